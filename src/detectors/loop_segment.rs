@@ -1,0 +1,387 @@
+//! The state of `loop` within one segment without progress.
+//!
+//! Memory: one record per distinct key, plus four bytes per action, from which the evidence of a range is
+//! counted and its period is found.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
+use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step};
+
+/// The place of a loop: positions in the segment, and the source indices of the steps there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    kind: LoopKind,
+    first: usize,
+    last: usize,
+    pub(super) first_step: u64,
+    pub(super) last_step: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Segment {
+    definition: LoopDefinition,
+    min_repeats: u64,
+    max_gap: u64,
+    min_failures: u64,
+    ids: DigestMap<u32>,
+    keys: Vec<Key>,
+    names: Names,
+    /// Observations of a key other than its first: the number that stands for each.
+    observations: DigestMap<u32>,
+    /// Novel actions so far.
+    novel: u64,
+    tools: DigestMap<FailureRun>,
+    runs: u32,
+    /// The key of every action.
+    history: Vec<u32>,
+    first_step: u64,
+    last_step: u64,
+    /// Chains and runs that have qualified, in the order in which they did.
+    parts: Vec<Span>,
+    /// Position at which the latest of the parts ends.
+    covered: Option<usize>,
+    repeats: bool,
+}
+
+/// What is known of one key: its current chain of occurrences with one observation.
+#[derive(Debug)]
+struct Key {
+    first_observation: Option<Digest>,
+    /// Which observation the chain has: 0 is the first one.
+    observation: u32,
+    count: u32,
+    start: u32,
+    part: Option<u32>,
+    start_step: u64,
+    novel: u64,
+    /// The failure run in which the key failed last; 0 is none.
+    run: u32,
+    name: u32,
+    location: Option<u32>,
+}
+
+/// Failures of one tool without a success in between.
+#[derive(Debug, Default)]
+struct FailureRun {
+    id: u32,
+    failures: u64,
+    repeats: u64,
+    start: usize,
+    start_step: u64,
+    part: Option<usize>,
+}
+
+impl Segment {
+    pub(super) fn new(config: &LoopConfig) -> Self {
+        Self {
+            definition: config.definition,
+            min_repeats: config.min_repeats,
+            max_gap: config.max_gap,
+            min_failures: config.min_failures,
+            ids: DigestMap::default(),
+            keys: Vec::new(),
+            names: Names::default(),
+            observations: DigestMap::default(),
+            novel: 0,
+            tools: DigestMap::default(),
+            runs: 0,
+            history: Vec::new(),
+            first_step: 0,
+            last_step: 0,
+            parts: Vec::new(),
+            covered: None,
+            repeats: false,
+        }
+    }
+
+    /// Forgets everything; a new segment begins.
+    pub(super) fn clear(&mut self) {
+        self.ids.clear();
+        self.keys.clear();
+        self.names.clear();
+        self.observations.clear();
+        self.novel = 0;
+        self.tools.clear();
+        self.runs = 0;
+        self.history.clear();
+        self.parts.clear();
+        self.covered = None;
+        self.repeats = false;
+    }
+
+    /// Takes an action; tells of the loop that it makes, unless that loop only extends one told before.
+    pub(super) fn observe(
+        &mut self,
+        step: &Step<'_>,
+        action: &Action<'_>,
+        digests: &Digests,
+    ) -> Option<Span> {
+        let position = self.history.len();
+        if position == 0 {
+            self.first_step = step.index();
+        }
+        self.last_step = step.index();
+        let key = self.key(step, action, digests);
+        self.history.push(key);
+        match self.definition {
+            LoopDefinition::Repeat => self.repeat(key),
+            LoopDefinition::Stuck => {
+                let covered = self.covered;
+                let chain = self.chain(key, position, step.index(), digests.observation);
+                let run = self.failure_run(key, position, step.index(), action.status, digests.folded_name);
+                let new = |span: &Span| covered.is_none_or(|end| span.first > end);
+                run.filter(new).or(chain.filter(new))
+            }
+        }
+    }
+
+    fn key(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) -> u32 {
+        let called = digests.folded_name.and(digests.arguments);
+        let digest = match step.location() {
+            Some(location) => called.and(Digest::of_text(location)),
+            None => called,
+        };
+        let next = to_u32(self.keys.len());
+        let id = *self.ids.entry(digest).or_insert(next);
+        if id == next {
+            self.keys.push(Key {
+                first_observation: digests.observation,
+                observation: 0,
+                count: 0,
+                start: 0,
+                part: None,
+                start_step: 0,
+                novel: 0,
+                run: 0,
+                name: self.names.intern(action.name.trim()),
+                location: step.location().map(|location| self.names.intern(location)),
+            });
+        }
+        id
+    }
+
+    fn repeat(&mut self, id: u32) -> Option<Span> {
+        let key = self.keys.get_mut(id as usize)?;
+        key.count = key.count.saturating_add(1);
+        let first_time = u64::from(key.count) >= self.min_repeats && !self.repeats;
+        self.repeats |= first_time;
+        first_time.then(|| self.whole())
+    }
+
+    fn whole(&self) -> Span {
+        Span {
+            kind: LoopKind::Repeat,
+            first: 0,
+            last: self.history.len().saturating_sub(1),
+            first_step: self.first_step,
+            last_step: self.last_step,
+        }
+    }
+
+    /// Extends or restarts the chain of the key; tells of it when it qualifies.
+    fn chain(&mut self, id: u32, position: usize, step: u64, seen: Option<Digest>) -> Option<Span> {
+        let key = self.keys.get_mut(id as usize)?;
+        let fresh = key.count == 0;
+        let (observation, novel) = if seen == key.first_observation {
+            (0, fresh)
+        } else {
+            // Observations are numbered over the whole segment: 0 stays free for the first of each key.
+            let next = to_u32(self.observations.len()).saturating_add(1);
+            let of_key = Digest::of_number(id);
+            let pair = seen.map_or(of_key, |observation| observation.and(of_key));
+            let number = *self.observations.entry(pair).or_insert(next);
+            (number, number == next)
+        };
+        let near = self.novel - key.novel <= self.max_gap;
+        if !fresh && observation == key.observation && near {
+            key.count = key.count.saturating_add(1);
+        } else {
+            (key.count, key.start, key.start_step, key.part) = (1, to_u32(position), step, None);
+            key.observation = observation;
+        }
+        self.novel += u64::from(novel);
+        key.novel = self.novel;
+        if u64::from(key.count) < self.min_repeats {
+            return None;
+        }
+        self.covered = self.covered.max(Some(position));
+        if let Some(part) = key.part.and_then(|part| self.parts.get_mut(part as usize)) {
+            (part.last, part.last_step) = (position, step);
+            return None;
+        }
+        let span = Span {
+            kind: LoopKind::RepeatedCall,
+            first: key.start as usize,
+            last: position,
+            first_step: key.start_step,
+            last_step: step,
+        };
+        key.part = Some(to_u32(self.parts.len()));
+        self.parts.push(span);
+        Some(span)
+    }
+
+    /// Extends or ends the failure run of the tool; tells of it when it qualifies.
+    fn failure_run(
+        &mut self,
+        id: u32,
+        position: usize,
+        step: u64,
+        status: Status,
+        tool: Digest,
+    ) -> Option<Span> {
+        match status {
+            Status::Unknown => return None,
+            Status::Ok => {
+                self.tools.remove(&tool);
+                return None;
+            }
+            Status::Error => {}
+        }
+        let runs = &mut self.runs;
+        let run = self.tools.entry(tool).or_insert_with(|| {
+            *runs = runs.saturating_add(1);
+            FailureRun { id: *runs, start: position, start_step: step, ..FailureRun::default() }
+        });
+        let key = self.keys.get_mut(id as usize)?;
+        run.failures += 1;
+        run.repeats += u64::from(key.run == run.id);
+        key.run = run.id;
+        if run.failures < self.min_failures || run.repeats < self.min_failures - 1 {
+            return None;
+        }
+        self.covered = self.covered.max(Some(position));
+        if let Some(part) = run.part.and_then(|part| self.parts.get_mut(part)) {
+            (part.last, part.last_step) = (position, step);
+            return None;
+        }
+        let span = Span {
+            kind: LoopKind::RepeatedFailure,
+            first: run.start,
+            last: position,
+            first_step: run.start_step,
+            last_step: step,
+        };
+        run.part = Some(self.parts.len());
+        self.parts.push(span);
+        Some(span)
+    }
+
+    /// The loops of the segment: parts that overlap are one.
+    pub(super) fn spans(&self) -> Vec<Span> {
+        if self.definition == LoopDefinition::Repeat {
+            return if self.repeats { vec![self.whole()] } else { Vec::new() };
+        }
+        let mut parts = self.parts.clone();
+        // Stable: of parts that begin together, the one that qualified first gives the kind.
+        parts.sort_by_key(|part| part.first);
+        let mut spans: Vec<Span> = Vec::new();
+        for part in parts {
+            match spans.last_mut() {
+                Some(span) if part.first <= span.last => {
+                    if part.last > span.last {
+                        (span.last, span.last_step) = (part.last, part.last_step);
+                    }
+                }
+                _ => spans.push(part),
+            }
+        }
+        spans
+    }
+
+    /// Counts what repeats within a span.
+    pub(super) fn evidence(&self, span: &Span) -> LoopEvidence {
+        let range = self.history.get(span.first..=span.last).unwrap_or_default();
+        // What is read from the map does not depend on its order.
+        let mut counts: HashMap<u32, u64> = HashMap::new();
+        for &id in range {
+            *counts.entry(id).or_default() += 1;
+        }
+        // Keys are numbered as they were first seen.
+        let most = counts.iter().max_by_key(|&(&id, &count)| (count, Reverse(id)));
+        let (top, repeat_count) = most.map_or((0, 0), |(&id, &count)| (id, count));
+        let key = self.keys.get(top as usize);
+        let name = |id: u32| self.names.get(id).to_owned();
+        LoopEvidence {
+            kind: span.kind,
+            repeat_count,
+            repeating_keys: counts.values().filter(|&&count| count >= 2).count() as u64,
+            action: key.map_or_else(String::new, |key| name(key.name)),
+            location: key.and_then(|key| key.location).map(name),
+            period: period(range),
+        }
+    }
+}
+
+/// The length of the cycle that a sequence repeats at least twice, by the prefix function of Knuth, Morris
+/// and Pratt (SIAM J. Comput. 6, 1977): linear in the length.
+fn period(sequence: &[u32]) -> Option<u64> {
+    let mut borders: Vec<u32> = vec![0];
+    let mut border = 0;
+    for item in sequence.iter().skip(1) {
+        while border > 0 && sequence.get(border) != Some(item) {
+            border = borders.get(border - 1).copied().unwrap_or(0) as usize;
+        }
+        border += usize::from(sequence.get(border) == Some(item));
+        borders.push(to_u32(border));
+    }
+    let period = sequence.len() - border;
+    (period > 0 && sequence.len() >= 2 * period).then_some(period as u64)
+}
+
+/// Distinct names and places, each kept once.
+#[derive(Debug, Default)]
+struct Names {
+    ids: DigestMap<u32>,
+    texts: Vec<Box<str>>,
+}
+
+impl Names {
+    fn intern(&mut self, text: &str) -> u32 {
+        let next = to_u32(self.texts.len());
+        let id = *self.ids.entry(Digest::of_text(text)).or_insert(next);
+        if id == next {
+            self.texts.push(text.into());
+        }
+        id
+    }
+
+    fn get(&self, id: u32) -> &str {
+        self.texts.get(id as usize).map_or("", |text| text)
+    }
+
+    fn clear(&mut self) {
+        self.ids.clear();
+        self.texts.clear();
+    }
+}
+
+/// Positions and key numbers fit: four thousand million actions of one trace do not fit in memory.
+fn to_u32(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::period;
+
+    #[test]
+    fn a_period_is_the_shortest_cycle_that_fits_twice() {
+        let cases: [(&[u32], Option<u64>); 9] = [
+            (&[1, 1, 1, 1], Some(1)),
+            (&[1, 2, 1, 2], Some(2)),
+            (&[1, 2, 1, 2, 1], Some(2)),
+            (&[1, 1, 2, 1, 1, 2], Some(3)),
+            (&[1, 2, 3, 1, 2], None),
+            (&[1, 2, 1, 3, 1, 2], None),
+            (&[1, 2, 2, 2], None),
+            (&[1], None),
+            (&[], None),
+        ];
+        for (sequence, expected) in cases {
+            assert_eq!(period(sequence), expected, "{sequence:?}");
+        }
+    }
+}

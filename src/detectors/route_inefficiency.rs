@@ -1,0 +1,253 @@
+//! `route_inefficiency`: far more steps than the reference route needs.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::Configured;
+use super::detector::{Detector, Fold};
+use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use super::route_progress::{Pair, Reach, Tracker};
+use crate::error::{Error, Result};
+use crate::trace::{Actors, Routing, Step};
+
+/// Configuration of [`RouteInefficiency`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouteInefficiencyConfig {
+    /// Whose actions count, where the milestones are actions.
+    pub actors: Actors,
+    /// How many times the reference distance is too far; above 0, finite.
+    pub ratio: f64,
+    /// How many steps more than the reference distance there must be.
+    pub min_extra: u64,
+    /// Whether the start of the trace is a milestone of its own, where the milestones are actions.
+    pub from_start: bool,
+}
+
+impl Default for RouteInefficiencyConfig {
+    fn default() -> Self {
+        Self { actors: Actors::Agent, ratio: 2.0, min_extra: 5, from_start: true }
+    }
+}
+
+impl RouteInefficiencyConfig {
+    /// The published rule of the `BenchTrace` benchmark: the ratio alone.
+    #[must_use]
+    pub fn bench_trace() -> Self {
+        Self { min_extra: 0, ..Self::default() }
+    }
+}
+
+#[doc = include_str!("docs/route_inefficiency.md")]
+#[derive(Debug, Clone, Default)]
+pub struct RouteInefficiency {
+    config: RouteInefficiencyConfig,
+}
+
+impl RouteInefficiency {
+    /// The detector with this configuration.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the ratio is not above 0 and finite.
+    pub fn new(config: RouteInefficiencyConfig) -> Result<Self> {
+        if !(config.ratio > 0.0 && config.ratio.is_finite()) {
+            return Err(Error::config("ratio", format!("{} is not above 0 and finite", config.ratio)));
+        }
+        Ok(Self { config })
+    }
+}
+
+impl Configured for RouteInefficiency {
+    type Config = RouteInefficiencyConfig;
+    const ID: &'static str = "route_inefficiency";
+    const CLASS: FailureClass = FailureClass::Strategy;
+    const SUMMARY: &'static str = "far more steps than the reference route needs";
+    const DOCS: &'static str = include_str!("docs/route_inefficiency.md");
+
+    fn bench_trace() -> Self::Config {
+        Self::Config::bench_trace()
+    }
+
+    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config {
+        Self::Config { actors, ..config }
+    }
+
+    fn build(config: Self::Config) -> Result<Self> {
+        Self::new(config)
+    }
+}
+
+/// A milestone as the evidence names it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MilestoneEvidence {
+    /// The step at which the reference reaches it.
+    pub reference_step: u64,
+    /// What is done there: an action, or `start`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// The score with which it is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+}
+
+/// Evidence of `route_inefficiency`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RouteInefficiencyEvidence {
+    /// Steps that the agent took between the two milestones, or to the end of the trace.
+    pub steps: u64,
+    /// Steps that the reference takes.
+    pub reference_steps: u64,
+    /// `steps / reference_steps`.
+    pub ratio: f64,
+    /// Whether the second milestone was reached.
+    pub reached: bool,
+    /// The milestone at which the range begins.
+    pub from: MilestoneEvidence,
+    /// The milestone at which it ends, or should have.
+    pub to: MilestoneEvidence,
+}
+
+impl Detector for RouteInefficiency {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn mode(&self) -> FailureMode {
+        Self::MODE
+    }
+
+    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
+        let tracker = match routing {
+            Routing::Unknown(reason) => Err(reason.clone()),
+            Routing::Known(route) => Tracker::new(route, self.config.actors, self.config.from_start),
+        };
+        Box::new(match tracker {
+            Err(reason) => State::NotApplicable { reason },
+            Ok(tracker) => {
+                let told = vec![false; tracker.pairs().len()];
+                State::Tracking(Box::new(Tracking {
+                    config: self.config.clone(),
+                    tracker,
+                    told,
+                    due: Some(0),
+                    certain: Vec::new(),
+                }))
+            }
+        })
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    NotApplicable { reason: String },
+    Tracking(Box<Tracking>),
+}
+
+#[derive(Debug)]
+struct Tracking {
+    config: RouteInefficiencyConfig,
+    tracker: Tracker,
+    /// Which pairs have been told online.
+    told: Vec<bool>,
+    /// The unit at which the next pair becomes a finding if its end is not reached before.
+    due: Option<u64>,
+    certain: Vec<Finding>,
+}
+
+impl Fold for State {
+    fn observe(&mut self, step: &Step<'_>) {
+        if let Self::Tracking(tracking) = self {
+            tracking.observe(step);
+        }
+    }
+
+    /// A finding when its range is over, or has become too long already.
+    fn certain(&self) -> &[Finding] {
+        match self {
+            Self::NotApplicable { .. } => &[],
+            Self::Tracking(tracking) => &tracking.certain,
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Verdict {
+        match *self {
+            Self::NotApplicable { reason } => Verdict::NotApplicable { reason },
+            Self::Tracking(tracking) => tracking.finish(),
+        }
+    }
+}
+
+impl Tracking {
+    fn observe(&mut self, step: &Step<'_>) {
+        let Some(now) = self.tracker.observe(step) else { return };
+        if !now.reached_some && self.due.is_none_or(|due| now.unit < due) {
+            return;
+        }
+        self.due = None;
+        for (pair, told) in self.tracker.pairs().iter().zip(&mut self.told) {
+            if *told {
+                continue;
+            }
+            if let Some(finding) = self.tracker.measure(pair).and_then(|m| finding(&self.config, pair, &m)) {
+                self.certain.push(finding);
+                *told = true;
+            } else if let Some(start) = self.tracker.waiting_since(pair) {
+                let due = start.saturating_add(too_far(&self.config, pair.distance));
+                self.due = Some(self.due.map_or(due, |other| other.min(due)));
+            }
+        }
+    }
+
+    fn finish(self) -> Verdict {
+        let pairs = self.tracker.pairs();
+        let measured = || pairs.iter().filter_map(|pair| Some((pair, self.tracker.measure(pair)?)));
+        let findings: Vec<Finding> =
+            measured().filter_map(|(pair, reach)| finding(&self.config, pair, &reach)).collect();
+        let extra = measured().map(|(pair, reach)| reach.steps.saturating_sub(pair.distance)).sum();
+        Verdict::Judged(Judgement {
+            detected: !findings.is_empty(),
+            score: None,
+            measures: vec![
+                Measure::count("detours", findings.len() as u64),
+                Measure::count("extra_steps", extra),
+                Measure::count("milestones_reached", self.tracker.reached()),
+            ],
+            findings,
+        })
+    }
+}
+
+/// The smallest number of steps that makes a finding of a pair with this reference distance.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "saturates"
+)]
+fn too_far(config: &RouteInefficiencyConfig, distance: u64) -> u64 {
+    let by_ratio = ((config.ratio * distance as f64).floor() as u64).saturating_add(1);
+    by_ratio.max(distance.saturating_add(config.min_extra))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
+fn finding(config: &RouteInefficiencyConfig, pair: &Pair, reach: &Reach) -> Option<Finding> {
+    let (steps, distance) = (reach.steps, pair.distance);
+    if steps < too_far(config, distance) {
+        return None;
+    }
+    let end = if reach.reached { "to the next milestone" } else { "without reaching the next milestone" };
+    Some(Finding {
+        detector: RouteInefficiency::ID,
+        mode: RouteInefficiency::MODE,
+        first: reach.first_step,
+        last: reach.last_step,
+        message: format!("{steps} steps {end}, where the reference takes {distance}"),
+        evidence: Evidence::RouteInefficiency(RouteInefficiencyEvidence {
+            steps,
+            reference_steps: distance,
+            ratio: steps as f64 / distance as f64,
+            reached: reach.reached,
+            from: pair.from.clone(),
+            to: pair.to.clone(),
+        }),
+    })
+}

@@ -1,0 +1,225 @@
+//! `tool_error_recovery`: tools fail, and the agent does not get them to succeed.
+
+use serde::{Deserialize, Serialize};
+
+use super::config::Configured;
+use super::detector::{Detector, Fold};
+use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use crate::error::{Error, Result};
+use crate::trace::{Actors, Digest, DigestMap, Routing, Status, Step};
+
+/// Configuration of [`ToolErrorRecovery`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolErrorRecoveryConfig {
+    /// Whose actions count.
+    pub actors: Actors,
+    /// A recovery rate below this is a failure; in (0, 1].
+    pub threshold: f64,
+}
+
+impl Default for ToolErrorRecoveryConfig {
+    fn default() -> Self {
+        Self { actors: Actors::Agent, threshold: 0.5 }
+    }
+}
+
+#[doc = include_str!("docs/tool_error_recovery.md")]
+#[derive(Debug, Clone)]
+pub struct ToolErrorRecovery {
+    config: ToolErrorRecoveryConfig,
+}
+
+impl ToolErrorRecovery {
+    /// The detector with this configuration.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the threshold is not in (0, 1].
+    pub fn new(config: ToolErrorRecoveryConfig) -> Result<Self> {
+        if !(config.threshold > 0.0 && config.threshold <= 1.0) {
+            return Err(Error::config("threshold", format!("{} is not in (0, 1]", config.threshold)));
+        }
+        Ok(Self { config })
+    }
+}
+
+impl Default for ToolErrorRecovery {
+    fn default() -> Self {
+        Self { config: ToolErrorRecoveryConfig::default() }
+    }
+}
+
+impl Configured for ToolErrorRecovery {
+    type Config = ToolErrorRecoveryConfig;
+    const ID: &'static str = "tool_error_recovery";
+    const CLASS: FailureClass = FailureClass::Operation;
+    const SUMMARY: &'static str = "tools fail, and the agent does not get them to succeed";
+    const DOCS: &'static str = include_str!("docs/tool_error_recovery.md");
+
+    fn bench_trace() -> Self::Config {
+        Self::Config::default()
+    }
+
+    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config {
+        Self::Config { actors, ..config }
+    }
+
+    fn build(config: Self::Config) -> Result<Self> {
+        Self::new(config)
+    }
+}
+
+/// Evidence of `tool_error_recovery`: every error of the trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolErrorRecoveryEvidence {
+    /// The errors in the order of their steps.
+    pub errors: Vec<ToolError>,
+}
+
+/// One tool error and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolError {
+    /// The step that failed.
+    pub step: u64,
+    /// The tool.
+    pub tool: String,
+    /// The first later step at which the tool succeeded.
+    pub recovered_by: Option<u64>,
+    /// Later calls of the tool, up to and including the recovering one; without one, all later calls.
+    pub attempts: u64,
+    /// Whether the recovering call had other arguments than the failed one.
+    pub changed_arguments: Option<bool>,
+    /// Whether the tool was never called again.
+    pub abandoned: bool,
+}
+
+impl Detector for ToolErrorRecovery {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn mode(&self) -> FailureMode {
+        Self::MODE
+    }
+
+    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(State {
+            config: self.config.clone(),
+            calls: 0,
+            tools: DigestMap::default(),
+            errors: Vec::new(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    config: ToolErrorRecoveryConfig,
+    calls: u64,
+    tools: DigestMap<Tool>,
+    errors: Vec<OpenError>,
+}
+
+#[derive(Debug, Default)]
+struct Tool {
+    calls: u64,
+    /// Positions, in the list of errors, of the errors that wait for a success.
+    waiting: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct OpenError {
+    tool: Digest,
+    arguments: Digest,
+    calls_before: u64,
+    error: ToolError,
+}
+
+impl Fold for State {
+    fn observe(&mut self, step: &Step<'_>) {
+        let Some((action, digests)) = step.digested(self.config.actors) else { return };
+        self.calls += 1;
+        let tool = self.tools.entry(digests.name).or_default();
+        tool.calls += 1;
+        match action.status {
+            Status::Unknown => {}
+            Status::Error => {
+                tool.waiting.push(self.errors.len());
+                self.errors.push(OpenError {
+                    tool: digests.name,
+                    arguments: digests.arguments,
+                    calls_before: tool.calls,
+                    error: ToolError {
+                        step: step.index(),
+                        tool: action.name.to_owned(),
+                        recovered_by: None,
+                        attempts: 0,
+                        changed_arguments: None,
+                        abandoned: false,
+                    },
+                });
+            }
+            Status::Ok => {
+                for position in tool.waiting.drain(..) {
+                    let Some(open) = self.errors.get_mut(position) else { continue };
+                    open.error.recovered_by = Some(step.index());
+                    open.error.attempts = tool.calls - open.calls_before;
+                    open.error.changed_arguments = Some(open.arguments != digests.arguments);
+                }
+            }
+        }
+    }
+
+    /// Nothing is certain before the end: a later success still recovers every error.
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn finish(self: Box<Self>) -> Verdict {
+        let Self { config, calls, tools, errors } = *self;
+        let count = errors.len() as u64;
+        let errors: Vec<ToolError> = errors
+            .into_iter()
+            .map(|open| {
+                let mut error = open.error;
+                if error.recovered_by.is_none() {
+                    let all = tools.get(&open.tool).map_or(open.calls_before, |tool| tool.calls);
+                    error.attempts = all - open.calls_before;
+                    error.abandoned = error.attempts == 0;
+                }
+                error
+            })
+            .collect();
+        let recovered = errors.iter().filter(|error| error.recovered_by.is_some()).count() as u64;
+        let rate = recovery_rate(recovered, count);
+        let measures = vec![
+            Measure::count("tool_calls", calls),
+            Measure::count("errors", count),
+            Measure::count("recovered", recovered),
+            Measure { name: "recovery_rate", value: rate },
+        ];
+        let detected = count > 0 && rate < config.threshold;
+        let findings = if detected { finding(errors, recovered).into_iter().collect() } else { Vec::new() };
+        Verdict::Judged(Judgement { detected, score: Some(rate), findings, measures })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of errors are far below 2^53")]
+fn recovery_rate(recovered: u64, errors: u64) -> f64 {
+    if errors == 0 { 1.0 } else { recovered as f64 / errors as f64 }
+}
+
+fn finding(errors: Vec<ToolError>, recovered: u64) -> Option<Finding> {
+    let mut open = errors.iter().filter(|error| error.recovered_by.is_none());
+    let first = open.next()?.step;
+    let last = open.next_back().map_or(first, |error| error.step);
+    let message = format!("{recovered} of {} tool errors recovered", errors.len());
+    Some(Finding {
+        detector: ToolErrorRecovery::ID,
+        mode: ToolErrorRecovery::MODE,
+        first,
+        last,
+        message,
+        evidence: Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors }),
+    })
+}

@@ -1,0 +1,213 @@
+//! The one error type of the crate: a category, a place, and a sentence.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::stats::StatsError;
+
+/// What went wrong, for callers that branch on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file or directory could not be read.
+    Io,
+    /// The input holds no JSON value at all.
+    Empty,
+    /// The input ends in the middle of a value.
+    Truncated,
+    /// The input is not JSON.
+    Syntax,
+    /// The input is JSON, but not of the expected shape.
+    Shape,
+    /// A value breaks a rule of the trace model.
+    Trace,
+    /// A detector's configuration has an unknown field or a value out of range.
+    Config,
+    /// A golden entry breaks a rule of the golden set.
+    Golden,
+    /// A statistic is not defined for its input.
+    Statistics,
+}
+
+/// A place in a JSON text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Location {
+    /// Line, counted from 1.
+    pub line: u64,
+    /// Column in bytes, counted from 1.
+    pub column: u64,
+}
+
+/// An error with its category and, where known, its place.
+///
+/// The text is lower case, without a full stop: `path: run 3: line 10 column 7: what is wrong`.
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+    run: Option<u64>,
+    location: Option<Location>,
+    cause: Cause,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Cause {
+    #[error(transparent)]
+    Io(io::Error),
+    #[error(transparent)]
+    Statistics(StatsError),
+    #[error("{0}")]
+    Text(String),
+}
+
+/// Result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::from_cause(kind, Cause::Text(message.into()))
+    }
+
+    fn from_cause(kind: ErrorKind, cause: Cause) -> Self {
+        Self(Box::new(Inner { kind, path: None, run: None, location: None, cause }))
+    }
+
+    pub(crate) fn shape(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Shape, message)
+    }
+
+    pub(crate) fn trace(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Trace, message)
+    }
+
+    pub(crate) fn config(field: &str, message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Config, format!("{field}: {message}"))
+    }
+
+    pub(crate) fn golden(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Golden, message)
+    }
+
+    /// The parser's error, with its place as the error's own.
+    pub(crate) fn json(error: &serde_json::Error) -> Self {
+        let kind = match error.classify() {
+            serde_json::error::Category::Data => ErrorKind::Shape,
+            serde_json::error::Category::Eof => ErrorKind::Truncated,
+            serde_json::error::Category::Syntax | serde_json::error::Category::Io => ErrorKind::Syntax,
+        };
+        let text = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let message = text.strip_suffix(&place).unwrap_or(&text).to_owned();
+        let made = Self::new(kind, message);
+        if error.line() == 0 {
+            return made;
+        }
+        made.at(Location { line: error.line() as u64, column: error.column() as u64 })
+    }
+
+    #[must_use]
+    pub(crate) fn at(mut self, location: Location) -> Self {
+        self.0.location = Some(location);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn in_run(mut self, run: u64) -> Self {
+        self.0.run = Some(run);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn in_file(mut self, path: &Path) -> Self {
+        self.0.path.get_or_insert_with(|| path.to_path_buf());
+        self
+    }
+
+    /// The category of the error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The file that the error is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The 0-based position, in its file, of the run that the error costs. `None`: the error is about
+    /// the file as a whole.
+    #[must_use]
+    pub fn run(&self) -> Option<u64> {
+        self.0.run
+    }
+
+    /// The line and column of the error in its file.
+    #[must_use]
+    pub fn location(&self) -> Option<Location> {
+        self.0.location
+    }
+
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        self.0.cause.to_string()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.0.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        if let Some(run) = self.0.run {
+            write!(f, "run {run}: ")?;
+        }
+        if let Some(Location { line, column }) = self.0.location {
+            write!(f, "line {line} column {column}: ")?;
+        }
+        write!(f, "{}", self.0.cause)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("path", &self.0.path)
+            .field("run", &self.0.run)
+            .field("location", &self.0.location)
+            .field("cause", &self.0.cause)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.cause {
+            Cause::Io(error) => Some(error),
+            Cause::Statistics(error) => Some(error),
+            Cause::Text(_) => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::from_cause(ErrorKind::Io, Cause::Io(error))
+    }
+}
+
+impl From<StatsError> for Error {
+    fn from(error: StatsError) -> Self {
+        Self::from_cause(ErrorKind::Statistics, Cause::Statistics(error))
+    }
+}
+
+const _: () = {
+    const fn thread_safe<T: Send + Sync>() {}
+    thread_safe::<Error>();
+};

@@ -1,0 +1,217 @@
+//! Behavioural fingerprints: how often one kind of event follows another.
+//!
+//! Events are the messages of agent and user that have text, and the calls; system messages and answers are none.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+use serde::{Serialize, Serializer};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::trace::{Actor, Digest, DigestMap, Event, Step};
+
+/// A kind of event. Written `agent`, `user`, `tool:<name>`, `user-tool:<name>`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    /// A message of the agent.
+    Agent,
+    /// A message of the user.
+    User,
+    /// A call by the agent.
+    Tool(String),
+    /// A call by the user.
+    UserTool(String),
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent => f.write_str("agent"),
+            Self::User => f.write_str("user"),
+            Self::Tool(name) => write!(f, "tool:{name}"),
+            Self::UserTool(name) => write!(f, "user-tool:{name}"),
+        }
+    }
+}
+
+/// Counts of transitions between consecutive events.
+///
+/// In JSON: `{"<from>": {"<to>": count}}`, sorted.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Fingerprint, Status, Trace};
+///
+/// let mut run = Trace::builder();
+/// for _ in 0..3 {
+///     run.call("look", &json!({}), Status::Ok, "a wall")?;
+/// }
+/// let fingerprint = Fingerprint::of(&run.build()?);
+/// assert_eq!(serde_json::to_value(&fingerprint).unwrap(), json!({"tool:look": {"tool:look": 2}}));
+/// assert_eq!(fingerprint.distance(&fingerprint)?, 0.0);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fingerprint {
+    edges: BTreeMap<(Node, Node), u64>,
+}
+
+impl Fingerprint {
+    /// The fingerprint of a trace.
+    #[must_use]
+    pub fn of(trace: &crate::trace::Trace) -> Self {
+        let mut builder = FingerprintBuilder::default();
+        for step in trace.steps() {
+            builder.observe(&step);
+        }
+        builder.finish()
+    }
+
+    /// The transitions with their counts, sorted.
+    pub fn edges(&self) -> impl Iterator<Item = (&Node, &Node, u64)> {
+        self.edges.iter().map(|((from, to), count)| (from, to, *count))
+    }
+
+    /// Whether there are no transitions.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
+    /// Adds the counts of another fingerprint.
+    pub fn merge(&mut self, other: &Self) {
+        for (edge, count) in &other.edges {
+            *self.edges.entry(edge.clone()).or_default() += count;
+        }
+    }
+
+    /// The Jensen–Shannon distance to another fingerprint: the square root of the base-2 divergence over the
+    /// normalized counts, in [0, 1] (Endres and Schindelin 2003).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Statistics`] where a side has no transitions.
+    #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
+    pub fn distance(&self, other: &Self) -> Result<f64> {
+        let total = |side: &Self, name: &str| match side.edges.values().sum::<u64>() {
+            0 => Err(Error::new(ErrorKind::Statistics, format!("the {name} fingerprint has no transitions"))),
+            total => Ok(total as f64),
+        };
+        let (left, right) = (total(self, "first")?, total(other, "second")?);
+        let edges: std::collections::BTreeSet<_> = self.edges.keys().chain(other.edges.keys()).collect();
+        let share =
+            |side: &Self, total: f64, edge| side.edges.get(edge).map_or(0.0, |count| *count as f64 / total);
+        let term = |p: f64, middle: f64| if p > 0.0 { p * (p / middle).log2() } else { 0.0 };
+        let divergence: f64 = edges
+            .into_iter()
+            .map(|edge| {
+                let (p, q) = (share(self, left, edge), share(other, right, edge));
+                let middle = f64::midpoint(p, q);
+                f64::midpoint(term(p, middle), term(q, middle))
+            })
+            .sum();
+        Ok(divergence.clamp(0.0, 1.0).sqrt())
+    }
+
+    /// The fingerprint as a Graphviz graph.
+    #[must_use]
+    pub fn to_dot(&self) -> String {
+        let mut dot = String::from("digraph fingerprint {\n");
+        for ((from, to), count) in &self.edges {
+            // Writing to a string does not fail.
+            let _ = writeln!(dot, "  {} -> {} [label={count}];", dot_id(from), dot_id(to));
+        }
+        dot.push_str("}\n");
+        dot
+    }
+}
+
+fn dot_id(node: &Node) -> String {
+    format!("\"{}\"", node.to_string().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut nested: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        for (from, to, count) in self.edges() {
+            nested.entry(from.to_string()).or_default().insert(to.to_string(), count);
+        }
+        nested.serialize(serializer)
+    }
+}
+
+/// Takes a fingerprint step by step.
+#[derive(Debug, Default)]
+pub struct FingerprintBuilder {
+    ids: DigestMap<u32>,
+    nodes: Vec<Node>,
+    edges: BTreeMap<(u32, u32), u64>,
+    last: Option<u32>,
+}
+
+impl FingerprintBuilder {
+    /// Takes the next step.
+    pub fn observe(&mut self, step: &Step<'_>) {
+        let Some(id) = self.node(step) else { return };
+        if let Some(last) = self.last.replace(id) {
+            *self.edges.entry((last, id)).or_default() += 1;
+        }
+    }
+
+    fn node(&mut self, step: &Step<'_>) -> Option<u32> {
+        let (kind, name) = match (step.actor(), step.event()) {
+            (Actor::Agent, Event::Message(text)) if !text.is_empty() => (0, ""),
+            (Actor::User, Event::Message(text)) if !text.is_empty() => (1, ""),
+            (Actor::Agent, Event::Action(action)) => (2, action.name),
+            (Actor::User, Event::Action(action)) => (3, action.name),
+            _ => return None,
+        };
+        let next = u32::try_from(self.nodes.len()).ok()?;
+        let id = *self.ids.entry(Digest::of_text(name).and(Digest::of_number(kind))).or_insert(next);
+        if id == next {
+            self.nodes.push(match kind {
+                0 => Node::Agent,
+                1 => Node::User,
+                2 => Node::Tool(name.to_owned()),
+                _ => Node::UserTool(name.to_owned()),
+            });
+        }
+        Some(id)
+    }
+
+    /// The fingerprint.
+    #[must_use]
+    pub fn finish(self) -> Fingerprint {
+        let node = |id: u32| self.nodes.get(id as usize).cloned();
+        let edges =
+            self.edges.iter().filter_map(|(&(from, to), &count)| Some(((node(from)?, node(to)?), count)));
+        Fingerprint { edges: edges.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(edges: &[(&str, &str, u64)]) -> Fingerprint {
+        let node = |name: &str| Node::Tool(name.to_owned());
+        Fingerprint { edges: edges.iter().map(|(a, b, n)| ((node(a), node(b)), *n)).collect() }
+    }
+
+    #[test]
+    fn distances_are_scipys() {
+        // scipy.spatial.distance.jensenshannon([.75, .25, 0], [.25, .25, .5], base=2)
+        let left = of(&[("a", "b", 3), ("b", "a", 1)]);
+        let right = of(&[("a", "b", 1), ("b", "a", 1), ("b", "c", 2)]);
+        assert!((left.distance(&right).unwrap() - 0.589_713_198_848_577).abs() < 1e-12);
+        assert!((left.distance(&of(&[("x", "y", 1)])).unwrap() - 1.0).abs() < 1e-12);
+        assert_eq!(left.distance(&of(&[])).unwrap_err().kind(), ErrorKind::Statistics);
+    }
+
+    #[test]
+    fn merging_adds_and_dot_quotes() {
+        let mut sum = of(&[("a", "b", 3)]);
+        sum.merge(&of(&[("a", "b", 1), ("q\"", "b", 1)]));
+        assert_eq!(sum.edges().map(|(_, _, count)| count).sum::<u64>(), 5);
+        assert!(sum.to_dot().contains("\"tool:q\\\"\" -> \"tool:b\" [label=1];"));
+    }
+}

@@ -1,0 +1,422 @@
+//! A file of runs, whatever their format: an object with a list of runs, a bare list, one run, or one such value
+//! per line.
+//!
+//! A slice is read in one pass by `serde_json`. Where that pass meets an error, and for streams, a careful walk
+//! takes over: it cuts the source into runs first, so that one bad run costs no other.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use super::window::{Value, Window};
+use super::wire::Str;
+use crate::error::{Error, ErrorKind, Result};
+use crate::trace::StepSink;
+
+/// What one format knows about its files.
+pub(super) trait Layout {
+    /// The key of the list of runs.
+    const RUNS: &'static str;
+    /// Keys by which an object is a run itself.
+    const RUN_KEYS: &'static [&'static str];
+    /// What such a file is called.
+    const NAME: &'static str;
+
+    /// Takes another key of the file. Whether it tells something about the runs.
+    fn header_value<'de, D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<bool, D::Error>;
+
+    /// Reads one run into the sink.
+    fn run<'de, D: Deserializer<'de>>(
+        &mut self,
+        run: D,
+        context: &mut RunContext,
+        sink: &mut dyn StepSink,
+    ) -> Result<(), D::Error>;
+
+    /// The model that the file names.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
+    /// The domain that the file names.
+    fn domain(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Carries this crate's own errors through `serde`, whose errors keep only text.
+#[derive(Debug, Default)]
+pub(super) struct RunContext {
+    position: u64,
+    error: Option<Error>,
+}
+
+impl RunContext {
+    /// The place of the run in its file.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub(super) fn typed<T, E: serde::de::Error>(&mut self, result: Result<T>) -> Result<T, E> {
+        result.map_err(|error| {
+            let text = E::custom(&error);
+            self.error = Some(error);
+            text
+        })
+    }
+
+    fn resolve(&mut self, error: &serde_json::Error) -> Error {
+        let parsed = Error::json(error);
+        match self.error.take() {
+            Some(own) => match parsed.location() {
+                Some(location) => own.at(location),
+                None => own,
+            },
+            None => parsed,
+        }
+    }
+}
+
+/// What became of a file.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// Runs that reached the sink.
+    pub(super) runs: u64,
+    pub(super) errors: Vec<Error>,
+}
+
+/// Reads a whole file in memory. `header_only`: a file that has no runs is no error.
+pub(super) fn read_slice<L: Layout>(
+    layout: &mut L,
+    bytes: &[u8],
+    header_only: bool,
+    sink: &mut dyn StepSink,
+) -> Outcome {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut pass = Pass { layout, sink, context: RunContext::default(), state: State::default() };
+    let mut clean = pass.fast(bytes);
+    if clean && pass.state.late {
+        // The runs were read without what the file says of them further down. Now it is known.
+        pass.sink.rewind();
+        pass.state = State::default();
+        clean = pass.fast(bytes);
+    }
+    if clean && pass.state.has_runs {
+        return Outcome { runs: pass.state.runs, errors: Vec::new() };
+    }
+    let done = pass.state.runs;
+    let mut careful = Careful::new(pass, header_only, done);
+    careful.walk(&mut Window::over_slice(bytes));
+    if careful.pass.state.late {
+        careful.pass.sink.rewind();
+        careful = Careful::new(Pass { state: State::default(), ..careful.pass }, header_only, 0);
+        careful.walk(&mut Window::over_slice(bytes));
+    }
+    careful.outcome()
+}
+
+/// Reads a stream, run by run. What the file says of its runs only behind them reaches the sink by
+/// [`StepSink::describe`] as far as that can be.
+pub(super) fn read_stream<L: Layout>(
+    layout: &mut L,
+    window: &mut Window<'_>,
+    sink: &mut dyn StepSink,
+) -> Outcome {
+    let pass = Pass { layout, sink, context: RunContext::default(), state: State::default() };
+    let mut careful = Careful::new(pass, false, 0);
+    careful.walk(window);
+    if careful.pass.state.late {
+        let Pass { layout, sink, .. } = &mut careful.pass;
+        sink.describe(layout.model(), layout.domain());
+    }
+    careful.outcome()
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Runs that are complete.
+    runs: u64,
+    /// Position of the next run.
+    next: u64,
+    has_runs: bool,
+    /// Whether the object turned out to be a run.
+    single: bool,
+    /// Whether something about the runs came behind them.
+    late: bool,
+}
+
+struct Pass<'x, L> {
+    layout: &'x mut L,
+    sink: &'x mut dyn StepSink,
+    context: RunContext,
+    state: State,
+}
+
+impl<L: Layout> Pass<'_, L> {
+    /// One pass over the whole; `false` where something is wrong, with the complete runs counted.
+    fn fast(&mut self, bytes: &[u8]) -> bool {
+        let mut parser = serde_json::Deserializer::from_slice(bytes);
+        let mut result = parser.deserialize_any(FileVisitor(self));
+        if self.state.single {
+            self.state.has_runs = true;
+            parser = serde_json::Deserializer::from_slice(bytes);
+            result = RunSeed(self).deserialize(&mut parser);
+        }
+        result.and_then(|()| parser.end()).is_ok()
+    }
+}
+
+struct FileVisitor<'p, 'x, L>(&'p mut Pass<'x, L>);
+
+impl<'de, L: Layout> Visitor<'de> for FileVisitor<'_, '_, L> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {} (an object or a list)", L::NAME)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut file: A) -> Result<(), A::Error> {
+        let pass = self.0;
+        while let Some(Str(key)) = file.next_key::<Str<'de>>()? {
+            if key == L::RUNS && !pass.state.has_runs {
+                pass.state.has_runs = true;
+                file.next_value_seed(RunsSeed(pass))?;
+            } else if !pass.state.has_runs && L::RUN_KEYS.contains(&&*key) {
+                pass.state.single = true;
+                return Err(A::Error::custom("a run"));
+            } else {
+                let told = file.next_value_seed(HeaderSeed { layout: pass.layout, key: &key })?;
+                pass.state.late |= told && pass.state.has_runs && pass.state.runs > 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, runs: A) -> Result<(), A::Error> {
+        self.0.state.has_runs = true;
+        RunsSeed(self.0).visit_seq(runs)
+    }
+}
+
+struct HeaderSeed<'x, L> {
+    layout: &'x mut L,
+    key: &'x str,
+}
+
+impl<'de, L: Layout> DeserializeSeed<'de> for HeaderSeed<'_, L> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<bool, D::Error> {
+        self.layout.header_value(self.key, value)
+    }
+}
+
+struct RunsSeed<'p, 'x, L>(&'p mut Pass<'x, L>);
+
+impl<'de, L: Layout> DeserializeSeed<'de> for RunsSeed<'_, '_, L> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, runs: D) -> Result<(), D::Error> {
+        runs.deserialize_seq(self)
+    }
+}
+
+impl<'de, L: Layout> Visitor<'de> for RunsSeed<'_, '_, L> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of runs")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut runs: A) -> Result<(), A::Error> {
+        while runs.next_element_seed(RunSeed(self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+struct RunSeed<'p, 'x, L>(&'p mut Pass<'x, L>);
+
+impl<'de, L: Layout> DeserializeSeed<'de> for RunSeed<'_, '_, L> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, run: D) -> Result<(), D::Error> {
+        let Pass { layout, sink, context, state } = self.0;
+        context.position = state.next;
+        state.next += 1;
+        let result = layout.run(run, context, *sink);
+        match result {
+            Ok(()) => state.runs += 1,
+            Err(_) => sink.abandon(),
+        }
+        result
+    }
+}
+
+/// Walks a source value by value.
+struct Careful<'x, L> {
+    pass: Pass<'x, L>,
+    header_only: bool,
+    /// Runs that reached the sink in a pass before.
+    done: u64,
+    errors: Vec<Error>,
+}
+
+impl<'x, L: Layout> Careful<'x, L> {
+    fn new(mut pass: Pass<'x, L>, header_only: bool, done: u64) -> Self {
+        pass.state = State { runs: done, ..State::default() };
+        Self { pass, header_only, done, errors: Vec::new() }
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome { runs: self.pass.state.runs, errors: self.errors }
+    }
+
+    fn walk(&mut self, window: &mut Window<'_>) {
+        if let Err(error) = self.try_walk(window) {
+            self.errors.push(error);
+        }
+    }
+
+    fn try_walk(&mut self, window: &mut Window<'_>) -> Result<()> {
+        window.skip_byte_order_mark()?;
+        let mut values = 0;
+        while let Some(first) = window.peek()? {
+            match first {
+                b'{' => self.object(window)?,
+                b'[' => self.runs(window)?,
+                _ => {
+                    let message = format!("expected a {} (an object or a list)", L::NAME);
+                    return Err(Error::new(ErrorKind::Syntax, message).at(window.position().location()));
+                }
+            }
+            values += 1;
+        }
+        if values == 0 {
+            return Err(Error::new(ErrorKind::Empty, "the input is empty"));
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, window: &mut Window<'_>) -> Result<()> {
+        window.mark();
+        let start = window.position();
+        window.advance(1);
+        let mut has_runs = false;
+        let mut first = true;
+        loop {
+            match window.peek()? {
+                Some(b'}') => {
+                    window.advance(1);
+                    window.unmark();
+                    break;
+                }
+                Some(b',') if !first => window.advance(1),
+                Some(_) if first => {}
+                _ => return Err(unexpected(window, "expected `,` or `}`")),
+            }
+            first = false;
+            let key = Self::key(window)?;
+            if key == L::RUNS && !has_runs {
+                window.unmark();
+                has_runs = true;
+                if window.peek()? == Some(b'[') {
+                    self.runs(window)?;
+                } else {
+                    let place = window.position().location();
+                    self.errors.push(Error::shape(format!("`{key}` is no list of runs")).at(place));
+                    window.skip()?;
+                }
+            } else if !has_runs && L::RUN_KEYS.contains(&&*key) {
+                window.rewind();
+                return self.run(window);
+            } else {
+                self.header(window, &key, has_runs)?;
+            }
+        }
+        if !has_runs && !self.header_only {
+            let message = format!("no {}: neither a list of runs (`{}`) nor a run", L::NAME, L::RUNS);
+            self.errors.push(Error::shape(message).at(start.location()));
+        }
+        Ok(())
+    }
+
+    /// Reads `"key":`.
+    fn key(window: &mut Window<'_>) -> Result<String> {
+        if window.peek()? != Some(b'"') {
+            return Err(unexpected(window, "expected a key"));
+        }
+        let value = window.value()?;
+        let key = serde_json::from_slice(window.bytes(value))
+            .map_err(|_| unexpected_at(value, "expected a key"))?;
+        window.pass(value);
+        if window.peek()? != Some(b':') {
+            return Err(unexpected(window, "expected `:`"));
+        }
+        window.advance(1);
+        Ok(key)
+    }
+
+    fn header(&mut self, window: &mut Window<'_>, key: &str, behind: bool) -> Result<()> {
+        let value = window.value()?;
+        let mut parser = serde_json::Deserializer::from_slice(window.bytes(value));
+        match self.pass.layout.header_value(key, &mut parser) {
+            Ok(told) => self.pass.state.late |= told && behind && self.pass.state.runs > 0,
+            Err(error) => {
+                let error = Error::json(&error);
+                let place =
+                    error.location().map_or(value.position.location(), |l| value.position.translate(l));
+                self.errors.push(Error::new(error.kind(), format!("`{key}`: {}", error.message())).at(place));
+            }
+        }
+        window.pass(value);
+        Ok(())
+    }
+
+    fn runs(&mut self, window: &mut Window<'_>) -> Result<()> {
+        window.advance(1);
+        let mut first = true;
+        loop {
+            match window.peek()? {
+                Some(b']') => {
+                    window.advance(1);
+                    return Ok(());
+                }
+                Some(b',') if !first => window.advance(1),
+                Some(_) if first => {}
+                _ => return Err(unexpected(window, "expected `,` or `]`")),
+            }
+            first = false;
+            self.run(window)?;
+        }
+    }
+
+    fn run(&mut self, window: &mut Window<'_>) -> Result<()> {
+        let number = self.pass.state.next;
+        if number < self.done {
+            self.pass.state.next += 1;
+            return window.skip();
+        }
+        let value = window.value().map_err(|error| error.in_run(number))?;
+        let mut parser = serde_json::Deserializer::from_slice(window.bytes(value));
+        let result = RunSeed(&mut self.pass).deserialize(&mut parser).and_then(|()| parser.end());
+        if let Err(error) = result {
+            let error = self.pass.context.resolve(&error);
+            let place = error.location().map_or(value.position.location(), |l| value.position.translate(l));
+            self.errors.push(error.at(place).in_run(number));
+        }
+        window.pass(value);
+        Ok(())
+    }
+}
+
+fn unexpected_at(value: Value, message: &str) -> Error {
+    Error::new(ErrorKind::Syntax, message).at(value.position.location())
+}
+
+fn unexpected(window: &mut Window<'_>, message: &str) -> Error {
+    let place = window.position().location();
+    match window.peek() {
+        Ok(None) => Error::new(ErrorKind::Truncated, "the input ends in the middle of a value").at(place),
+        _ => Error::new(ErrorKind::Syntax, message).at(place),
+    }
+}

@@ -1,0 +1,269 @@
+//! Readers: from bytes of a known format to validated steps. Wire structs stay in here.
+
+mod benchtrace;
+mod container;
+mod native;
+mod pairing;
+mod tau2;
+mod window;
+mod wire;
+
+use std::fmt;
+use std::io::Read;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub use benchtrace::Alignment;
+use container::{Layout, Outcome};
+use window::Window;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::trace::{StepSink, Trace, TraceCollector};
+
+/// A format that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Format {
+    /// tau2-bench results.
+    Tau2,
+    /// `BenchTrace` episodes.
+    BenchTrace,
+    /// This crate's own form.
+    Native,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 3] = [Self::Tau2, Self::BenchTrace, Self::Native];
+
+    /// The format's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tau2 => "tau2",
+            Self::BenchTrace => "benchtrace",
+            Self::Native => "native",
+        }
+    }
+
+    /// The format that a key, of a file or of a run, gives away.
+    fn of_key(key: &str) -> Option<Self> {
+        match key {
+            "simulations" | "messages" | "reward_info" | "termination_reason" => Some(Self::Tau2),
+            "episodes" | "snapshot" | "failure_instances" => Some(Self::BenchTrace),
+            "traces" | "steps" => Some(Self::Native),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| Error::config("format", format!("`{name}` is none of tau2, benchtrace, native")))
+    }
+}
+
+/// How files are read.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// The format; `None` looks at the content.
+    pub format: Option<Format>,
+    /// What `obs` is in `BenchTrace` episodes; `None` looks at the first entry of each.
+    pub alignment: Option<Alignment>,
+    /// Whether reference routes are read.
+    pub routes: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { format: None, alignment: None, routes: true }
+    }
+}
+
+/// What the run files of a tau2 directory have in common: the `info` and `tasks` of its `results.json`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Companion(Arc<tau2::Header>);
+
+/// What became of one file.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Reading {
+    /// The format that was read; `None` where the content gave none away.
+    pub format: Option<Format>,
+    /// Runs that reached the sink.
+    pub runs: u64,
+    /// What could not be read, in the order of its places. An error with a run number costs that run alone.
+    pub errors: Vec<Error>,
+}
+
+/// Reads the runs of a file in memory into a sink, in one pass.
+pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+    read_slice_with(bytes, options, None, sink)
+}
+
+pub(crate) fn read_slice_with(
+    bytes: &[u8],
+    options: &ReadOptions,
+    companion: Option<&Companion>,
+    sink: &mut dyn StepSink,
+) -> Reading {
+    let format = match options.format {
+        Some(format) => Ok(format),
+        None => detect(&mut Window::over_slice(bytes)),
+    };
+    dispatch(format, options, companion, &mut Source::Slice(bytes), sink)
+}
+
+/// Reads the runs of a stream into a sink, holding one run at a time.
+///
+/// Where `tasks` come behind the runs, reference routes are not known in time; the verdicts say so.
+pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+    let mut window = Window::over_stream(input);
+    let format = match options.format {
+        Some(format) => Ok(format),
+        None => detect(&mut window),
+    };
+    dispatch(format, options, None, &mut Source::Stream(window), sink)
+}
+
+/// Reads every run of a file in memory as a [`Trace`].
+///
+/// ```
+/// use tracelint::{ReadOptions, read_traces};
+///
+/// let file = br#"{"info": null, "tasks": [], "simulations": [{"id": "a", "messages": []}, 7]}"#;
+/// let (traces, reading) = read_traces(file, &ReadOptions::default());
+/// assert_eq!(traces.len(), 1);
+/// assert_eq!(reading.errors[0].run(), Some(1));
+/// ```
+pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading) {
+    let mut collector = TraceCollector::default();
+    let reading = read_slice(bytes, options, &mut collector);
+    (collector.traces, reading)
+}
+
+/// Reads the `results.json` of a tau2 directory, whose runs lie in files of their own.
+pub(crate) fn read_companion(bytes: &[u8], options: &ReadOptions) -> (Companion, Vec<Error>) {
+    let mut layout = tau2::Tau2 { routes: options.routes, header: tau2::Header::default() };
+    let outcome = container::read_slice(&mut layout, bytes, true, &mut TraceCollector::default());
+    (Companion(Arc::new(layout.header)), outcome.errors)
+}
+
+/// Reads a `results.json` whose runs lie beside it; it may hold some of its own.
+pub(crate) fn read_header_or_runs(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+    let mut layout = tau2::Tau2 { routes: options.routes, header: tau2::Header::default() };
+    let outcome = container::read_slice(&mut layout, bytes, true, sink);
+    Reading { format: Some(Format::Tau2), runs: outcome.runs, errors: outcome.errors }
+}
+
+enum Source<'a> {
+    Slice(&'a [u8]),
+    Stream(Window<'a>),
+}
+
+impl Source<'_> {
+    fn read<L: Layout>(&mut self, layout: &mut L, sink: &mut dyn StepSink) -> Outcome {
+        match self {
+            Self::Slice(bytes) => container::read_slice(layout, bytes, false, sink),
+            Self::Stream(window) => container::read_stream(layout, window, sink),
+        }
+    }
+}
+
+fn dispatch(
+    format: Result<Format>,
+    options: &ReadOptions,
+    companion: Option<&Companion>,
+    source: &mut Source<'_>,
+    sink: &mut dyn StepSink,
+) -> Reading {
+    let format = match format {
+        Ok(format) => format,
+        Err(error) => return Reading { errors: vec![error], ..Reading::default() },
+    };
+    let outcome = match format {
+        Format::Tau2 => {
+            let header = companion.map(|companion| (*companion.0).clone()).unwrap_or_default();
+            source.read(&mut tau2::Tau2 { routes: options.routes, header }, sink)
+        }
+        Format::BenchTrace => {
+            source.read(&mut benchtrace::BenchTrace::with_alignment(options.alignment), sink)
+        }
+        Format::Native => source.read(&mut native::Native, sink),
+    };
+    Reading { format: Some(format), runs: outcome.runs, errors: outcome.errors }
+}
+
+/// Finds the format by the keys of the file, or of its first run. The window stays where it is.
+fn detect(window: &mut Window<'_>) -> Result<Format> {
+    window.skip_byte_order_mark()?;
+    window.peek()?;
+    window.mark();
+    let found = detect_ahead(window);
+    window.rewind();
+    found
+}
+
+fn detect_ahead(window: &mut Window<'_>) -> Result<Format> {
+    let start = window.position();
+    let unknown = || {
+        Error::shape("neither tau2 results, nor BenchTrace episodes, nor native traces").at(start.location())
+    };
+    let mut first = window.peek()?;
+    if first.is_none() {
+        return Err(Error::new(ErrorKind::Empty, "the input is empty"));
+    }
+    if first == Some(b'[') {
+        window.advance(1);
+        first = window.peek()?;
+        if first == Some(b']') {
+            // A list of no runs reads alike in every format.
+            return Ok(Format::Tau2);
+        }
+    }
+    if first != Some(b'{') {
+        return Err(match first {
+            Some(byte) if !b"\"-0123456789tfn[".contains(&byte) => {
+                Error::new(ErrorKind::Syntax, "the input is not JSON").at(start.location())
+            }
+            None => Error::new(ErrorKind::Truncated, "the input ends in the middle of a value")
+                .at(start.location()),
+            _ => unknown(),
+        });
+    }
+    window.advance(1);
+    let mut tau2_header = false;
+    while window.peek()? == Some(b'"') {
+        let value = window.value()?;
+        let key: String = serde_json::from_slice(window.bytes(value)).unwrap_or_default();
+        window.pass(value);
+        if let Some(format) = Format::of_key(&key) {
+            return Ok(format);
+        }
+        tau2_header |= key == "tasks" || key == "info" || key == "task_id";
+        if window.peek()? != Some(b':') {
+            break;
+        }
+        window.advance(1);
+        window.skip()?;
+        if window.peek()? != Some(b',') {
+            break;
+        }
+        window.advance(1);
+    }
+    if tau2_header { Ok(Format::Tau2) } else { Err(unknown()) }
+}

@@ -1,0 +1,174 @@
+//! Pairs calls with their answers and hands the steps on in source order.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use crate::error::Result;
+use crate::trace::{
+    Action, Actor, Arguments, Digest, DigestMap, Gate, Provenance, Status, Step, StepInput, Text, Unpaired,
+};
+
+/// A call as a reader found it.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) actor: Actor,
+    pub(super) turn: u64,
+    pub(super) id: Cow<'a, str>,
+    pub(super) name: Cow<'a, str>,
+    /// Raw JSON.
+    pub(super) arguments: Option<&'a str>,
+}
+
+/// An answer as a reader found it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer<'a> {
+    pub(super) text: Option<Text<'a>>,
+    pub(super) status: Status,
+    pub(super) provenance: Provenance,
+}
+
+/// A queue of the steps of one run. A step leaves it as soon as it and all before it are complete.
+///
+/// An answer belongs to the oldest unanswered call of its id. One that comes before any such call may belong
+/// to a later call: from then on everything waits for the end of the run, where a second pass pairs what is left.
+#[derive(Debug)]
+pub(super) struct Pairing<'a> {
+    gate: Gate,
+    queue: VecDeque<Entry<'a>>,
+    /// How many entries have left the queue.
+    gone: u64,
+    /// The oldest and the newest unanswered call of each id.
+    open: DigestMap<(u64, u64)>,
+    hold: bool,
+    unpaired: Unpaired,
+}
+
+#[derive(Debug)]
+enum Entry<'a> {
+    Message {
+        actor: Actor,
+        turn: u64,
+        text: Text<'a>,
+    },
+    Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call of the id */ Option<u64>),
+    Orphan {
+        turn: u64,
+        id: Digest,
+        answer: Answer<'a>,
+    },
+    /// An orphan that found its call.
+    Paired,
+}
+
+impl<'a> Pairing<'a> {
+    /// With `hold`, nothing is handed on before the end of the run.
+    pub(super) fn new(hold: bool) -> Self {
+        Self {
+            gate: Gate::new(),
+            queue: VecDeque::new(),
+            gone: 0,
+            open: DigestMap::default(),
+            hold,
+            unpaired: Unpaired::default(),
+        }
+    }
+
+    pub(super) fn message(&mut self, actor: Actor, turn: u64, text: Text<'a>) {
+        self.queue.push_back(Entry::Message { actor, turn, text });
+    }
+
+    pub(super) fn call(&mut self, call: Call<'a>) {
+        let number = self.gone + self.queue.len() as u64;
+        let id = Digest::of_text(&call.id);
+        let newest = self.open.entry(id).or_insert((number, number));
+        let before = std::mem::replace(&mut newest.1, number);
+        self.queue.push_back(Entry::Call(call, None, None));
+        if before != number
+            && let Some(Entry::Call(_, _, next)) = self.entry(before)
+        {
+            *next = Some(number);
+        }
+    }
+
+    pub(super) fn answer(&mut self, turn: u64, id: &str, answer: Answer<'a>) {
+        let id = Digest::of_text(id);
+        if !self.pair(id, answer) {
+            self.hold = true;
+            self.queue.push_back(Entry::Orphan { turn, id, answer });
+        }
+    }
+
+    fn entry(&mut self, number: u64) -> Option<&mut Entry<'a>> {
+        let position = usize::try_from(number.checked_sub(self.gone)?).ok()?;
+        self.queue.get_mut(position)
+    }
+
+    /// Gives the answer to the oldest unanswered call of the id, if there is one.
+    fn pair(&mut self, id: Digest, answer: Answer<'a>) -> bool {
+        let Some(&(oldest, newest)) = self.open.get(&id) else { return false };
+        let Some(Entry::Call(_, slot, next)) = self.entry(oldest) else { return false };
+        *slot = Some(answer);
+        match next.take() {
+            Some(next) => self.open.insert(id, (next, newest)),
+            None => self.open.remove(&id),
+        };
+        true
+    }
+
+    /// Hands on what is complete.
+    pub(super) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        while !self.hold
+            && matches!(self.queue.front(), Some(Entry::Message { .. } | Entry::Call(_, Some(_), _)))
+        {
+            self.hand_on(sink)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run: pairs what is left, and hands on everything.
+    pub(super) fn finish(mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
+        if self.hold && !self.open.is_empty() {
+            for position in 0..self.queue.len() {
+                let Some(&Entry::Orphan { id, answer, .. }) = self.queue.get(position) else { continue };
+                if self.pair(id, answer)
+                    && let Some(entry) = self.queue.get_mut(position)
+                {
+                    *entry = Entry::Paired;
+                }
+            }
+        }
+        while !self.queue.is_empty() {
+            self.hand_on(sink)?;
+        }
+        Ok(self.unpaired)
+    }
+
+    fn hand_on(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        let Some(entry) = self.queue.pop_front() else { return Ok(()) };
+        self.gone += 1;
+        let input = match &entry {
+            Entry::Paired => return Ok(()),
+            Entry::Message { actor, turn, text } => StepInput::message(*actor, *text).turn(*turn),
+            Entry::Orphan { turn, answer, .. } => {
+                self.unpaired.messages += 1;
+                let text = answer.text.unwrap_or_else(|| Text::from(""));
+                StepInput::message(Actor::Environment, text).turn(*turn)
+            }
+            Entry::Call(call, answer, _) => {
+                self.unpaired.calls += u64::from(answer.is_none());
+                let action = Action {
+                    name: &call.name,
+                    arguments: call.arguments.map(Arguments::from_json),
+                    call_id: Some(&*call.id),
+                    observation: answer.and_then(|answer| answer.text),
+                    status: answer.map_or(Status::Unknown, |answer| answer.status),
+                    provenance: answer.map_or(Provenance::None, |answer| answer.provenance),
+                    error_type: None,
+                };
+                StepInput::action(call.actor, action).turn(call.turn)
+            }
+        };
+        sink(&self.gate.admit(input)?);
+        Ok(())
+    }
+}

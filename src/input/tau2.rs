@@ -1,0 +1,407 @@
+//! tau2-bench results.
+//!
+//! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of `info`),
+//! a bare list of runs, one run, or a directory with `results.json` beside `simulations/<id>.json`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::container::{Layout, RunContext};
+use super::pairing::{Answer, Call, Pairing};
+use super::wire::{Ident, RawText, Str, whole_number};
+use crate::trace::{
+    Actor, Ending, ExpectedAction, Metadata, Milestone, Provenance, ReferenceRoute, Routing, Status, StepSink,
+};
+
+/// What the runs of a file have in common.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Header {
+    info: Info,
+    flat_model: Option<String>,
+    flat_domain: Option<String>,
+    /// The routes of the tasks; `None`: the file has told no tasks (yet).
+    routes: Option<HashMap<String, Routing>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+struct Info {
+    #[serde(default)]
+    agent_info: Option<AgentInfo>,
+    #[serde(default)]
+    environment_info: Option<EnvironmentInfo>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct AgentInfo {
+    #[serde(default)]
+    llm: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct EnvironmentInfo {
+    #[serde(default)]
+    domain_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Task<'a> {
+    #[serde(borrow)]
+    id: Ident<'a>,
+    #[serde(default, borrow)]
+    evaluation_criteria: Option<Criteria<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Criteria<'a> {
+    #[serde(default, borrow)]
+    actions: Option<Vec<Expected<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Expected<'a> {
+    #[serde(default)]
+    requestor: Option<Requestor>,
+    #[serde(borrow)]
+    name: Str<'a>,
+    #[serde(default, borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(default)]
+    compare_args: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Requestor {
+    #[serde(alias = "agent")]
+    Assistant,
+    User,
+}
+
+impl Requestor {
+    fn actor(self) -> Actor {
+        match self {
+            Self::Assistant => Actor::Agent,
+            Self::User => Actor::User,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    #[serde(alias = "developer")]
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    role: Role,
+    #[serde(default, borrow)]
+    content: Option<RawText<'a>>,
+    #[serde(default, borrow)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(default, borrow)]
+    id: Option<Ident<'a>>,
+    #[serde(default)]
+    error: Option<bool>,
+    #[serde(default, borrow)]
+    tool_messages: Option<Vec<ToolMessage<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall<'a> {
+    #[serde(default, borrow)]
+    id: Option<Ident<'a>>,
+    #[serde(borrow)]
+    name: Str<'a>,
+    #[serde(default, borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(default)]
+    requestor: Option<Requestor>,
+}
+
+#[derive(Deserialize)]
+struct ToolMessage<'a> {
+    #[serde(default, borrow)]
+    id: Option<Ident<'a>>,
+    #[serde(default, borrow)]
+    content: Option<RawText<'a>>,
+    #[serde(default)]
+    error: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+struct RewardInfo {
+    #[serde(default)]
+    reward: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Field {
+    Id,
+    TaskId,
+    Trial,
+    TerminationReason,
+    RewardInfo,
+    Messages,
+    #[serde(other)]
+    Other,
+}
+
+/// The tau2-bench layout.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tau2 {
+    /// Whether anybody asks for reference routes.
+    pub(super) routes: bool,
+    pub(super) header: Header,
+}
+
+impl Layout for Tau2 {
+    const RUNS: &'static str = "simulations";
+    const RUN_KEYS: &'static [&'static str] =
+        &["messages", "reward_info", "task_id", "termination_reason", "trial"];
+    const NAME: &'static str = "tau2 result";
+
+    fn header_value<'de, D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<bool, D::Error> {
+        match key {
+            "info" => self.header.info = Option::deserialize(value)?.unwrap_or_default(),
+            "model" => self.header.flat_model = flat(value)?,
+            "domain" => self.header.flat_domain = flat(value)?,
+            "tasks" if self.routes => {
+                let tasks = Option::<Vec<Task<'de>>>::deserialize(value)?;
+                self.header.routes = tasks.map(|tasks| tasks.into_iter().map(Task::routing).collect());
+            }
+            _ => {
+                IgnoredAny::deserialize(value)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn run<'de, D: Deserializer<'de>>(
+        &mut self,
+        run: D,
+        context: &mut RunContext,
+        sink: &mut dyn StepSink,
+    ) -> Result<(), D::Error> {
+        run.deserialize_map(RunVisitor { layout: self, context, sink })
+    }
+
+    fn model(&self) -> Option<&str> {
+        let agent = self.header.info.agent_info.as_ref();
+        agent.and_then(|agent| agent.llm.as_deref()).or(self.header.flat_model.as_deref())
+    }
+
+    fn domain(&self) -> Option<&str> {
+        let environment = self.header.info.environment_info.as_ref();
+        environment.and_then(|e| e.domain_name.as_deref()).or(self.header.flat_domain.as_deref())
+    }
+}
+
+/// A flat key that names the model or the domain; whatever else it may be elsewhere is not for us.
+fn flat<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let raw = <&'de RawValue>::deserialize(value)?;
+    Ok(serde_json::from_str(raw.get()).ok())
+}
+
+impl Tau2 {
+    fn routing(&self, task: Option<&str>) -> Routing {
+        let Some(routes) = &self.header.routes else {
+            return Routing::Unknown("the file told no tasks before its runs".to_owned());
+        };
+        let Some(task) = task else { return Routing::Unknown("the run names no task".to_owned()) };
+        match routes.get(task) {
+            Some(routing) => routing.clone(),
+            None => Routing::Unknown(format!("task {task} is not in the file")),
+        }
+    }
+}
+
+impl Task<'_> {
+    fn routing(self) -> (String, Routing) {
+        let actions = self.evaluation_criteria.and_then(|criteria| criteria.actions).unwrap_or_default();
+        let milestones = (1..).zip(actions).map(|(reference_step, expected)| {
+            let actor = expected.requestor.unwrap_or(Requestor::Assistant).actor();
+            let arguments = expected.arguments.map_or("null", RawValue::get);
+            let action = ExpectedAction::from_json(actor, &expected.name.0, arguments, expected.compare_args);
+            Milestone::action(reference_step, action)
+        });
+        let routing = match ReferenceRoute::new(milestones.collect()) {
+            Ok(route) => Routing::Known(Arc::new(route)),
+            Err(error) => Routing::Unknown(error.message()),
+        };
+        (self.id.0.into_owned(), routing)
+    }
+}
+
+struct RunVisitor<'x> {
+    layout: &'x Tau2,
+    context: &'x mut RunContext,
+    sink: &'x mut dyn StepSink,
+}
+
+impl<'de> Visitor<'de> for RunVisitor<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a simulation run (an object)")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut run: A) -> Result<(), A::Error> {
+        let Self { layout, context, sink } = self;
+        let mut metadata = Metadata::default();
+        let mut reward = None;
+        let mut pairing: Option<Pairing<'de>> = None;
+        let mut begun = false;
+        let mut known = false;
+        // Without routes in sight the task need not be known beforehand.
+        let mut task_told = layout.header.routes.is_none();
+        while let Some(field) = run.next_key()? {
+            known |= !matches!(field, Field::Other);
+            match field {
+                Field::Id => metadata.id = text(run.next_value()?),
+                Field::TaskId => {
+                    metadata.task = text(run.next_value()?);
+                    task_told = true;
+                }
+                Field::Trial => metadata.trial = run.next_value::<Whole>()?.0,
+                Field::TerminationReason => metadata.termination = run.next_value()?,
+                Field::RewardInfo => {
+                    reward = run.next_value::<Option<RewardInfo>>()?.and_then(|info| info.reward);
+                }
+                Field::Messages => {
+                    if pairing.is_some() {
+                        return Err(A::Error::duplicate_field("messages"));
+                    }
+                    if task_told {
+                        sink.begin(context.position(), &layout.routing(metadata.task.as_deref()));
+                        begun = true;
+                    }
+                    let mut queue = Pairing::new(!begun);
+                    run.next_value_seed(Messages { pairing: &mut queue, context, sink })?;
+                    pairing = Some(queue);
+                }
+                Field::Other => {
+                    run.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        if !known {
+            return Err(A::Error::custom("not a simulation run: it has none of a run's keys"));
+        }
+        if !begun {
+            sink.begin(context.position(), &layout.routing(metadata.task.as_deref()));
+        }
+        metadata.model = layout.model().map(str::to_owned);
+        metadata.domain = layout.domain().map(str::to_owned);
+        let mut ending = context.typed(Ending::new(metadata, reward))?;
+        if let Some(pairing) = pairing {
+            ending.unpaired = context.typed(pairing.finish(&mut |step| sink.step(step)))?;
+        }
+        sink.end(ending);
+        Ok(())
+    }
+}
+
+fn text(ident: Option<Ident<'_>>) -> Option<String> {
+    ident.map(|ident| ident.0.into_owned())
+}
+
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Whole(#[serde(deserialize_with = "whole_number")] Option<u64>);
+
+struct Messages<'x, 'de> {
+    pairing: &'x mut Pairing<'de>,
+    context: &'x mut RunContext,
+    sink: &'x mut dyn StepSink,
+}
+
+impl<'de> DeserializeSeed<'de> for Messages<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, messages: D) -> Result<(), D::Error> {
+        messages.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Messages<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of messages, or null")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, messages: D) -> Result<(), D::Error> {
+        messages.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut messages: A) -> Result<(), A::Error> {
+        let Self { pairing, context, sink } = self;
+        let mut turn = 0;
+        while let Some(message) = messages.next_element::<Message<'de>>()? {
+            message.enqueue(turn, pairing);
+            context.typed(pairing.flush(&mut |step| sink.step(step)))?;
+            turn += 1;
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Message<'de> {
+    fn enqueue(self, turn: u64, pairing: &mut Pairing<'de>) {
+        let actor = match self.role {
+            Role::Tool => {
+                match self.tool_messages {
+                    Some(answers) => answers.into_iter().for_each(|answer| answer.enqueue(turn, pairing)),
+                    None => ToolMessage { id: self.id, content: self.content, error: self.error }
+                        .enqueue(turn, pairing),
+                }
+                return;
+            }
+            Role::System => Actor::System,
+            Role::User => Actor::User,
+            Role::Assistant => Actor::Agent,
+        };
+        if let Some(RawText(text)) = self.content.filter(|content| !content.0.is_empty()) {
+            pairing.message(actor, turn, text);
+        }
+        for call in self.tool_calls.unwrap_or_default() {
+            pairing.call(Call {
+                actor: call.requestor.map_or(actor, Requestor::actor),
+                turn,
+                id: call.id.unwrap_or_default().0,
+                name: call.name.0,
+                arguments: call.arguments.map(RawValue::get).filter(|json| *json != "null"),
+            });
+        }
+    }
+}
+
+impl<'de> ToolMessage<'de> {
+    fn enqueue(self, turn: u64, pairing: &mut Pairing<'de>) {
+        let text = self.content.map(|content| content.0);
+        // The replicated note's rule: the flag, or a text that begins with `Error`, whatever the flag says.
+        let (status, provenance) = match self.error {
+            Some(true) => (Status::Error, Provenance::Flag),
+            _ if text.is_some_and(|text| text.starts_with("Error")) => (Status::Error, Provenance::Text),
+            Some(false) => (Status::Ok, Provenance::Flag),
+            None => (Status::Ok, Provenance::None),
+        };
+        let id = self.id.unwrap_or_default().0;
+        pairing.answer(turn, &id, Answer { text, status, provenance });
+    }
+}

@@ -1,0 +1,277 @@
+//! Scores of yes/no answers against labels.
+//!
+//! ```text
+//! precision = tp / (tp + fp)    recall = tp / (tp + fn)    F1 = 2tp / (2tp + fp + fn)
+//! ```
+//!
+//! Reference: van Rijsbergen, "Information Retrieval" (1979), chapter 7. Oracle: the definitions,
+//! and `scipy.stats.bootstrap` for the interval of F1.
+//!
+//! Errors: none. A score whose denominator is 0 is `None`: undefined, neither 0 nor NaN.
+
+use serde::Serialize;
+
+use super::bootstrap::{BootstrapInterval, bootstrap_tails};
+use super::float;
+
+/// One answer beside its label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    /// What is true.
+    pub label: bool,
+    /// What was answered.
+    pub predicted: bool,
+}
+
+/// How many answers were right and wrong, by label.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Confusion {
+    /// Label yes, answer yes.
+    pub tp: u64,
+    /// Label no, answer yes.
+    pub fp: u64,
+    /// Label yes, answer no.
+    #[serde(rename = "fn")]
+    pub fn_: u64,
+    /// Label no, answer no.
+    pub tn: u64,
+}
+
+impl Confusion {
+    /// Counts one more outcome.
+    pub fn record(&mut self, outcome: Outcome) {
+        let cell = match (outcome.label, outcome.predicted) {
+            (true, true) => &mut self.tp,
+            (false, true) => &mut self.fp,
+            (true, false) => &mut self.fn_,
+            (false, false) => &mut self.tn,
+        };
+        *cell = cell.saturating_add(1);
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.tp = self.tp.saturating_add(other.tp);
+        self.fp = self.fp.saturating_add(other.fp);
+        self.fn_ = self.fn_.saturating_add(other.fn_);
+        self.tn = self.tn.saturating_add(other.tn);
+    }
+
+    /// The number of outcomes.
+    #[must_use]
+    pub fn n(&self) -> u64 {
+        self.positives().saturating_add(self.negatives())
+    }
+
+    /// The share of yes answers that are right; `None` when yes was never answered.
+    #[must_use]
+    pub fn precision(&self) -> Option<f64> {
+        ratio(float(self.tp), float(self.tp) + float(self.fp))
+    }
+
+    /// The share of yes labels that were found; `None` when there is none.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        ratio(float(self.tp), float(self.tp) + float(self.fn_))
+    }
+
+    /// The harmonic mean of precision and recall; `None` when yes is neither a label nor an
+    /// answer.
+    #[must_use]
+    pub fn f1(&self) -> Option<f64> {
+        f1(self.tp, self.tp.saturating_add(self.fn_), self.tp.saturating_add(self.fp))
+    }
+
+    /// The confusion of answering yes always, on the same labels.
+    #[must_use]
+    pub fn always_fire(&self) -> Self {
+        Self { tp: self.positives(), fp: self.negatives(), fn_: 0, tn: 0 }
+    }
+
+    /// The confusion of answering no always, on the same labels.
+    #[must_use]
+    pub fn never_fire(&self) -> Self {
+        Self { tp: 0, fp: 0, fn_: self.positives(), tn: self.negatives() }
+    }
+
+    fn positives(&self) -> u64 {
+        self.tp.saturating_add(self.fn_)
+    }
+
+    fn negatives(&self) -> u64 {
+        self.fp.saturating_add(self.tn)
+    }
+}
+
+impl FromIterator<Outcome> for Confusion {
+    fn from_iter<I: IntoIterator<Item = Outcome>>(outcomes: I) -> Self {
+        let mut confusion = Self::default();
+        for outcome in outcomes {
+            confusion.record(outcome);
+        }
+        confusion
+    }
+}
+
+/// The 95% percentile-bootstrap interval of F1.
+///
+/// Depends on the order of `outcomes`: put them into one that does not vary from run to run.
+/// Resamples without a yes label and without a yes answer have no F1 and are counted as undefined.
+#[must_use]
+pub fn f1_bootstrap(outcomes: &[Outcome], resamples: usize, seed: u64) -> BootstrapInterval {
+    bootstrap_tails(outcomes, resamples, seed, 0.025, |resample| {
+        let (mut tp, mut labelled, mut predicted) = (0, 0, 0);
+        for outcome in resample {
+            tp += u64::from(outcome.label & outcome.predicted);
+            labelled += u64::from(outcome.label);
+            predicted += u64::from(outcome.predicted);
+        }
+        f1(tp, labelled, predicted)
+    })
+}
+
+/// F1 from its marginals: `2tp / (labelled + predicted)`.
+fn f1(tp: u64, labelled: u64, predicted: u64) -> Option<f64> {
+    ratio(2.0 * float(tp), float(labelled) + float(predicted))
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::assert_close;
+    use super::*;
+
+    fn confusion(tp: u64, fp: u64, fn_: u64, tn: u64) -> Confusion {
+        Confusion { tp, fp, fn_, tn }
+    }
+
+    /// Outcomes with the given counts.
+    fn outcomes(tp: usize, fp: usize, fn_: usize, tn: usize) -> Vec<Outcome> {
+        let cell = |label, predicted, count| std::iter::repeat_n(Outcome { label, predicted }, count);
+        cell(true, true, tp)
+            .chain(cell(false, true, fp))
+            .chain(cell(true, false, fn_))
+            .chain(cell(false, false, tn))
+            .collect()
+    }
+
+    #[test]
+    fn a_missed_positive_costs_recall() {
+        let scores = confusion(9, 0, 1, 10);
+        assert_eq!(scores.precision(), Some(1.0));
+        assert_eq!(scores.recall(), Some(0.9));
+        assert_close(scores.f1().unwrap(), 18.0 / 19.0, 0.0);
+        assert_eq!(scores.n(), 20);
+    }
+
+    #[test]
+    fn a_false_alarm_costs_precision() {
+        let scores = confusion(3, 2, 0, 7);
+        assert_eq!(scores.precision(), Some(0.6));
+        assert_eq!(scores.recall(), Some(1.0));
+        assert_eq!(scores.f1(), Some(0.75));
+    }
+
+    #[test]
+    fn every_cell_counts_for_itself() {
+        let scores = confusion(6, 2, 4, 1);
+        assert_eq!(scores.precision(), Some(0.75));
+        assert_eq!(scores.recall(), Some(0.6));
+        assert_close(scores.f1().unwrap(), 2.0 / 3.0, 0.0);
+        assert_eq!(outcomes(6, 2, 4, 1).into_iter().collect::<Confusion>(), scores);
+    }
+
+    #[test]
+    fn a_zero_denominator_is_undefined() {
+        let empty = Confusion::default();
+        assert_eq!((empty.precision(), empty.recall(), empty.f1()), (None, None, None));
+        let only_negatives = confusion(0, 0, 0, 5);
+        assert_eq!(only_negatives.f1(), None);
+        let only_alarms = confusion(0, 5, 0, 0);
+        assert_eq!(only_alarms.precision(), Some(0.0));
+        assert_eq!((only_alarms.recall(), only_alarms.f1()), (None, Some(0.0)));
+        let only_misses = confusion(0, 0, 5, 0);
+        assert_eq!(only_misses.precision(), None);
+        assert_eq!((only_misses.recall(), only_misses.f1()), (Some(0.0), Some(0.0)));
+    }
+
+    #[test]
+    fn baselines_keep_the_labels() {
+        let scores = confusion(6, 2, 4, 1);
+        assert_eq!(scores.always_fire(), confusion(10, 3, 0, 0));
+        assert_eq!(scores.never_fire(), confusion(0, 0, 10, 3));
+        let balanced = confusion(9, 0, 1, 10);
+        assert_close(balanced.always_fire().f1().unwrap(), 2.0 / 3.0, 0.0);
+        assert_eq!(balanced.never_fire().f1(), Some(0.0));
+    }
+
+    #[test]
+    fn counts_stop_at_the_largest() {
+        let mut scores = confusion(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
+        scores.record(Outcome { label: true, predicted: false });
+        scores.merge(&confusion(1, 1, 1, 1));
+        assert_eq!((scores.n(), scores.always_fire().tp), (u64::MAX, u64::MAX));
+        assert_close(scores.f1().unwrap(), 1.0, 1e-15);
+    }
+
+    #[test]
+    fn serializes_fn_under_its_name() {
+        let json = serde_json::to_string(&confusion(6, 2, 4, 1)).unwrap();
+        assert_eq!(json, r#"{"tp":6,"fp":2,"fn":4,"tn":1}"#);
+    }
+
+    /// With `l` and `p` the 0/1 arrays of labels and answers,
+    /// `scipy.stats.bootstrap((l, p), lambda l, p, axis: 2*(l*p).sum(axis)/(l.sum(axis) +
+    /// p.sum(axis)), paired=True, n_resamples=200000, method="percentile",
+    /// rng=1).confidence_interval`, scipy 1.17.1.
+    #[test]
+    fn the_interval_of_f1_agrees_with_scipy() {
+        let scipy = [
+            (outcomes(9, 0, 1, 10), 0.8, 1.0),
+            (outcomes(12, 5, 2, 21), 0.571_428_571_428_571_4, 0.914_285_714_285_714_3),
+            (outcomes(40, 20, 10, 130), 0.623_853_211_009_174_3, 0.814_814_814_814_814_8),
+        ];
+        for (outcomes, low, high) in scipy {
+            let result = f1_bootstrap(&outcomes, 2_000, 42);
+            let interval = result.interval.unwrap();
+            assert_close(interval.low, low, 0.02);
+            assert_close(interval.high, high, 0.02);
+            assert_eq!((result.resamples, result.undefined), (2_000, 0));
+        }
+    }
+
+    #[test]
+    fn resamples_without_f1_are_counted() {
+        let result = f1_bootstrap(&outcomes(1, 0, 0, 4), 2_000, 42);
+        assert_eq!(result.interval.map(|interval| interval.low), Some(1.0));
+        // The chance to miss the one positive in five draws is 0.8^5 = 0.32768.
+        assert!((580..730).contains(&result.undefined), "{result:?}");
+        let never = f1_bootstrap(&outcomes(0, 0, 0, 4), 2_000, 42);
+        assert_eq!((never.interval, never.undefined), (None, 2_000));
+        assert_eq!(f1_bootstrap(&[], 7, 42).undefined, 7);
+    }
+
+    proptest! {
+        #[test]
+        fn f1_is_the_harmonic_mean(tp in 1..1000_u64, fp in 0..1000_u64, fn_ in 0..1000_u64) {
+            let scores = confusion(tp, fp, fn_, 0);
+            let (precision, recall) = (scores.precision().unwrap(), scores.recall().unwrap());
+            let harmonic = 2.0 * precision * recall / (precision + recall);
+            prop_assert!((scores.f1().unwrap() - harmonic).abs() < 1e-15);
+        }
+
+        #[test]
+        fn merging_counts_all(a in 0..20_usize, b in 0..20_usize, c in 0..20_usize, at in 0..60_usize) {
+            let all = outcomes(a, b, c, 3);
+            let (left, right) = all.split_at(at.min(all.len()));
+            let mut merged: Confusion = left.iter().copied().collect();
+            merged.merge(&right.iter().copied().collect());
+            prop_assert_eq!(merged, all.into_iter().collect());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a statistic can refuse, as a type.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// One of the two columns of a paired sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The first column.
+    X,
+    /// The second column.
+    Y,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::X => "x",
+            Self::Y => "y",
+        })
+    }
+}
+
+/// Why a statistic has no value for the given input.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum StatsError {
+    /// The columns of a paired sample differ in length.
+    #[error("x has {x} values, y has {y}")]
+    LengthMismatch {
+        /// Length of the first column.
+        x: usize,
+        /// Length of the second column.
+        y: usize,
+    },
+    /// There are fewer observations than the statistic needs.
+    #[error("{n} observations are too few, {needed} are needed")]
+    TooFew {
+        /// Number of observations given.
+        n: usize,
+        /// The least number with which the statistic is defined.
+        needed: usize,
+    },
+    /// A value is NaN or infinite.
+    #[error("the value of {side} at index {index} is not finite")]
+    NonFinite {
+        /// The column that holds the value.
+        side: Side,
+        /// Its 0-based position.
+        index: usize,
+    },
+    /// All values of a column are equal. When this holds for both, `X` is named.
+    #[error("all values of {side} are equal")]
+    ZeroVariance {
+        /// The constant column.
+        side: Side,
+    },
+    /// The squared deviations of a column overflow or underflow.
+    #[error("the spread of {side} is too large or too small for its square to be represented")]
+    OutOfRange {
+        /// The column at fault.
+        side: Side,
+    },
+    /// An argument lies outside its domain.
+    #[error("{name} {why}")]
+    InvalidArgument {
+        /// The argument.
+        name: &'static str,
+        /// What it must be.
+        why: &'static str,
+    },
+    /// More successes than trials.
+    #[error("{successes} successes in {trials} trials")]
+    SuccessesExceedTrials {
+        /// Number of successes given.
+        successes: u64,
+        /// Number of trials given.
+        trials: u64,
+    },
+    /// pass^k was asked for a `k` that some task has not enough trials for.
+    #[error("k = {k} exceeds {trials}, the smallest number of trials of a task")]
+    KTooLarge {
+        /// The `k` asked for.
+        k: u32,
+        /// The largest admissible `k`.
+        trials: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_lower_case_without_a_full_stop() {
+        let errors = [
+            StatsError::LengthMismatch { x: 1, y: 2 },
+            StatsError::TooFew { n: 2, needed: 3 },
+            StatsError::NonFinite { side: Side::X, index: 4 },
+            StatsError::ZeroVariance { side: Side::Y },
+            StatsError::OutOfRange { side: Side::X },
+            StatsError::InvalidArgument { name: "confidence", why: "must be in (0, 1)" },
+            StatsError::SuccessesExceedTrials { successes: 3, trials: 2 },
+            StatsError::KTooLarge { k: 5, trials: 4 },
+        ];
+        for error in errors {
+            let message = error.to_string();
+            assert_eq!(message, message.to_lowercase());
+            assert!(!message.ends_with('.'), "{message}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! An interval of real numbers, and the Wilson score interval of a proportion.
+//!
+//! With `p = k / n` and `z` the two-sided normal quantile of the confidence,
+//!
+//! ```text
+//! (p + z²/2n ± z * sqrt(p(1 - p)/n + z²/4n²)) / (1 + z²/n)
+//! ```
+//!
+//! Reference: Wilson, "Probable inference, the law of succession, and statistical inference", JASA
+//! 22 (1927). Oracle: `scipy.stats.binomtest(k, n).proportion_ci(method="wilson")`.
+//!
+//! Errors: no trials, more successes than trials, a confidence outside (0, 1).
+
+use std::f64::consts::SQRT_2;
+
+use serde::Serialize;
+use statrs::function::erf::erfc_inv;
+
+use super::{StatsError, float};
+
+/// A closed interval; serialized as `[low, high]`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "[f64; 2]")]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl From<Interval> for [f64; 2] {
+    fn from(interval: Interval) -> Self {
+        [interval.low, interval.high]
+    }
+}
+
+/// The Wilson score interval of the proportion `successes / trials`.
+///
+/// # Errors
+///
+/// [`StatsError::TooFew`] without trials, [`StatsError::SuccessesExceedTrials`], and
+/// [`StatsError::InvalidArgument`] when `confidence` is not strictly between 0 and 1.
+pub fn wilson(successes: u64, trials: u64, confidence: f64) -> Result<Interval, StatsError> {
+    if trials == 0 {
+        return Err(StatsError::TooFew { n: 0, needed: 1 });
+    }
+    if successes > trials {
+        return Err(StatsError::SuccessesExceedTrials { successes, trials });
+    }
+    let z = SQRT_2 * erfc_inv(1.0 - checked_confidence(confidence)?);
+    let n = float(trials);
+    let p = float(successes) / n;
+    let shrink = 1.0 + z * z / n;
+    let center = (p + z * z / (2.0 * n)) / shrink;
+    let half_width = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt() / shrink;
+    Ok(Interval {
+        low: if successes == 0 { 0.0 } else { (center - half_width).max(0.0) },
+        high: if successes == trials { 1.0 } else { (center + half_width).min(1.0) },
+    })
+}
+
+/// `confidence`, if it is one.
+pub(super) fn checked_confidence(confidence: f64) -> Result<f64, StatsError> {
+    if confidence > 0.0 && confidence < 1.0 {
+        Ok(confidence)
+    } else {
+        Err(StatsError::InvalidArgument { name: "confidence", why: "must lie strictly between 0 and 1" })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unreadable_literal, reason = "copied from scipy's output")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::assert_close;
+    use super::*;
+
+    /// `(k, n, c, low, high)` from
+    /// `scipy.stats.binomtest(k, n).proportion_ci(c, method="wilson")`, scipy 1.17.1.
+    const SCIPY: [(u64, u64, f64, f64, f64); 9] = [
+        (9, 10, 0.95, 0.5958499732047615, 0.9821237869049271),
+        (10, 10, 0.95, 0.7224672001371109, 1.0),
+        (0, 10, 0.95, 0.0, 0.27753279986288926),
+        (1, 1, 0.95, 0.20654931437723745, 1.0),
+        (7, 30, 0.9, 0.13176024453803759, 0.379026053128682),
+        (13, 21, 0.99, 0.35080493593991174, 0.8301257211270385),
+        (9000, 10832, 0.95, 0.8236950487470804, 0.8378133377719044),
+        (1, 1_000_000_000, 0.95, 1.765245549569633e-10, 5.664934243297439e-09),
+        (3, 7, 0.999, 0.08385472008997263, 0.8600523735409235),
+    ];
+
+    #[test]
+    fn agrees_with_scipy() {
+        for (k, n, confidence, low, high) in SCIPY {
+            let interval = wilson(k, n, confidence).unwrap();
+            assert_close(interval.low, low, 1e-14);
+            assert_close(interval.high, high, 1e-14);
+        }
+    }
+
+    /// `scipy.special.ndtri(0.5 + c/2)` for c = 0.5, 0.8, 0.9, 0.95, 0.99
+    #[test]
+    fn the_normal_quantile_agrees_with_scipy() {
+        let quantiles = [
+            (0.5, 0.6744897501960817),
+            (0.8, 1.2815515655446004),
+            (0.9, 1.6448536269514722),
+            (0.95, 1.959963984540054),
+            (0.99, 2.5758293035489004),
+        ];
+        for (confidence, z) in quantiles {
+            assert_close(SQRT_2 * erfc_inv(1.0 - confidence), z, 1e-15);
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_proportion() {
+        assert_eq!(wilson(0, 0, 0.95), Err(StatsError::TooFew { n: 0, needed: 1 }));
+        assert_eq!(wilson(3, 2, 0.95), Err(StatsError::SuccessesExceedTrials { successes: 3, trials: 2 }));
+        for confidence in [0.0, 1.0, -0.5, 95.0, f64::NAN, f64::INFINITY] {
+            let error = wilson(1, 2, confidence).unwrap_err();
+            assert_eq!(error.to_string(), "confidence must lie strictly between 0 and 1");
+        }
+    }
+
+    #[test]
+    fn serializes_as_a_pair() {
+        let interval = Interval { low: 0.25, high: 0.5 };
+        assert_eq!(serde_json::to_string(&interval).unwrap(), "[0.25,0.5]");
+    }
+
+    proptest! {
+        #[test]
+        fn holds_the_proportion_inside_the_unit_interval(
+            (k, n) in (1..=u64::MAX).prop_flat_map(|n| (0..=n, Just(n))),
+            confidence in f64::EPSILON..1.0,
+        ) {
+            let Interval { low, high } = wilson(k, n, confidence).unwrap();
+            let p = float(k) / float(n);
+            prop_assert!(0.0 <= low && low <= p + 1e-12 && p <= high + 1e-12 && high <= 1.0);
+        }
+
+        #[test]
+        fn mirrors(k in 0_u64..=50, rest in 1_u64..50) {
+            let (n, left) = (k + rest, wilson(k, k + rest, 0.95).unwrap());
+            let right = wilson(n - k, n, 0.95).unwrap();
+            prop_assert!((left.low - (1.0 - right.high)).abs() < 1e-14);
+        }
+    }
+}

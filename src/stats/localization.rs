@@ -1,0 +1,119 @@
+//! How well predicted ranges match labelled ones.
+//!
+//! ```text
+//! J(A, B) = |A ∩ B| / |A ∪ B|
+//! similarity = mean over predictions P of max over labels L of J(P, L)
+//! recall     = mean over labels L of max over predictions P of J(P, L)
+//! ```
+//!
+//! with ranges that include both ends, so that `5..=5` holds one number.
+//!
+//! Reference: Jaccard, "The distribution of the flora in the alpine zone", New Phytologist 11
+//! (1912); the two means are those of BenchTrace, section 3.3.1.
+//!
+//! Errors: none. A mean over nothing is `None`. A range whose start exceeds its end is empty.
+
+use std::ops::RangeInclusive;
+
+use super::float;
+
+/// The Jaccard index of two ranges; 0 when both are empty.
+#[must_use]
+pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
+    let overlap = length(*a.start().max(b.start()), *a.end().min(b.end()));
+    let union = length(*a.start(), *a.end()) + length(*b.start(), *b.end()) - overlap;
+    if union > 0.0 { overlap / union } else { 0.0 }
+}
+
+/// The mean over `predicted` of the best Jaccard index with a labelled range.
+///
+/// `None` when nothing was predicted; 0 when something was, but nothing is labelled.
+#[must_use]
+pub fn localization_similarity(
+    predicted: &[RangeInclusive<u64>],
+    labelled: &[RangeInclusive<u64>],
+) -> Option<f64> {
+    mean_best(predicted, labelled)
+}
+
+/// The mean over `labelled` of the best Jaccard index with a predicted range.
+///
+/// `None` when nothing is labelled; 0 when something is, but nothing was predicted.
+#[must_use]
+pub fn localization_recall(
+    predicted: &[RangeInclusive<u64>],
+    labelled: &[RangeInclusive<u64>],
+) -> Option<f64> {
+    mean_best(labelled, predicted)
+}
+
+/// The mean over `of` of the best Jaccard index with a range of `against`.
+fn mean_best(of: &[RangeInclusive<u64>], against: &[RangeInclusive<u64>]) -> Option<f64> {
+    let best = |range| against.iter().map(|other| jaccard(range, other)).fold(0.0, f64::max);
+    let sum: f64 = of.iter().map(best).sum();
+    (!of.is_empty()).then(|| sum / float(of.len() as u64))
+}
+
+/// How many numbers lie from `first` to `last`.
+fn length(first: u64, last: u64) -> f64 {
+    last.checked_sub(first).map_or(0.0, |steps| float(steps) + 1.0)
+}
+
+#[cfg(test)]
+#[expect(clippy::reversed_empty_ranges, reason = "empty ranges are input too")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::assert_close;
+    use super::*;
+
+    #[test]
+    fn both_ends_belong_to_a_range() {
+        assert_close(jaccard(&(5..=5), &(5..=5)), 1.0, 0.0);
+        assert_close(jaccard(&(2..=5), &(4..=9)), 2.0 / 8.0, 0.0);
+        assert_close(jaccard(&(2..=5), &(5..=6)), 1.0 / 5.0, 0.0);
+        assert_close(jaccard(&(2..=5), &(6..=9)), 0.0, 0.0);
+        assert_close(jaccard(&(0..=9), &(3..=4)), 0.2, 0.0);
+    }
+
+    #[test]
+    fn extreme_ranges() {
+        assert_close(jaccard(&(0..=u64::MAX), &(0..=u64::MAX)), 1.0, 0.0);
+        assert_close(jaccard(&(3..=1), &(3..=1)), 0.0, 0.0);
+        assert_close(jaccard(&(3..=1), &(0..=4)), 0.0, 0.0);
+    }
+
+    #[test]
+    fn similarity_and_recall_average_over_different_sides() {
+        let predicted = [0..=4, 10..=11, 30..=39];
+        let labelled = [0..=3, 10..=13];
+        // best per prediction: 4/5, 2/4, 0; best per label: 4/5, 2/4
+        let similarity = localization_similarity(&predicted, &labelled);
+        assert_close(similarity.unwrap(), 1.3 / 3.0, 1e-15);
+        assert_close(localization_recall(&predicted, &labelled).unwrap(), 0.65, 1e-15);
+    }
+
+    #[test]
+    fn empty_sides() {
+        let ranges = [1..=2];
+        assert_eq!(localization_similarity(&[], &ranges), None);
+        assert_eq!(localization_recall(&[], &ranges), Some(0.0));
+        assert_eq!(localization_similarity(&ranges, &[]), Some(0.0));
+        assert_eq!(localization_recall(&ranges, &[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn jaccard_counts_members_and_is_symmetric(
+            a in 0..20_u64, b in 0..20_u64, c in 0..20_u64, d in 0..20_u64,
+        ) {
+            let (left, right) = (a.min(b)..=a.max(b), c.min(d)..=c.max(d));
+            let index = jaccard(&left, &right);
+            let shared = left.clone().filter(|i| right.contains(i)).count();
+            let either = left.clone().count() + right.clone().count() - shared;
+            let counted = float(shared as u64) / float(either as u64);
+            prop_assert!((index - counted).abs() < 1e-15);
+            prop_assert!((index - jaccard(&right, &left)).abs() < 1e-15);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The formulas of this crate: correlation, intervals, classification scores, pass^k.
+//!
+//! One file per formula. Each names its reference and its errors, and holds tests against values
+//! computed by scipy, with the expression that computed them. Nothing here knows what the numbers
+//! stand for, and nothing here panics: bad input is a [`StatsError`], an undefined ratio is `None`.
+//!
+//! | question | answer | reference |
+//! |---|---|---|
+//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`] | Pearson 1895, Chan et al. 1983, Fisher 1921 |
+//! | how sure is a proportion? | [`wilson`] | Wilson 1927 |
+//! | how sure is any other statistic? | [`bootstrap_percentile`], [`f1_bootstrap`] | Efron 1979 |
+//! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
+//! | how well are ranges located? | [`jaccard`], [`localization_similarity`], [`localization_recall`] | Jaccard 1912 |
+//! | how often do k tries all succeed? | [`pass_hat_k`] | tau-bench, arXiv:2406.12045 |
+
+mod bootstrap;
+mod classification;
+mod double_double;
+mod error;
+mod interval;
+mod localization;
+mod pass_k;
+mod pearson;
+mod rng;
+mod student_t;
+
+pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
+pub use classification::{Confusion, Outcome, f1_bootstrap};
+pub use error::{Side, StatsError};
+pub use interval::{Interval, wilson};
+pub use localization::{jaccard, localization_recall, localization_similarity};
+pub use pass_k::{TaskTrials, pass_hat_k};
+pub use pearson::{Correlation, PearsonAccumulator, pearson};
+pub(crate) use rng::Rng;
+
+/// A count as a float.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "exact up to 2^53, above that off by less than one part in 2^53"
+)]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+#[track_caller]
+fn assert_close(actual: f64, expected: f64, tolerance: f64) {
+    assert!((actual - expected).abs() <= tolerance, "{actual:?} is not within {tolerance:e} of {expected:?}");
+}

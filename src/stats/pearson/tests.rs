@@ -1,0 +1,233 @@
+//! Tests against scipy 1.17.1. Columns come from `gen_x` and `gen_y`, in Python
+//! `X = lambda n, o=0: [o + (37*i % 101)/7 for i in range(n)]` and
+//! `Y = lambda n, o=0: [o + (53*i*i % 97)/11 + (37*i % 101)/40 for i in range(n)]`.
+
+#![expect(clippy::unreadable_literal, reason = "copied from scipy's output")]
+
+use proptest::prelude::*;
+
+use super::super::assert_close;
+use super::*;
+
+fn gen_x(n: u32, offset: f64) -> Vec<f64> {
+    (0..n).map(|i| offset + f64::from(37 * i % 101) / 7.0).collect()
+}
+
+fn gen_y(n: u32, offset: f64) -> Vec<f64> {
+    let term = |i: u32| f64::from(53 * (i * i % 97) % 97) / 11.0;
+    (0..n).map(|i| offset + term(i) + f64::from(37 * i % 101) / 40.0).collect()
+}
+
+/// Checks `pearson` against `pearsonr(x, y)` and its `confidence_interval()`, and that streams and
+/// shards agree with it.
+#[track_caller]
+fn agrees(x: &[f64], y: &[f64], r: f64, p: f64, ci95: Option<(f64, f64)>) {
+    let actual = pearson(x, y).unwrap();
+    assert_close(actual.r, r, 1e-12);
+    assert_close(actual.p, p, 1e-9);
+    assert_eq!(actual.n, x.len());
+    assert_eq!(actual.ci95.is_some(), ci95.is_some());
+    if let (Some(actual), Some((low, high))) = (actual.ci95, ci95) {
+        assert_close(actual.low, low, 1e-12);
+        assert_close(actual.high, high, 1e-12);
+    }
+    for shard in [1, 2, 7, 1000] {
+        assert_close(sharded(x, y, shard).correlation().unwrap().r, actual.r, 1e-15);
+    }
+}
+
+/// The accumulator over shards of the given size, merged from the last to the first.
+fn sharded(x: &[f64], y: &[f64], size: usize) -> PearsonAccumulator {
+    let mut whole = PearsonAccumulator::new();
+    for (x, y) in x.chunks(size).zip(y.chunks(size)).rev() {
+        let mut shard = PearsonAccumulator::new();
+        for (&x, &y) in x.iter().zip(y) {
+            shard.push(x, y).unwrap();
+        }
+        whole.merge(&shard);
+    }
+    whole
+}
+
+#[test]
+fn small_samples() {
+    // pearsonr([1, 2, 3, 4, 5], [2, 1, 4, 3, 7])
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let interval = Some((-0.2129343655851342, 0.9880137261479831));
+    agrees(&x, &[2.0, 1.0, 4.0, 3.0, 7.0], 0.8241633836921339, 0.08613863131395952, interval);
+    // pearsonr([1, 2, 3, 4, 5], [7, 3, 4, 1, 2])
+    let interval = Some((-0.9880137261479831, 0.2129343655851342));
+    agrees(&x, &[7.0, 3.0, 4.0, 1.0, 2.0], -0.8241633836921339, 0.08613863131395952, interval);
+    // pearsonr([1, 2, 4], [3, -1, 2]); scipy reports the interval as (-1, 1)
+    agrees(&[1.0, 2.0, 4.0], &[3.0, -1.0, 2.0], -0.05241424183609591, 0.9666167600124101, None);
+}
+
+#[test]
+fn ties() {
+    // pearsonr([0, 1, 1, 0, 1, 0, 0, 1, 1, 1], [3, 0, 1, 2, 0, 3, 1, 0, 0, 2])
+    let x = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
+    let y = [3.0, 0.0, 1.0, 2.0, 0.0, 3.0, 1.0, 0.0, 0.0, 2.0];
+    let interval = Some((-0.9329436593621867, -0.19645213235905812));
+    agrees(&x, &y, -0.7351470441147048, 0.01541216460396887, interval);
+}
+
+#[test]
+fn large_samples() {
+    // pearsonr(X(50), Y(50))
+    let interval = Some((0.18558033368192922, 0.6408036901981792));
+    let (r, p) = (0.44114055629815796, 0.0013429169980130862);
+    agrees(&gen_x(50, 0.0), &gen_y(50, 0.0), r, p, interval);
+    // pearsonr(X(10000), Y(10000))
+    let interval = Some((0.23716505701311172, 0.2738055770834175));
+    let (r, p) = (0.2555770892552213, 6.89817633402323e-149);
+    agrees(&gen_x(10_000, 0.0), &gen_y(10_000, 0.0), r, p, interval);
+    // pearsonr(X(1000), [29*i % 89 for i in range(1000)])
+    let y: Vec<f64> = (0..1000_u32).map(|i| f64::from(29 * i % 89)).collect();
+    let interval = Some((-0.0642534213223969, 0.05973210755949305));
+    agrees(&gen_x(1000, 0.0), &y, -0.0022693783807025076, 0.9428610445875715, interval);
+}
+
+#[test]
+fn common_offsets() {
+    // pearsonr(X(50, 1e9), Y(50, 1e9))
+    let interval = Some((0.18558033807979002, 0.6408036928826008));
+    let (r, p) = (0.4411405599665114, 0.0013429168590256546);
+    agrees(&gen_x(50, 1e9), &gen_y(50, 1e9), r, p, interval);
+    // pearsonr(X(50, -1e9), Y(50))
+    let interval = Some((0.18558033568562995, 0.6408036914212233));
+    let (r, p) = (0.4411405579694893, 0.0013429169346892936);
+    agrees(&gen_x(50, -1e9), &gen_y(50, 0.0), r, p, interval);
+    // pearsonr(X(10000, 1e9), Y(10000, 1e9))
+    let interval = Some((0.23716505720562572, 0.27380557727211247));
+    let (r, p) = (0.25557708944588464, 6.898172733278132e-149);
+    agrees(&gen_x(10_000, 1e9), &gen_y(10_000, 1e9), r, p, interval);
+}
+
+#[test]
+fn nearly_collinear() {
+    // x = X(20); pearsonr(x, [a + (i*7 % 5)*1e-6 for i, a in enumerate(x)])
+    let x = gen_x(20, 0.0);
+    let y: Vec<f64> = x.iter().zip(0_u32..).map(|(a, i)| a + f64::from(i * 7 % 5) * 1e-6).collect();
+    let interval = Some((0.9999999999998621, 0.9999999999999795));
+    agrees(&x, &y, 0.9999999999999467, 3.29160867470033e-118, interval);
+    // x = X(200); pearsonr(x, [-a + (i*7 % 5)*1e-3 for i, a in enumerate(x)])
+    let x = gen_x(200, 0.0);
+    let y: Vec<f64> = x.iter().zip(0_u32..).map(|(a, i)| f64::from(i * 7 % 5) * 1e-3 - a).collect();
+    let interval = Some((-0.9999999569440934, -0.9999999247311766));
+    agrees(&x, &y, -0.9999999430722613, 0.0, interval);
+}
+
+#[test]
+fn collinear_columns_are_exactly_one() {
+    // pearsonr([1, 2, 3, 4, 5], [2, 4, 6, 8, 10])
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0];
+    agrees(&x, &[2.0, 4.0, 6.0, 8.0, 10.0], 1.0, 0.0, Some((1.0, 1.0)));
+    // pearsonr([1, 2, 3, 4], [-1, -2, -3, -4])
+    agrees(&x[..4], &[-1.0, -2.0, -3.0, -4.0], -1.0, 0.0, Some((-1.0, -1.0)));
+    // With three pairs scipy's r is one float short of 1 and its p therefore 1.3e-8.
+    let exact = pearson(&[1.0, 2.0, 4.0], &[3.0, 6.0, 12.0]).unwrap();
+    assert_eq!(exact, Correlation { r: 1.0, n: 3, p: 0.0, ci95: None });
+}
+
+#[test]
+fn extreme_scales() {
+    // pearsonr([a*1e100 for a in X(50)], [b*1e-100 for b in Y(50)])
+    let x: Vec<f64> = gen_x(50, 0.0).iter().map(|a| a * 1e100).collect();
+    let y: Vec<f64> = gen_y(50, 0.0).iter().map(|b| b * 1e-100).collect();
+    let interval = Some((0.18558033368192922, 0.6408036901981792));
+    agrees(&x, &y, 0.44114055629815796, 0.0013429169980130862, interval);
+
+    let plain = [1.0, 2.0, 4.0];
+    for extreme in [1e160, 1e300, 1e307, 1e-150, 1e-300, f64::from_bits(1)] {
+        let scaled = plain.map(|value| value * extreme);
+        assert_eq!(pearson(&scaled, &plain), Err(StatsError::OutOfRange { side: Side::X }));
+        assert_eq!(pearson(&plain, &scaled), Err(StatsError::OutOfRange { side: Side::Y }));
+    }
+    let ends = [-f64::MAX, f64::MAX, 0.0];
+    assert_eq!(pearson(&ends, &plain), Err(StatsError::OutOfRange { side: Side::X }));
+}
+
+#[test]
+fn refusals() {
+    let plain = [1.0, 2.0, 4.0];
+    assert_eq!(pearson(&plain, &[1.0]), Err(StatsError::LengthMismatch { x: 3, y: 1 }));
+    for n in 0..3 {
+        let error = StatsError::TooFew { n, needed: 3 };
+        assert_eq!(pearson(&plain[..n], &plain[..n]), Err(error.clone()));
+        assert_eq!(sharded(&plain[..n], &plain[..n], 1).correlation(), Err(error));
+    }
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let column = [1.0, 2.0, bad];
+        assert_eq!(pearson(&column, &plain), Err(StatsError::NonFinite { side: Side::X, index: 2 }));
+        assert_eq!(pearson(&plain, &column), Err(StatsError::NonFinite { side: Side::Y, index: 2 }));
+    }
+    // 0.1 thrice: the mean differs from 0.1 by rounding, so a computed variance would not be 0.
+    let constant = [0.1; 3];
+    assert_eq!(pearson(&constant, &plain), Err(StatsError::ZeroVariance { side: Side::X }));
+    assert_eq!(pearson(&plain, &constant), Err(StatsError::ZeroVariance { side: Side::Y }));
+    assert_eq!(pearson(&constant, &constant), Err(StatsError::ZeroVariance { side: Side::X }));
+    assert_eq!(pearson(&[0.0, -0.0, 0.0], &plain), Err(StatsError::ZeroVariance { side: Side::X }));
+}
+
+#[test]
+fn a_refused_pair_is_not_added() {
+    let mut pairs = PearsonAccumulator::new();
+    pairs.push(1.0, 2.0).unwrap();
+    let before = pairs;
+    assert_eq!(pairs.push(1.0, f64::NAN), Err(StatsError::NonFinite { side: Side::Y, index: 1 }));
+    assert_eq!(pairs, before);
+    pairs.merge(&PearsonAccumulator::new());
+    assert_eq!(pairs, before);
+    assert_eq!(pairs.count(), 1);
+}
+
+#[test]
+fn serializes_with_its_interval_as_a_pair() {
+    let whole = Correlation { r: 0.5, n: 4, p: 0.5, ci95: Some(Interval { low: 0.25, high: 0.75 }) };
+    let json = serde_json::to_string(&whole).unwrap();
+    assert_eq!(json, r#"{"r":0.5,"n":4,"p":0.5,"ci95":[0.25,0.75]}"#);
+    let three = Correlation { n: 3, ci95: None, ..whole };
+    let json = serde_json::to_string(&three).unwrap();
+    assert_eq!(json, r#"{"r":0.5,"n":3,"p":0.5,"ci95":[null,null]}"#);
+}
+
+proptest! {
+    #[test]
+    fn any_split_agrees_with_the_batch(
+        pairs in proptest::collection::vec((-1e3..1e3_f64, -1e-3..1e3_f64), 3..80),
+        offset in prop::sample::select(vec![0.0, 1e9, -1e12]),
+        size in 1..80_usize,
+    ) {
+        let x: Vec<f64> = pairs.iter().map(|pair| pair.0 + offset).collect();
+        let y: Vec<f64> = pairs.iter().map(|pair| pair.1).collect();
+        let batch = pearson(&x, &y).unwrap();
+        let merged = sharded(&x, &y, size).correlation().unwrap();
+        prop_assert!((batch.r - merged.r).abs() <= 1e-15, "{:?} {:?}", batch, merged);
+    }
+
+    #[test]
+    fn never_panics_and_never_returns_nan(
+        pairs in proptest::collection::vec((any::<f64>(), any::<f64>()), 0..6),
+    ) {
+        let (x, y): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        if let Ok(result) = pearson(&x, &y) {
+            prop_assert!((-1.0..=1.0).contains(&result.r));
+            prop_assert!((0.0..=1.0).contains(&result.p));
+        }
+    }
+
+    #[test]
+    fn is_symmetric_and_scale_free(
+        pairs in proptest::collection::vec((-1e3..1e3_f64, -1e3..1e3_f64), 4..40),
+        exponent in -40..40_i32,
+    ) {
+        let (x, y): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let result = pearson(&x, &y).unwrap();
+        prop_assert_eq!(pearson(&y, &x).unwrap(), result);
+        let flipped: Vec<f64> = x.iter().map(|value| -value * 2.0_f64.powi(exponent)).collect();
+        let mirrored = pearson(&flipped, &y).unwrap();
+        prop_assert!((mirrored.r + result.r).abs() <= 1e-15);
+        let interval = result.ci95.unwrap();
+        prop_assert!(interval.low <= result.r && result.r <= interval.high);
+    }
+}

@@ -1,0 +1,315 @@
+//! 128-bit digests, by which names, arguments and observations are compared without being kept.
+//!
+//! XXH3-128 is fast and well spread, but not cryptographic: two texts that somebody constructed to
+//! collide would be taken for equal. By chance it does not happen (10^9 texts: below 10^-20).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
+
+/// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
+/// versions of this crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(u128);
+
+const STRING: u64 = 1;
+const NUMBER: u64 = 2;
+const FLOAT: u64 = 3;
+const ARRAY: u64 = 4;
+const OBJECT: u64 = 5;
+const OPAQUE: u64 = 6;
+const PAIR: u64 = 7;
+
+/// Deeper values are compared by their spelling instead: the parser would refuse them as well.
+const MAX_DEPTH: u8 = 127;
+
+impl Digest {
+    /// The digest of a plain text.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        Self(xxh3_128(text.as_bytes()))
+    }
+
+    /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value
+    /// equal (1 and 1.0).
+    #[must_use]
+    pub fn of_value(value: &Value) -> Self {
+        Canonical::new().deserialize(value).unwrap_or_else(|_| Self::tagged(OPAQUE, b""))
+    }
+
+    /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for itself.
+    pub(crate) fn of_json(json: &str) -> Self {
+        let mut parser = serde_json::Deserializer::from_str(json);
+        Canonical::new().deserialize(&mut parser).unwrap_or_else(|_| Self::tagged(OPAQUE, json.as_bytes()))
+    }
+
+    /// The digest of the arguments of a call that has none, which are those of an empty object.
+    pub(crate) fn of_no_arguments() -> Self {
+        Self::tagged(OBJECT, b"")
+    }
+
+    /// The digest of a number.
+    pub(crate) fn of_number(number: u32) -> Self {
+        Self::tagged(NUMBER, &number.to_le_bytes())
+    }
+
+    /// The digest of two digests in order.
+    #[must_use]
+    pub(crate) fn and(self, other: Self) -> Self {
+        let mut bytes = [0; 32];
+        let (left, right) = bytes.split_at_mut(16);
+        left.copy_from_slice(&self.0.to_le_bytes());
+        right.copy_from_slice(&other.0.to_le_bytes());
+        Self::tagged(PAIR, &bytes)
+    }
+
+    fn tagged(tag: u64, bytes: &[u8]) -> Self {
+        Self(xxh3_128_with_seed(bytes, tag))
+    }
+
+    fn of_all(tag: u64, parts: impl Iterator<Item = Self>) -> Self {
+        parts.fold(Self::tagged(tag, b""), Self::and)
+    }
+}
+
+/// A hash map keyed by digests, which are hashes already.
+pub(crate) type DigestMap<V> = HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
+
+/// Takes the low half of a digest for its hash.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = self.0.rotate_left(5) ^ xxhash_rust::xxh3::xxh3_64(bytes);
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
+    fn write_u128(&mut self, value: u128) {
+        self.0 = value as u64;
+    }
+}
+
+/// Digests one JSON value as it is parsed, without building it.
+struct Canonical {
+    depth: u8,
+}
+
+impl Canonical {
+    fn new() -> Self {
+        Self { depth: 0 }
+    }
+
+    fn deeper<E: serde::de::Error>(&self) -> Result<Self, E> {
+        if self.depth >= MAX_DEPTH {
+            return Err(E::custom("nested too deeply"));
+        }
+        Ok(Self { depth: self.depth + 1 })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Canonical {
+    type Value = Digest;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Digest, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Canonical {
+    type Value = Digest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Digest, E> {
+        Ok(Digest::tagged(OPAQUE, b"null"))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Digest, E> {
+        Ok(Digest::tagged(OPAQUE, if value { b"true" } else { b"false" }))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Digest, E> {
+        Ok(Digest::tagged(NUMBER, &i128::from(value).to_le_bytes()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Digest, E> {
+        Ok(Digest::tagged(NUMBER, &i128::from(value).to_le_bytes()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Digest, E> {
+        Ok(match integer(value) {
+            Some(integer) => Digest::tagged(NUMBER, &integer.to_le_bytes()),
+            None => Digest::tagged(FLOAT, &value.to_bits().to_le_bytes()),
+        })
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Digest, E> {
+        Ok(Digest::tagged(STRING, value.as_bytes()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Digest, A::Error> {
+        let mut digest = Digest::tagged(ARRAY, b"");
+        while let Some(item) = items.next_element_seed(self.deeper()?)? {
+            digest = digest.and(item);
+        }
+        Ok(digest)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Digest, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(key) = entries.next_key_seed(self.deeper()?)? {
+            pairs.push((key, entries.next_value_seed(self.deeper()?)?));
+        }
+        // Where a key stands twice the last value counts, as in every common JSON reader.
+        pairs.sort_by_key(|(key, _)| *key);
+        pairs.reverse();
+        pairs.dedup_by_key(|(key, _)| *key);
+        Ok(Digest::of_all(OBJECT, pairs.into_iter().map(|(key, value)| key.and(value))))
+    }
+}
+
+/// The integer that a float is, if it is one that JSON readers may also give as an integer.
+#[expect(clippy::cast_possible_truncation, reason = "the range is checked first")]
+fn integer(value: f64) -> Option<i128> {
+    const LIMIT: f64 = 18_446_744_073_709_551_616.0;
+    (value.fract() == 0.0 && value.abs() < LIMIT).then_some(value as i128)
+}
+
+/// The digest of one member of a JSON object text; `None` where it has no such member.
+pub(crate) fn member(json: &str, name: &str) -> Option<Digest> {
+    struct Member<'n>(&'n str);
+    impl<'de> Visitor<'de> for Member<'_> {
+        type Value = Option<Digest>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut found = None;
+            let wanted = Digest::tagged(STRING, self.0.as_bytes());
+            while let Some(key) = entries.next_key_seed(Canonical::new())? {
+                if key == wanted {
+                    found = Some(entries.next_value_seed(Canonical::new())?);
+                } else {
+                    entries.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(found)
+        }
+    }
+    let mut parser = serde_json::Deserializer::from_str(json);
+    parser.deserialize_map(Member(name)).ok().flatten()
+}
+
+/// A JSON value written in canonical form. A text that is no sound JSON value is given back as it is.
+pub(crate) fn canonical_text(json: &str) -> String {
+    serde_json::from_str::<Value>(json).map_or_else(|_| json.to_owned(), |value| canonical_value(&value))
+}
+
+/// A JSON value written in canonical form: keys sorted, whole numbers without a fraction.
+pub(crate) fn canonical_value(value: &Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
+}
+
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(entries) => {
+            let mut sorted: Vec<_> = entries.iter().collect();
+            sorted.sort_by_key(|(key, _)| key.as_str());
+            out.push('{');
+            for (i, (key, entry)) in sorted.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_canonical(&Value::String(key.clone()), out);
+                out.push(':');
+                write_canonical(entry, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()).and_then(integer) {
+            Some(integer) => out.push_str(&integer.to_string()),
+            None => out.push_str(&number.to_string()),
+        },
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn key_order_and_number_spelling_do_not_matter() {
+        let same = [
+            (r#"{"a":1,"b":{"c":[1,2.5],"d":null}}"#, r#"{ "b": {"d":null, "c":[1.0,25e-1]}, "a":1e0 }"#),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
+            (r#""\u0061""#, r#""a""#),
+            ("-0.0", "0"),
+            ("18446744073709551615", "18446744073709551615"),
+        ];
+        for (left, right) in same {
+            assert_eq!(Digest::of_json(left), Digest::of_json(right), "{left} {right}");
+        }
+        let different = [
+            ("[1,2]", "[2,1]"),
+            ("[[1],2]", "[1,[2]]"),
+            (r#""1""#, "1"),
+            ("0", "false"),
+            ("null", r#""null""#),
+            (r#"{"a":{"b":1}}"#, r#"{"b":{"a":1}}"#),
+            ("9007199254740993", "9007199254740992"),
+            ("{}", "[]"),
+        ];
+        for (left, right) in different {
+            assert_ne!(Digest::of_json(left), Digest::of_json(right), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn values_and_texts_agree() {
+        let value = json!({"z": [1, 2.0, {"y": "x\n"}], "a": 1e300, "m": -3});
+        assert_eq!(Digest::of_value(&value), Digest::of_json(&value.to_string()));
+        assert_eq!(canonical_value(&value), r#"{"a":1e+300,"m":-3,"z":[1,2,{"y":"x\n"}]}"#);
+        assert_eq!(Digest::of_json(&canonical_value(&value)), Digest::of_value(&value));
+    }
+
+    #[test]
+    fn unsound_or_deep_texts_stand_for_themselves() {
+        let deep = "[".repeat(400) + &"]".repeat(400);
+        assert_eq!(Digest::of_json(&deep), Digest::of_json(&deep));
+        assert_ne!(Digest::of_json(&deep), Digest::of_json("[[]]"));
+        assert_eq!(Digest::of_json("{nope"), Digest::of_json("{nope"));
+        assert_ne!(Digest::of_json(r#""\ud800""#), Digest::of_json(r#""\ud801""#));
+    }
+
+    #[test]
+    fn members_are_found_by_name() {
+        assert_eq!(member(r#"{"a":{"b":1},"c":2}"#, "c"), Some(Digest::of_json("2.0")));
+        assert_eq!(member(r#"{"a":1}"#, "b"), None);
+        assert_eq!(member("[1]", "b"), None);
+    }
+}

@@ -1,0 +1,266 @@
+//! The reference route: what an expert reaches, in which order and at which step.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::digest::{self, Digest};
+use super::step::Actor;
+use crate::error::{Error, Result};
+
+/// How to tell that a milestone was reached.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// The first step whose progress is at least this score.
+    Score(f64),
+    /// The first action that equals this one.
+    Action(ExpectedAction),
+}
+
+/// An action that a reference route expects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedAction {
+    actor: Actor,
+    name: String,
+    arguments: String,
+    digest: Digest,
+    compare: Option<Vec<String>>,
+}
+
+impl ExpectedAction {
+    /// An action of `actor` called `name`. `compare` names the arguments that must be equal: `None` all of
+    /// them, an empty list none, so that the name alone decides.
+    #[must_use]
+    pub fn new(actor: Actor, name: &str, arguments: &Value, compare: Option<Vec<String>>) -> Self {
+        Self {
+            actor,
+            name: name.to_owned(),
+            arguments: digest::canonical_value(arguments),
+            digest: if arguments.is_null() { Digest::of_no_arguments() } else { Digest::of_value(arguments) },
+            compare,
+        }
+    }
+
+    /// As [`ExpectedAction::new`], from a JSON text.
+    pub(crate) fn from_json(actor: Actor, name: &str, arguments: &str, compare: Option<Vec<String>>) -> Self {
+        let digest = if arguments == "null" { Digest::of_no_arguments() } else { Digest::of_json(arguments) };
+        Self { actor, name: name.to_owned(), arguments: arguments.to_owned(), digest, compare }
+    }
+
+    /// Whose action it is.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        self.actor
+    }
+
+    /// Name of the tool.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arguments as JSON text.
+    #[must_use]
+    pub fn arguments(&self) -> &str {
+        &self.arguments
+    }
+
+    /// The digest of the arguments.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The digest of one argument; `None` where it is not expected.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Digest> {
+        digest::member(&self.arguments, name)
+    }
+
+    /// The arguments that must be equal; `None` is all of them.
+    #[must_use]
+    pub fn compare(&self) -> Option<&[String]> {
+        self.compare.as_deref()
+    }
+}
+
+/// One point that the reference route passes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Milestone {
+    /// The step at which an expert reaches it.
+    pub reference_step: u64,
+    /// How to tell that it was reached.
+    pub target: Target,
+    /// What the expert does there, for the reader.
+    pub label: Option<String>,
+}
+
+impl Milestone {
+    /// A milestone reached with a score.
+    #[must_use]
+    pub fn score(reference_step: u64, score: f64) -> Self {
+        Self { reference_step, target: Target::Score(score), label: None }
+    }
+
+    /// A milestone reached by an action.
+    #[must_use]
+    pub fn action(reference_step: u64, action: ExpectedAction) -> Self {
+        Self { reference_step, label: Some(action.name.clone()), target: Target::Action(action) }
+    }
+
+    /// With this description.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+}
+
+/// Milestones in the order of their reference steps, all reached by scores or all by actions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WireRoute", into = "WireRoute")]
+pub struct ReferenceRoute {
+    milestones: Vec<Milestone>,
+}
+
+impl ReferenceRoute {
+    /// A route over these milestones.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where reference steps decrease, a score is not finite,
+    /// or scores and actions are mixed.
+    pub fn new(milestones: Vec<Milestone>) -> Result<Self> {
+        for pair in milestones.windows(2) {
+            if let [before, after] = pair {
+                if after.reference_step < before.reference_step {
+                    return Err(Error::trace(format!(
+                        "reference step {} comes after reference step {}",
+                        after.reference_step, before.reference_step
+                    )));
+                }
+                if matches!(before.target, Target::Score(_)) != matches!(after.target, Target::Score(_)) {
+                    return Err(Error::trace("a reference route mixes scores and actions"));
+                }
+            }
+        }
+        for milestone in &milestones {
+            if let Target::Score(score) = milestone.target
+                && !score.is_finite()
+            {
+                return Err(Error::trace(format!("the score of a milestone is {score}, not finite")));
+            }
+        }
+        Ok(Self { milestones })
+    }
+
+    /// The milestones in order.
+    #[must_use]
+    pub fn milestones(&self) -> &[Milestone] {
+        &self.milestones
+    }
+}
+
+/// The reference route of a run, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Routing {
+    /// The route is known.
+    Known(std::sync::Arc<ReferenceRoute>),
+    /// There is none, for this reason.
+    Unknown(String),
+}
+
+impl Routing {
+    /// The route, where it is known.
+    #[must_use]
+    pub fn route(&self) -> Option<&ReferenceRoute> {
+        match self {
+            Self::Known(route) => Some(route),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+impl From<Option<ReferenceRoute>> for Routing {
+    fn from(route: Option<ReferenceRoute>) -> Self {
+        match route {
+            Some(route) => Self::Known(std::sync::Arc::new(route)),
+            None => Self::Unknown("the trace has no reference route".to_owned()),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum WireRoute {
+    Scores { milestones: Vec<WireScore> },
+    Actions { milestones: Vec<WireAction> },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireScore {
+    reference_step: u64,
+    score: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireAction {
+    reference_step: u64,
+    #[serde(default = "agent")]
+    actor: Actor,
+    name: String,
+    #[serde(default)]
+    arguments: Value,
+    #[serde(default)]
+    compare: Option<Vec<String>>,
+}
+
+fn agent() -> Actor {
+    Actor::Agent
+}
+
+impl TryFrom<WireRoute> for ReferenceRoute {
+    type Error = Error;
+
+    fn try_from(wire: WireRoute) -> Result<Self> {
+        Self::new(match wire {
+            WireRoute::Scores { milestones } => milestones
+                .into_iter()
+                .map(|m| Milestone { label: m.label, ..Milestone::score(m.reference_step, m.score) })
+                .collect(),
+            WireRoute::Actions { milestones } => milestones
+                .into_iter()
+                .map(|m| {
+                    let action = ExpectedAction::new(m.actor, &m.name, &m.arguments, m.compare);
+                    Milestone::action(m.reference_step, action)
+                })
+                .collect(),
+        })
+    }
+}
+
+impl From<ReferenceRoute> for WireRoute {
+    fn from(route: ReferenceRoute) -> Self {
+        let mut scores = Vec::new();
+        let mut actions = Vec::new();
+        for Milestone { reference_step, target, label } in route.milestones {
+            match target {
+                Target::Score(score) => scores.push(WireScore { reference_step, score, label }),
+                Target::Action(action) => actions.push(WireAction {
+                    reference_step,
+                    actor: action.actor,
+                    arguments: serde_json::from_str(&action.arguments).unwrap_or_default(),
+                    name: action.name,
+                    compare: action.compare,
+                }),
+            }
+        }
+        if scores.is_empty() {
+            Self::Actions { milestones: actions }
+        } else {
+            Self::Scores { milestones: scores }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The door to the detectors: [`Gate`] validates steps, a [`StepSink`] takes them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::route::Routing;
+use super::step::{Digests, Event, Step, StepInput};
+use crate::error::{Error, Result};
+
+/// What a trace is known by. Everything is optional: sources differ in what they tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Metadata {
+    /// The source's own id of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The model that drove the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The domain, environment or game.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// The task within the domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Which of several trials of the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u64>,
+    /// The file or system that the trace comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Why the run ended, in the source's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub termination: Option<String>,
+    /// Free labels.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Calls and answers that found no partner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Unpaired {
+    /// Calls that were never answered.
+    pub calls: u64,
+    /// Answers that no call belongs to.
+    pub messages: u64,
+}
+
+impl Unpaired {
+    pub(crate) fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A failure that somebody has labelled in the source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelledFailure {
+    /// The failure mode, in the source's words.
+    pub mode: String,
+    /// First and last step of the failure.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(u64, u64)>,
+    /// Whether the source holds it for a cause of the outcome, not a blemish beside it.
+    #[serde(default)]
+    pub core: bool,
+    /// Why, in the source's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<String>,
+}
+
+/// What is known of a run when its last step is over.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ending {
+    pub(crate) metadata: Metadata,
+    pub(crate) reward: Option<f64>,
+    pub(crate) unpaired: Unpaired,
+    pub(crate) failures: Vec<LabelledFailure>,
+}
+
+impl Ending {
+    /// The ending of a run with this metadata and reward.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the reward is not finite.
+    pub fn new(metadata: Metadata, reward: Option<f64>) -> Result<Self> {
+        if let Some(reward) = reward.filter(|reward| !reward.is_finite()) {
+            return Err(Error::trace(format!("the reward is {reward}, not finite")));
+        }
+        Ok(Self { metadata, reward, ..Self::default() })
+    }
+}
+
+impl Metadata {
+    /// Fills in model and domain where they are missing.
+    pub(crate) fn describe(&mut self, model: Option<&str>, domain: Option<&str>) {
+        self.model = self.model.take().or_else(|| model.map(str::to_owned));
+        self.domain = self.domain.take().or_else(|| domain.map(str::to_owned));
+    }
+}
+
+/// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
+pub trait StepSink {
+    /// The run at this 0-based position of its file begins.
+    fn begin(&mut self, position: u64, routing: &Routing);
+
+    /// The next step of the run. Actions arrive in call order, each with its answer.
+    fn step(&mut self, step: &Step<'_>);
+
+    /// The run is complete.
+    fn end(&mut self, ending: Ending);
+
+    /// The run turned out to be unreadable: what came since [`StepSink::begin`] is void.
+    fn abandon(&mut self);
+
+    /// The file is read again from its start: what came since that start is void.
+    fn rewind(&mut self);
+
+    /// The file names its model and domain only behind its runs: they hold for those that name none.
+    fn describe(&mut self, model: Option<&str>, domain: Option<&str>);
+}
+
+/// Validates the steps of one run, in order. The only maker of a [`Step`].
+///
+/// ```
+/// use tracelint::{Action, Actor, Gate, StepInput};
+///
+/// let mut gate = Gate::new();
+/// let step = gate.admit(StepInput::action(Actor::Agent, Action::new("look")))?;
+/// assert_eq!(step.index(), 0);
+/// assert!(gate.admit(StepInput::message(Actor::User, "hi").at(0)).is_err());
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Gate {
+    next_index: u64,
+    next_turn: u64,
+    full: bool,
+}
+
+impl Gate {
+    /// A gate at the start of a run.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets one step in.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the index does not exceed that of the step
+    /// before, or the progress is not finite. The step is then not part of the run.
+    pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
+        let digests = match &input.event {
+            Event::Action(action) => Some(Digests::of(action)),
+            Event::Message(_) => None,
+        };
+        self.admit_digested(input, digests)
+    }
+
+    pub(super) fn admit_digested<'a>(
+        &mut self,
+        input: StepInput<'a>,
+        digests: Option<Digests>,
+    ) -> Result<Step<'a>> {
+        let StepInput { index, turn, actor, location, progress, event } = input;
+        let index = index.unwrap_or(self.next_index);
+        if index < self.next_index || self.full {
+            return Err(Error::trace(format!(
+                "step {index} does not come after step {}",
+                if self.full { u64::MAX } else { self.next_index.saturating_sub(1) }
+            )));
+        }
+        if let Some(progress) = progress.filter(|progress| !progress.is_finite()) {
+            return Err(Error::trace(format!("the progress of step {index} is {progress}, not finite")));
+        }
+        let turn = turn.unwrap_or(self.next_turn);
+        self.next_turn = turn.saturating_add(1);
+        self.full = index == u64::MAX;
+        self.next_index = index.saturating_add(1);
+        Ok(Step { index, turn, actor, location, progress, event, digests })
+    }
+}
