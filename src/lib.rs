@@ -5,6 +5,8 @@ mod detectors;
 mod error;
 mod fingerprint;
 mod input;
+mod replication;
+mod report;
 pub mod stats;
 mod trace;
 
@@ -13,4 +15,6 @@ pub use detectors::*;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use fingerprint::*;
 pub use input::*;
+pub use replication::*;
+pub use report::*;
 pub use trace::*;
