@@ -229,7 +229,7 @@ fn finding(evidence: LoopEvidence, span: &Span) -> Finding {
             format!("`{action}` was repeated {} times with the same answer", evidence.repeat_count)
         }
         LoopKind::RepeatedFailure => {
-            format!("`{action}` was tried {} times and kept failing", evidence.repeat_count)
+            format!("`{action}` kept failing; one call of it was made {} times", evidence.repeat_count)
         }
         LoopKind::Repeat => {
             format!("`{action}` was repeated {} times without progress", evidence.repeat_count)
