@@ -44,7 +44,10 @@ fn main() -> Result<(), tracelint::Error> {
                 let monitor = open.entry(run).or_insert_with(|| Monitor::new(&detectors, &None.into()));
                 monitor.observe(step(tool, &arguments, &answer))?;
                 for finding in monitor.new_findings() {
-                    println!("{run}: steps {}-{}: {} ({})", finding.first, finding.last, finding.message, finding.mode);
+                    println!(
+                        "{run}: steps {}-{}: {} ({})",
+                        finding.first, finding.last, finding.message, finding.mode
+                    );
                 }
             }
             Message::Closed { run } => {
@@ -74,7 +77,9 @@ fn step<'a>(tool: &'a str, arguments: &Value, answer: &'a Result<String, String>
 fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable, {reason}"),
-        Verdict::Judged(judgement) if judgement.detected => format!("detected, {} finding(s)", judgement.findings.len()),
+        Verdict::Judged(judgement) if judgement.detected => {
+            format!("detected, {} finding(s)", judgement.findings.len())
+        }
         Verdict::Judged(_) => "passed".to_owned(),
     }
 }

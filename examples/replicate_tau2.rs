@@ -98,7 +98,8 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
 
     let mut rows = Vec::new();
     let scanner = Scanner::new(vec![detector], options);
-    let inputs = common::scan(&scanner, &paths, |file| rows.extend(file.traces.iter().filter_map(SimulationRow::of)))?;
+    let inputs =
+        common::scan(&scanner, &paths, |file| rows.extend(file.traces.iter().filter_map(SimulationRow::of)))?;
     let status = common::status(&inputs);
     if status == 1 {
         return Err("nothing could be read".into());
@@ -119,12 +120,10 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         out.flush()?;
     }
     if let Some(path) = &arguments.summary {
-        let config = Config {
-            actors: config.actors,
-            threshold: config.threshold,
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        let summary = Summary { replication: &replication, pass_k: pass_k.as_deref(), inputs: &inputs, config };
+        let config =
+            Config { actors: config.actors, threshold: config.threshold, version: env!("CARGO_PKG_VERSION") };
+        let summary =
+            Summary { replication: &replication, pass_k: pass_k.as_deref(), inputs: &inputs, config };
         common::write_json(path, &summary)?;
     }
     Ok(status)

@@ -1,5 +1,6 @@
 //! tracelint
 
+mod calibration;
 mod corpus;
 mod detectors;
 mod error;
@@ -10,6 +11,7 @@ mod report;
 pub mod stats;
 mod trace;
 
+pub use calibration::*;
 pub use corpus::*;
 pub use detectors::*;
 pub use error::{Error, ErrorKind, Location, Result};

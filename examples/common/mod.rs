@@ -65,7 +65,11 @@ pub(crate) fn status(inputs: &[Input]) -> u8 {
 }
 
 /// Scans with a progress bar on stderr where that is a terminal. Errors go to stderr as they come.
-pub(crate) fn scan(scanner: &Scanner, paths: &[PathBuf], mut each: impl FnMut(FileScan) + Send) -> Result<Vec<Input>> {
+pub(crate) fn scan(
+    scanner: &Scanner,
+    paths: &[PathBuf],
+    mut each: impl FnMut(FileScan) + Send,
+) -> Result<Vec<Input>> {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
         bar.set_style(style);

@@ -1,0 +1,265 @@
+//! Golden entries: traces with a label that a person gave.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Location};
+use crate::trace::{Digest, Trace};
+
+/// How hard an entry is to judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Difficulty {
+    /// Everybody sees it.
+    Easy,
+    /// It takes a second look.
+    Medium,
+    /// A simple rule and a careful reader may part here.
+    Hard,
+}
+
+/// One trace, and what a careful reader says of it. One JSON object per line of `golden/<detector>.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GoldenEntry {
+    /// Unique over all sets.
+    pub id: String,
+    /// The detector that the entry tests.
+    pub detector: String,
+    /// How hard it is.
+    pub difficulty: Difficulty,
+    /// Whether the failure is there.
+    pub label: bool,
+    /// First and last step of the failure, where it has a place.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(u64, u64)>,
+    /// Why the label is what it is, in one sentence.
+    pub description: String,
+    /// Where the trace comes from.
+    pub source: String,
+    /// Free tags.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// The trace, in the native form.
+    pub trace: Trace,
+}
+
+/// A validated collection of golden entries, sorted by id.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GoldenSet {
+    entries: Vec<GoldenEntry>,
+}
+
+/// Collects entries and what is wrong with them.
+struct Loader<'k> {
+    known: &'k [&'k str],
+    entries: BTreeMap<String, GoldenEntry>,
+    contents: BTreeMap<Digest, String>,
+    errors: Vec<Error>,
+}
+
+impl GoldenSet {
+    /// Loads files, and the `*.jsonl` files of directories. `known` are the detectors that entries may test.
+    ///
+    /// # Errors
+    /// Every violation with its file and line: JSON that is broken or of another shape, an id that is taken, a
+    /// detector that is not known, a trace that another entry has already, a `where` outside its trace.
+    pub fn load(paths: &[PathBuf], known: &[&str]) -> Result<Self, Vec<Error>> {
+        let mut loader = Loader::new(known);
+        for path in paths {
+            match files(path) {
+                Ok(files) => files.iter().for_each(|file| loader.file(file)),
+                Err(error) => loader.errors.push(error.in_file(path)),
+            }
+        }
+        loader.finish()
+    }
+
+    /// As [`GoldenSet::load`], from texts with the names they are to be known by.
+    ///
+    /// # Errors
+    /// As [`GoldenSet::load`].
+    pub fn parse(files: &[(&Path, &str)], known: &[&str]) -> Result<Self, Vec<Error>> {
+        let mut loader = Loader::new(known);
+        for (path, text) in files {
+            loader.text(path, text);
+        }
+        loader.finish()
+    }
+
+    /// The entries, sorted by id.
+    #[must_use]
+    pub fn entries(&self) -> &[GoldenEntry] {
+        &self.entries
+    }
+
+    /// The entries of one detector, sorted by id.
+    pub fn of<'s>(&'s self, detector: &'s str) -> impl Iterator<Item = &'s GoldenEntry> {
+        self.entries.iter().filter(move |entry| entry.detector == detector)
+    }
+}
+
+fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+impl<'k> Loader<'k> {
+    fn new(known: &'k [&'k str]) -> Self {
+        Self { known, entries: BTreeMap::new(), contents: BTreeMap::new(), errors: Vec::new() }
+    }
+
+    fn finish(self) -> Result<GoldenSet, Vec<Error>> {
+        if self.errors.is_empty() {
+            Ok(GoldenSet { entries: self.entries.into_values().collect() })
+        } else {
+            Err(self.errors)
+        }
+    }
+
+    fn file(&mut self, path: &Path) {
+        match fs::read_to_string(path) {
+            Ok(text) => self.text(path, &text),
+            Err(error) => self.errors.push(Error::from(error).in_file(path)),
+        }
+    }
+
+    fn text(&mut self, path: &Path, text: &str) {
+        for (line, text) in (1..).zip(text.lines()) {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let violations = match serde_json::from_str::<GoldenEntry>(text) {
+                Ok(entry) => self.entry(entry).into_iter().map(Error::golden).collect(),
+                Err(error) => vec![Error::json(&error)],
+            };
+            self.errors.extend(violations.into_iter().map(|error| {
+                let column = error.location().map_or(1, |location| location.column);
+                error.at(Location { line, column }).in_file(path)
+            }));
+        }
+    }
+
+    /// Takes an entry; what is wrong with it.
+    fn entry(&mut self, entry: GoldenEntry) -> Vec<String> {
+        let GoldenEntry { id, detector, trace, .. } = &entry;
+        let mut violations = Vec::new();
+        if !self.known.contains(&detector.as_str()) {
+            violations.push(format!("entry `{id}`: unknown detector `{detector}`"));
+        }
+        if let Some((first, last)) = entry.range {
+            let mut indices = trace.steps().map(|step| step.index());
+            let bounds = indices.next().map(|start| (start, indices.next_back().unwrap_or(start)));
+            if first > last || bounds.is_none_or(|(start, end)| first < start || last > end) {
+                violations.push(format!("entry `{id}`: where [{first}, {last}] is outside the trace"));
+            }
+        }
+        if let Some(other) = self.contents.get(&content(trace)) {
+            violations.push(format!("entry `{id}`: its trace is that of entry `{other}`"));
+        }
+        if self.entries.contains_key(id) {
+            violations.push(format!("entry `{id}`: the id is taken"));
+        }
+        if violations.is_empty() {
+            self.contents.insert(content(trace), id.clone());
+            self.entries.insert(id.clone(), entry);
+        }
+        violations
+    }
+}
+
+/// The digest of a trace, whatever it is called.
+fn content(trace: &Trace) -> Digest {
+    let mut metadata = trace.metadata().clone();
+    metadata.id = None;
+    let anonymous = trace.clone().with_metadata(metadata);
+    Digest::of_value(&serde_json::to_value(anonymous).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn entry(id: &str, detector: &str, range: &str, tool: &str) -> String {
+        format!(
+            r#"{{"id":"{id}","detector":"{detector}","difficulty":"hard","label":true,"where":{range},
+            "description":"d","source":"s","tags":[],"trace":{{"version":1,"steps":[
+            {{"step":3,"name":"{tool}","status":"ok"}},{{"name":"{tool}","status":"error"}}]}}}}"#
+        )
+        .replace('\n', "")
+    }
+
+    fn errors(lines: &[String]) -> Vec<Error> {
+        GoldenSet::parse(&[(Path::new("golden/x.jsonl"), &lines.join("\n"))], &["loop"]).unwrap_err()
+    }
+
+    #[test]
+    fn sound_entries_load_in_the_order_of_their_ids() {
+        let text =
+            [entry("b", "loop", "[3,4]", "t"), String::new(), entry("a", "loop", "null", "u")].join("\n");
+        let set = GoldenSet::parse(&[(Path::new("x"), &text)], &["loop"]).unwrap();
+        let ids: Vec<&str> = set.of("loop").map(|entry| entry.id.as_str()).collect();
+        assert_eq!(ids, ["a", "b"]);
+    }
+
+    #[test]
+    fn violations_name_file_line_and_reason() {
+        let good = entry("a", "loop", "[3,4]", "t");
+        for (bad, reason) in [
+            (entry("a", "loop", "[3,4]", "u"), "the id is taken"),
+            (entry("b", "loop", "[3,4]", "t"), "its trace is that of entry `a`"),
+            (entry("b", "spiral", "[3,4]", "u"), "unknown detector `spiral`"),
+            (entry("b", "loop", "[3,5]", "u"), "outside the trace"),
+            (entry("b", "loop", "[2,4]", "u"), "outside the trace"),
+            (entry("b", "loop", "[4,3]", "u"), "outside the trace"),
+            (entry("b", "loop", "[3]", "u"), "invalid length 1"),
+            (entry("b", "loop", "[3,4]", "u").replace("hard", "brutal"), "unknown variant `brutal`"),
+            (entry("b", "loop", "[3,4]", "u").replace("\"version\":1", "\"version\":9"), "version 9"),
+        ] {
+            let found = errors(&[good.clone(), bad]);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(matches!(found[0].kind(), ErrorKind::Golden | ErrorKind::Shape), "{:?}", found[0]);
+            let told = found[0].to_string();
+            assert!(told.starts_with("golden/x.jsonl: line 2 column "), "{told}");
+            assert!(told.contains(reason), "{told}");
+        }
+    }
+
+    #[test]
+    fn broken_json_on_line_17_is_found_there() {
+        let mut lines: Vec<String> =
+            (0..20).map(|i| entry(&format!("e{i:02}"), "loop", "null", &format!("t{i}"))).collect();
+        lines[16] = lines[16].replace("\"label\":true", "\"label\":tru");
+        let found = errors(&lines);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].kind(), ErrorKind::Syntax);
+        let place = found[0].location().unwrap();
+        assert_eq!(place.line, 17);
+        assert_eq!(
+            &lines[16][..usize::try_from(place.column).unwrap() - 1],
+            lines[16].split_once("tru,").unwrap().0.to_owned() + "tru"
+        );
+    }
+
+    #[test]
+    fn every_violation_is_told() {
+        let lines = [entry("a", "x", "[9,9]", "t"), "{".to_owned(), "[]".to_owned()];
+        let found = errors(&lines);
+        let places: Vec<u64> = found.iter().map(|error| error.location().unwrap().line).collect();
+        assert_eq!(places, [1, 1, 2, 3]);
+    }
+}
