@@ -1,13 +1,15 @@
 //! `feedback_blindness`: the agent repeats what was refused.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 use super::config::Configured;
 use super::detector::{Detector, Fold};
 use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
-use super::transient::TransientRules;
+use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step};
 
@@ -103,9 +105,21 @@ impl FeedbackBlindnessConfig {
 }
 
 #[doc = include_str!("docs/feedback_blindness.md")]
-#[derive(Debug, Clone, Default)]
-pub struct FeedbackBlindness {
+#[derive(Debug, Clone)]
+pub struct FeedbackBlindness(Arc<Rules>);
+
+/// The configuration, made ready.
+#[derive(Debug)]
+struct Rules {
     config: FeedbackBlindnessConfig,
+    patterns: Vec<Finder<'static>>,
+    transient: Option<Matcher>,
+}
+
+impl Default for FeedbackBlindness {
+    fn default() -> Self {
+        Self::made_ready(FeedbackBlindnessConfig::default())
+    }
 }
 
 impl FeedbackBlindness {
@@ -126,11 +140,16 @@ impl FeedbackBlindness {
         if let Some(rules) = &config.transient {
             rules.validate("transient")?;
         }
-        let mut config = config;
-        for pattern in &mut config.patterns {
-            *pattern = pattern.to_lowercase();
-        }
-        Ok(Self { config })
+        Ok(Self::made_ready(config))
+    }
+
+    fn made_ready(config: FeedbackBlindnessConfig) -> Self {
+        let finder = |pattern: &String| Finder::new(pattern.to_lowercase().as_bytes()).into_owned();
+        Self(Arc::new(Rules {
+            patterns: config.patterns.iter().map(finder).collect(),
+            transient: config.transient.as_ref().map(Matcher::new),
+            config,
+        }))
     }
 }
 
@@ -174,7 +193,7 @@ impl Detector for FeedbackBlindness {
 
     fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State {
-            config: self.config.clone(),
+            rules: Arc::clone(&self.0),
             actions: 0,
             refused: DigestMap::default(),
             findings: Vec::new(),
@@ -184,7 +203,7 @@ impl Detector for FeedbackBlindness {
 
 #[derive(Debug)]
 struct State {
-    config: FeedbackBlindnessConfig,
+    rules: Arc<Rules>,
     /// Actions observed so far.
     actions: u64,
     refused: DigestMap<Refused>,
@@ -208,15 +227,15 @@ struct Attempt {
 impl State {
     fn is_negative(&self, action: &Action<'_>, transient: bool) -> bool {
         (action.status == Status::Error && !transient)
-            || (!self.config.patterns.is_empty()
+            || (!self.rules.patterns.is_empty()
                 && action.observation.is_some_and(|observation| {
                     let text = observation.to_str().to_lowercase();
-                    self.config.patterns.iter().any(|pattern| text.contains(pattern.as_str()))
+                    self.rules.patterns.iter().any(|pattern| pattern.find(text.as_bytes()).is_some())
                 }))
     }
 
     fn key(&self, digests: &Digests) -> crate::trace::Digest {
-        match self.config.key {
+        match self.rules.config.key {
             FeedbackKey::Call => digests.name.and(digests.arguments),
             FeedbackKey::Name => digests.name,
         }
@@ -225,20 +244,20 @@ impl State {
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
-        let Some((action, digests)) = step.digested(self.config.actors) else { return };
+        let Some((action, digests)) = step.digested(self.rules.config.actors) else { return };
         let position = self.actions;
         self.actions += 1;
-        let transient = self.config.transient.as_ref().is_some_and(|rules| rules.matches(action));
+        let transient = self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
         let key = self.key(&digests);
-        let window = self.config.window;
+        let window = self.rules.config.window;
         if let Some(refused) = self.refused.get_mut(&key) {
             if let Some(window) = window {
                 while refused.attempts.front().is_some_and(|first| position - first.action > window) {
                     refused.attempts.pop_front();
                 }
             }
-            let excused = transient || (self.config.success_recovers && action.status == Status::Ok);
-            let due = self.config.report == Report::Every || !refused.reported;
+            let excused = transient || (self.rules.config.success_recovers && action.status == Status::Ok);
+            let due = self.rules.config.report == Report::Every || !refused.reported;
             if let Some(first) = refused.attempts.front().filter(|_| due && !excused) {
                 self.findings.push(finding(step.index(), action.name, first));
                 refused.reported = true;

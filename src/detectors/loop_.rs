@@ -1,12 +1,14 @@
 //! `loop`: the same action again and again, without progress.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::config::Configured;
 use super::detector::{Detector, Fold};
 use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 use super::loop_segment::{Segment, Span};
-use super::transient::TransientRules;
+use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::trace::{Actors, Digest, Routing, Step, fold_name};
 
@@ -63,9 +65,17 @@ impl LoopConfig {
 }
 
 #[doc = include_str!("docs/loop.md")]
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Loop {
     config: LoopConfig,
+    exempt: Arc<[Digest]>,
+    transient: Option<Arc<Matcher>>,
+}
+
+impl Default for Loop {
+    fn default() -> Self {
+        Self::made_ready(LoopConfig::default())
+    }
 }
 
 impl Loop {
@@ -85,7 +95,15 @@ impl Loop {
         if let Some(rules) = &config.transient {
             rules.validate("transient")?;
         }
-        Ok(Self { config })
+        Ok(Self::made_ready(config))
+    }
+
+    fn made_ready(config: LoopConfig) -> Self {
+        Self {
+            exempt: config.exempt.iter().map(|name| Digest::of_text(&fold_name(name))).collect(),
+            transient: config.transient.as_ref().map(|rules| Arc::new(Matcher::new(rules))),
+            config,
+        }
     }
 }
 
@@ -110,7 +128,7 @@ impl Configured for Loop {
 }
 
 /// What repeats in a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopKind {
     /// One call, with the same answer each time.
@@ -148,11 +166,11 @@ impl Detector for Loop {
     }
 
     fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
-        let exempt = self.config.exempt.iter().map(|name| Digest::of_text(&fold_name(name))).collect();
         Box::new(State {
             segment: Segment::new(&self.config),
-            config: self.config.clone(),
-            exempt,
+            actors: self.config.actors,
+            exempt: Arc::clone(&self.exempt),
+            transient: self.transient.clone(),
             actions: 0,
             progress: None,
             certain: Vec::new(),
@@ -163,8 +181,9 @@ impl Detector for Loop {
 
 #[derive(Debug)]
 struct State {
-    config: LoopConfig,
-    exempt: Vec<Digest>,
+    actors: Actors,
+    exempt: Arc<[Digest]>,
+    transient: Option<Arc<Matcher>>,
     segment: Segment,
     actions: u64,
     progress: Option<f64>,
@@ -176,10 +195,10 @@ struct State {
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
-        let Some((action, digests)) = step.digested(self.config.actors) else { return };
+        let Some((action, digests)) = step.digested(self.actors) else { return };
         self.actions += 1;
         let passed_over = self.exempt.contains(&digests.folded_name)
-            || self.config.transient.as_ref().is_some_and(|rules| rules.matches(action));
+            || self.transient.as_ref().is_some_and(|rules| rules.matches(action));
         if passed_over {
             return;
         }
@@ -223,18 +242,14 @@ impl State {
 }
 
 fn finding(evidence: LoopEvidence, span: &Span) -> Finding {
-    let action = super::quoted(&evidence.action);
-    let message = match evidence.kind {
-        LoopKind::RepeatedCall => {
-            format!("`{action}` was repeated {} times with the same answer", evidence.repeat_count)
-        }
-        LoopKind::RepeatedFailure => {
-            format!("`{action}` kept failing; one call of it was made {} times", evidence.repeat_count)
-        }
-        LoopKind::Repeat => {
-            format!("`{action}` was repeated {} times without progress", evidence.repeat_count)
-        }
+    let LoopEvidence { kind, repeat_count, .. } = evidence;
+    let what = match kind {
+        LoopKind::RepeatedCall => "the same call with the same answer",
+        LoopKind::RepeatedFailure => "the same tool failing",
+        LoopKind::Repeat => "the same action without progress",
     };
+    let most = super::quoted(&evidence.action);
+    let message = format!("{what}, again and again; most often `{most}`, {repeat_count} times");
     Finding {
         detector: Loop::ID,
         mode: Loop::MODE,

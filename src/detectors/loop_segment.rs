@@ -275,8 +275,8 @@ impl Segment {
             return if self.repeats { vec![self.whole()] } else { Vec::new() };
         }
         let mut parts = self.parts.clone();
-        // Stable: of parts that begin together, the one that qualified first gives the kind.
-        parts.sort_by_key(|part| part.first);
+        // Of parts that begin together, the repeated call gives the kind.
+        parts.sort_by_key(|part| (part.first, part.kind));
         let mut spans: Vec<Span> = Vec::new();
         for part in parts {
             match spans.last_mut() {

@@ -1,5 +1,6 @@
 //! Transient failures, which it is sound to try again.
 
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -55,19 +56,7 @@ impl TransientRules {
     /// Whether the action failed, and failed transiently.
     #[must_use]
     pub fn matches(&self, action: &Action<'_>) -> bool {
-        if action.status != Status::Error {
-            return false;
-        }
-        if let Some(error_type) = action.error_type {
-            let plain = plain_type(error_type);
-            if self.error_types.iter().any(|known| plain.contains(&plain_type(known))) {
-                return true;
-            }
-        }
-        let Some(observation) = action.observation else { return false };
-        let head = observation.head(HEAD).to_lowercase();
-        self.phrases.iter().any(|phrase| head.contains(&phrase.to_lowercase()))
-            || numbers(&head).any(|number| self.codes.iter().any(|code| number == code.to_string()))
+        Matcher::new(self).matches(action)
     }
 
     pub(super) fn validate(&self, field: &str) -> Result<()> {
@@ -79,17 +68,65 @@ impl TransientRules {
     }
 }
 
+/// The rules, made ready.
+#[derive(Debug, Clone)]
+pub(super) struct Matcher {
+    error_types: Vec<String>,
+    codes: Vec<String>,
+    phrases: Vec<Finder<'static>>,
+}
+
+impl Matcher {
+    pub(super) fn new(rules: &TransientRules) -> Self {
+        Self {
+            error_types: rules.error_types.iter().map(|known| plain_type(known)).collect(),
+            codes: rules.codes.iter().map(ToString::to_string).collect(),
+            phrases: rules
+                .phrases
+                .iter()
+                .map(|phrase| Finder::new(phrase.to_lowercase().as_bytes()).into_owned())
+                .collect(),
+        }
+    }
+
+    pub(super) fn matches(&self, action: &Action<'_>) -> bool {
+        if action.status != Status::Error {
+            return false;
+        }
+        if let Some(error_type) = action.error_type {
+            let plain = plain_type(error_type);
+            if self.error_types.iter().any(|known| plain.contains(known)) {
+                return true;
+            }
+        }
+        let Some(observation) = action.observation else { return false };
+        let head = observation.head(HEAD).to_lowercase();
+        self.phrases.iter().any(|phrase| phrase.find(head.as_bytes()).is_some())
+            || numbers(&head).any(|number| self.codes.iter().any(|code| number == code))
+    }
+}
+
 fn plain_type(error_type: &str) -> String {
     error_type.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
 /// The whole numbers of a text: digits that no digit, `.digit` or `,digit` adjoins.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
-    let number_like = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-    text.split(move |c| !number_like(c))
-        .map(|run| run.trim_matches(['.', ',']))
-        .flat_map(|run| run.split("..").flat_map(|part| part.split(",,")))
-        .filter(|run| !run.is_empty() && run.bytes().all(|byte| byte.is_ascii_digit()))
+    let bytes = text.as_bytes();
+    let digit = move |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let mark = move |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| b".,".contains(byte));
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + bytes.get(at..)?.iter().position(u8::is_ascii_digit)?;
+            at = start + bytes.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let before = mark(start.checked_sub(1)) && digit(start.checked_sub(2));
+            let behind = mark(Some(at)) && digit(Some(at + 1));
+            if !before && !behind {
+                return text.get(start..at);
+            }
+        }
+    })
 }
 
 #[cfg(test)]

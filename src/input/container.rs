@@ -155,11 +155,13 @@ struct Pass<'x, L> {
 impl<L: Layout> Pass<'_, L> {
     /// One pass over the whole; `false` where something is wrong, with the complete runs counted.
     fn fast(&mut self, bytes: &[u8]) -> bool {
-        let mut parser = serde_json::Deserializer::from_slice(bytes);
+        // Checked once as a whole, no string of it is checked again.
+        let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return false };
+        let mut parser = serde_json::Deserializer::from_str(text);
         let mut result = parser.deserialize_any(FileVisitor(self));
         if self.state.single {
             self.state.has_runs = true;
-            parser = serde_json::Deserializer::from_slice(bytes);
+            parser = serde_json::Deserializer::from_str(text);
             result = RunSeed(self).deserialize(&mut parser);
         }
         result.and_then(|()| parser.end()).is_ok()

@@ -52,7 +52,7 @@ impl Format {
     /// The format that a key, of a file or of a run, gives away.
     fn of_key(key: &str) -> Option<Self> {
         match key {
-            "simulations" | "messages" | "reward_info" | "termination_reason" => Some(Self::Tau2),
+            "simulations" | "info" | "tasks" | "messages" | "reward_info" | "task_id" => Some(Self::Tau2),
             "episodes" | "snapshot" | "failure_instances" => Some(Self::BenchTrace),
             "traces" | "steps" => Some(Self::Native),
             _ => None,
@@ -158,14 +158,14 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading)
 
 /// Reads the `results.json` of a tau2 directory, whose runs lie in files of their own.
 pub(crate) fn read_companion(bytes: &[u8], options: &ReadOptions) -> (Companion, Vec<Error>) {
-    let mut layout = tau2::Tau2 { routes: options.routes, header: tau2::Header::default() };
+    let mut layout = tau2::Tau2 { routes: options.routes, ..tau2::Tau2::default() };
     let outcome = container::read_slice(&mut layout, bytes, true, &mut TraceCollector::default());
     (Companion(Arc::new(layout.header)), outcome.errors)
 }
 
 /// Reads a `results.json` whose runs lie beside it; it may hold some of its own.
 pub(crate) fn read_header_or_runs(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
-    let mut layout = tau2::Tau2 { routes: options.routes, header: tau2::Header::default() };
+    let mut layout = tau2::Tau2 { routes: options.routes, ..tau2::Tau2::default() };
     let outcome = container::read_slice(&mut layout, bytes, true, sink);
     Reading { format: Some(Format::Tau2), runs: outcome.runs, errors: outcome.errors }
 }
@@ -198,7 +198,8 @@ fn dispatch(
     let outcome = match format {
         Format::Tau2 => {
             let header = companion.map(|companion| (*companion.0).clone()).unwrap_or_default();
-            source.read(&mut tau2::Tau2 { routes: options.routes, header }, sink)
+            let streamed = matches!(source, Source::Stream(_));
+            source.read(&mut tau2::Tau2 { routes: options.routes, streamed, header }, sink)
         }
         Format::BenchTrace => {
             source.read(&mut benchtrace::BenchTrace::with_alignment(options.alignment), sink)
@@ -246,7 +247,6 @@ fn detect_ahead(window: &mut Window<'_>) -> Result<Format> {
         });
     }
     window.advance(1);
-    let mut tau2_header = false;
     while window.peek()? == Some(b'"') {
         let value = window.value()?;
         let key: String = serde_json::from_slice(window.bytes(value)).unwrap_or_default();
@@ -254,7 +254,6 @@ fn detect_ahead(window: &mut Window<'_>) -> Result<Format> {
         if let Some(format) = Format::of_key(&key) {
             return Ok(format);
         }
-        tau2_header |= key == "tasks" || key == "info" || key == "task_id";
         if window.peek()? != Some(b':') {
             break;
         }
@@ -265,5 +264,5 @@ fn detect_ahead(window: &mut Window<'_>) -> Result<Format> {
         }
         window.advance(1);
     }
-    if tau2_header { Ok(Format::Tau2) } else { Err(unknown()) }
+    Err(unknown())
 }

@@ -101,21 +101,6 @@ enum Role {
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
-    role: Role,
-    #[serde(default, borrow)]
-    content: Option<RawText<'a>>,
-    #[serde(default, borrow)]
-    tool_calls: Option<Vec<ToolCall<'a>>>,
-    #[serde(default, borrow)]
-    id: Option<Ident<'a>>,
-    #[serde(default)]
-    error: Option<bool>,
-    #[serde(default, borrow)]
-    tool_messages: Option<Vec<ToolMessage<'a>>>,
-}
-
-#[derive(Deserialize)]
 struct ToolCall<'a> {
     #[serde(default, borrow)]
     id: Option<Ident<'a>>,
@@ -127,7 +112,7 @@ struct ToolCall<'a> {
     requestor: Option<Requestor>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct ToolMessage<'a> {
     #[serde(default, borrow)]
     id: Option<Ident<'a>>,
@@ -161,6 +146,8 @@ enum Field {
 pub(super) struct Tau2 {
     /// Whether anybody asks for reference routes.
     pub(super) routes: bool,
+    /// Whether what comes behind the runs comes too late.
+    pub(super) streamed: bool,
     pub(super) header: Header,
 }
 
@@ -216,7 +203,12 @@ fn flat<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error>
 impl Tau2 {
     fn routing(&self, task: Option<&str>) -> Routing {
         let Some(routes) = &self.header.routes else {
-            return Routing::Unknown("the file told no tasks before its runs".to_owned());
+            let why = if self.streamed {
+                "the stream told no tasks before its runs"
+            } else {
+                "the file has no tasks"
+            };
+            return Routing::Unknown(why.to_owned());
         };
         let Some(task) = task else { return Routing::Unknown("the run names no task".to_owned()) };
         match routes.get(task) {
@@ -351,9 +343,12 @@ impl<'de> Visitor<'de> for Messages<'_, 'de> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut messages: A) -> Result<(), A::Error> {
         let Self { pairing, context, sink } = self;
+        let mut calls = Vec::new();
         let mut turn = 0;
-        while let Some(message) = messages.next_element::<Message<'de>>()? {
-            message.enqueue(turn, pairing);
+        while messages
+            .next_element_seed(Message { turn, pairing: &mut *pairing, calls: &mut calls })?
+            .is_some()
+        {
             context.typed(pairing.flush(&mut |step| sink.step(step)))?;
             turn += 1;
         }
@@ -361,25 +356,77 @@ impl<'de> Visitor<'de> for Messages<'_, 'de> {
     }
 }
 
-impl<'de> Message<'de> {
-    fn enqueue(self, turn: u64, pairing: &mut Pairing<'de>) {
-        let actor = match self.role {
-            Role::Tool => {
-                match self.tool_messages {
-                    Some(answers) => answers.into_iter().for_each(|answer| answer.enqueue(turn, pairing)),
-                    None => ToolMessage { id: self.id, content: self.content, error: self.error }
-                        .enqueue(turn, pairing),
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum MessageField {
+    Role,
+    Content,
+    ToolCalls,
+    Id,
+    Error,
+    ToolMessages,
+    #[serde(other)]
+    Other,
+}
+
+/// Reads one message into the queue.
+struct Message<'x, 'de> {
+    turn: u64,
+    pairing: &'x mut Pairing<'de>,
+    /// Scratch: the calls of the message.
+    calls: &'x mut Vec<ToolCall<'de>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Message<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, message: D) -> Result<(), D::Error> {
+        message.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Message<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a message (an object)")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut message: A) -> Result<(), A::Error> {
+        let Self { turn, pairing, calls } = self;
+        let mut role = None;
+        let mut answer = ToolMessage::default();
+        let mut answers: Option<Vec<ToolMessage<'de>>> = None;
+        calls.clear();
+        while let Some(field) = message.next_key()? {
+            match field {
+                MessageField::Role => role = Some(message.next_value::<Role>()?),
+                MessageField::Content => answer.content = message.next_value()?,
+                MessageField::ToolCalls => message.next_value_seed(ToolCalls(calls))?,
+                MessageField::Id => answer.id = message.next_value()?,
+                MessageField::Error => answer.error = message.next_value()?,
+                MessageField::ToolMessages => answers = message.next_value()?,
+                MessageField::Other => {
+                    message.next_value::<IgnoredAny>()?;
                 }
-                return;
+            }
+        }
+        let actor = match role.ok_or_else(|| A::Error::missing_field("role"))? {
+            Role::Tool => {
+                match answers {
+                    Some(answers) => answers.into_iter().for_each(|answer| answer.enqueue(turn, pairing)),
+                    None => answer.enqueue(turn, pairing),
+                }
+                return Ok(());
             }
             Role::System => Actor::System,
             Role::User => Actor::User,
             Role::Assistant => Actor::Agent,
         };
-        if let Some(RawText(text)) = self.content.filter(|content| !content.0.is_empty()) {
+        if let Some(RawText(text)) = answer.content.filter(|content| !content.0.is_empty()) {
             pairing.message(actor, turn, text);
         }
-        for call in self.tool_calls.unwrap_or_default() {
+        for call in calls.drain(..) {
             pairing.call(Call {
                 actor: call.requestor.map_or(actor, Requestor::actor),
                 turn,
@@ -388,6 +435,41 @@ impl<'de> Message<'de> {
                 arguments: call.arguments.map(RawValue::get).filter(|json| *json != "null"),
             });
         }
+        Ok(())
+    }
+}
+
+/// Reads a list of calls, or null, into a list that is used again.
+struct ToolCalls<'x, 'de>(&'x mut Vec<ToolCall<'de>>);
+
+impl<'de> DeserializeSeed<'de> for ToolCalls<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, calls: D) -> Result<(), D::Error> {
+        calls.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ToolCalls<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of tool calls, or null")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, calls: D) -> Result<(), D::Error> {
+        calls.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut calls: A) -> Result<(), A::Error> {
+        while let Some(call) = calls.next_element()? {
+            self.0.push(call);
+        }
+        Ok(())
     }
 }
 

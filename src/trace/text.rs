@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+
 use super::digest::Digest;
 
 /// The longest spelling of one character in a JSON string: a surrogate pair, `\ud83d\ude00`.
@@ -14,8 +16,8 @@ pub struct Text<'a>(Repr<'a>);
 #[derive(Debug, Clone, Copy)]
 enum Repr<'a> {
     Plain(&'a str),
-    /// The inside of a JSON string with at least one escape.
-    Escaped(&'a str),
+    /// The inside of a JSON string, which may hold escapes.
+    Json(&'a str),
 }
 
 impl<'a> From<&'a str> for Text<'a> {
@@ -27,19 +29,14 @@ impl<'a> From<&'a str> for Text<'a> {
 impl<'a> Text<'a> {
     /// The text of a JSON string in its raw spelling, quotes included. `None`: it is no string.
     pub(crate) fn from_json(raw: &'a str) -> Option<Self> {
-        let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-        Some(Self(if memchr::memchr(b'\\', inner.as_bytes()).is_some() {
-            Repr::Escaped(inner)
-        } else {
-            Repr::Plain(inner)
-        }))
+        Some(Self(Repr::Json(raw.strip_prefix('"')?.strip_suffix('"')?)))
     }
 
     /// Whether the text has no characters.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
-            Repr::Plain(text) | Repr::Escaped(text) => text.is_empty(),
+            Repr::Plain(text) | Repr::Json(text) => text.is_empty(),
         }
     }
 
@@ -48,7 +45,8 @@ impl<'a> Text<'a> {
     pub fn to_str(&self) -> Cow<'a, str> {
         match self.0 {
             Repr::Plain(text) => Cow::Borrowed(text),
-            Repr::Escaped(inner) => Cow::Owned(unescape(inner)),
+            Repr::Json(inner) if !has_escape(inner) => Cow::Borrowed(inner),
+            Repr::Json(inner) => Cow::Owned(unescape(inner)),
         }
     }
 
@@ -57,9 +55,12 @@ impl<'a> Text<'a> {
     pub fn head(&self, chars: usize) -> Cow<'a, str> {
         match self.0 {
             Repr::Plain(text) => Cow::Borrowed(first_chars(text, chars)),
-            Repr::Escaped(inner) => {
+            Repr::Json(inner) => {
                 let enough = floor_boundary(inner, chars.saturating_mul(LONGEST_ESCAPE));
                 let whole = whole_escapes(inner.get(..enough).unwrap_or(inner));
+                if !has_escape(whole) {
+                    return Cow::Borrowed(first_chars(whole, chars));
+                }
                 let mut text = unescape(whole);
                 text.truncate(first_chars(&text, chars).len());
                 Cow::Owned(text)
@@ -72,7 +73,13 @@ impl<'a> Text<'a> {
     pub fn starts_with(&self, prefix: &str) -> bool {
         match self.0 {
             Repr::Plain(text) => text.starts_with(prefix),
-            Repr::Escaped(_) => self.head(prefix.chars().count()) == prefix,
+            // The usual case: the first character tells already.
+            Repr::Json(inner)
+                if !inner.starts_with('\\') && !inner.starts_with(prefix.chars().next().unwrap_or('\\')) =>
+            {
+                prefix.is_empty()
+            }
+            Repr::Json(_) => self.head(prefix.chars().count()) == prefix,
         }
     }
 
@@ -82,8 +89,8 @@ impl<'a> Text<'a> {
         match self.0 {
             Repr::Plain(text) => Digest::of_text(text),
             // Without \u and \/ a text has one spelling only, so that its spelling can stand for it.
-            Repr::Escaped(inner) if has_one_spelling(inner) => Digest::of_text(inner),
-            Repr::Escaped(inner) => match serde_json::to_string(&unescape(inner)) {
+            Repr::Json(inner) if has_one_spelling(inner) => Digest::of_text(inner),
+            Repr::Json(inner) => match serde_json::to_string(&unescape(inner)) {
                 Ok(spelling) => Digest::of_text(spelling.get(1..spelling.len() - 1).unwrap_or(inner)),
                 Err(_) => Digest::of_text(inner),
             },
@@ -91,15 +98,14 @@ impl<'a> Text<'a> {
     }
 }
 
+fn has_escape(inner: &str) -> bool {
+    memchr::memchr(b'\\', inner.as_bytes()).is_some()
+}
+
+/// Whether no escape is one that has an alternative. A false alarm (`\\\\u`) costs time only.
 fn has_one_spelling(inner: &str) -> bool {
-    let mut rest = inner.as_bytes();
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        match rest.get(at + 1) {
-            Some(b'u' | b'/') | None => return false,
-            Some(_) => rest = rest.get(at + 2..).unwrap_or_default(),
-        }
-    }
-    true
+    let bytes = inner.as_bytes();
+    memmem::find(bytes, b"\\u").is_none() && memmem::find(bytes, b"\\/").is_none()
 }
 
 fn unescape(inner: &str) -> String {
