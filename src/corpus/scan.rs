@@ -221,7 +221,7 @@ impl Scanner {
             fingerprints: self.options.fingerprints,
             file: path.into(),
             position: 0,
-            open: None,
+            monitor: None,
             fingerprint: None,
             records: Vec::new(),
         };
@@ -322,7 +322,8 @@ struct Sink<'s> {
     fingerprints: bool,
     file: Arc<Path>,
     position: u64,
-    open: Option<Monitor>,
+    /// Serves run after run.
+    monitor: Option<Monitor>,
     fingerprint: Option<FingerprintBuilder>,
     records: Vec<TraceRecord>,
 }
@@ -330,12 +331,15 @@ struct Sink<'s> {
 impl StepSink for Sink<'_> {
     fn begin(&mut self, position: u64, routing: &Routing) {
         self.position = position;
-        self.open = Some(Monitor::new(self.detectors, routing));
+        match &mut self.monitor {
+            Some(monitor) => monitor.reopen(self.detectors, routing),
+            None => self.monitor = Some(Monitor::new(self.detectors, routing)),
+        }
         self.fingerprint = self.fingerprints.then(FingerprintBuilder::default);
     }
 
     fn step(&mut self, step: &Step<'_>) {
-        if let Some(monitor) = &mut self.open {
+        if let Some(monitor) = &mut self.monitor {
             monitor.observe_step(step);
         }
         if let Some(fingerprint) = &mut self.fingerprint {
@@ -344,20 +348,19 @@ impl StepSink for Sink<'_> {
     }
 
     fn end(&mut self, ending: Ending) {
-        let Some(monitor) = self.open.take() else { return };
+        let verdicts = self.monitor.as_mut().map(Monitor::close).unwrap_or_default();
         self.records.push(TraceRecord {
             file: Arc::clone(&self.file),
             position: self.position,
             metadata: ending.metadata,
             reward: ending.reward,
             unpaired: ending.unpaired,
-            verdicts: monitor.finish(),
+            verdicts,
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
         });
     }
 
     fn abandon(&mut self) {
-        self.open = None;
         self.fingerprint = None;
     }
 

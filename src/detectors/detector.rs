@@ -40,8 +40,15 @@ pub trait Fold: fmt::Debug + Send {
     /// into one another become one.
     fn certain(&self) -> &[Finding];
 
-    /// The verdict, when the trace is over.
-    fn finish(self: Box<Self>) -> Verdict;
+    /// The verdict, when the trace is over. The fold is then at its end.
+    fn finish(&mut self) -> Verdict;
+
+    /// Brings the fold back to its start, for another trace, with the memory that it has. `false`: it cannot
+    /// do that, and [`Detector::start`] has to make another.
+    fn restart(&mut self, routing: &Routing) -> bool {
+        let _ = routing;
+        false
+    }
 }
 
 /// Runs detectors online over one open trace.
@@ -113,7 +120,22 @@ impl Monitor {
 
     /// Closes the trace: the verdicts, in the order of the detectors.
     #[must_use]
-    pub fn finish(self) -> Vec<(&'static str, Verdict)> {
-        self.folds.into_iter().map(|open| (open.id, open.fold.finish())).collect()
+    pub fn finish(mut self) -> Vec<(&'static str, Verdict)> {
+        self.close()
+    }
+
+    pub(crate) fn close(&mut self) -> Vec<(&'static str, Verdict)> {
+        self.folds.iter_mut().map(|open| (open.id, open.fold.finish())).collect()
+    }
+
+    /// Opens another trace for the same detectors, with the memory of the one before.
+    pub(crate) fn reopen(&mut self, detectors: &[Box<dyn Detector>], routing: &Routing) {
+        self.gate = Gate::new();
+        for (open, detector) in self.folds.iter_mut().zip(detectors) {
+            open.told = 0;
+            if !open.fold.restart(routing) {
+                open.fold = detector.start(routing);
+            }
+        }
     }
 }

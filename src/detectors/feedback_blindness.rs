@@ -11,7 +11,7 @@ use super::detector::{Detector, Fold};
 use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step};
+use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, empty};
 
 /// How much of an observation the evidence quotes, in characters.
 const QUOTED: usize = 200;
@@ -277,16 +277,24 @@ impl Fold for State {
         &self.findings
     }
 
-    fn finish(self: Box<Self>) -> Verdict {
+    fn finish(&mut self) -> Verdict {
+        let findings = std::mem::take(&mut self.findings);
         Verdict::Judged(Judgement {
-            detected: !self.findings.is_empty(),
+            detected: !findings.is_empty(),
             score: None,
             measures: vec![
                 Measure::count("actions", self.actions),
-                Measure::count("blind_repeats", self.findings.len() as u64),
+                Measure::count("blind_repeats", findings.len() as u64),
             ],
-            findings: self.findings,
+            findings,
         })
+    }
+
+    fn restart(&mut self, _routing: &Routing) -> bool {
+        self.actions = 0;
+        empty(&mut self.refused);
+        self.findings.clear();
+        true
     }
 }
 

@@ -218,17 +218,27 @@ impl Fold for State {
         &self.certain
     }
 
-    fn finish(mut self: Box<Self>) -> Verdict {
+    fn finish(&mut self) -> Verdict {
         self.close_segment();
+        let findings = std::mem::take(&mut self.findings);
         Verdict::Judged(Judgement {
-            detected: !self.findings.is_empty(),
+            detected: !findings.is_empty(),
             score: None,
             measures: vec![
                 Measure::count("actions", self.actions),
-                Measure::count("loops", self.findings.len() as u64),
+                Measure::count("loops", findings.len() as u64),
             ],
-            findings: self.findings,
+            findings,
         })
+    }
+
+    fn restart(&mut self, _routing: &Routing) -> bool {
+        self.segment.clear();
+        self.actions = 0;
+        self.progress = None;
+        self.certain.clear();
+        self.findings.clear();
+        true
     }
 }
 

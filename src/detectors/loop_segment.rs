@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
-use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step};
+use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty};
 
 /// The place of a loop: positions in the segment, and the source indices of the steps there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,8 @@ struct Key {
     novel: u64,
     /// The failure run in which the key failed last; 0 is none.
     run: u32,
-    name: u32,
+    /// Kept when the key occurs again: only then can it be evidence.
+    name: Option<u32>,
     location: Option<u32>,
 }
 
@@ -98,12 +99,12 @@ impl Segment {
 
     /// Forgets everything; a new segment begins.
     pub(super) fn clear(&mut self) {
-        self.ids.clear();
+        empty(&mut self.ids);
         self.keys.clear();
         self.names.clear();
-        self.observations.clear();
+        empty(&mut self.observations);
         self.novel = 0;
-        self.tools.clear();
+        empty(&mut self.tools);
         self.runs = 0;
         self.history.clear();
         self.parts.clear();
@@ -155,9 +156,12 @@ impl Segment {
                 start_step: 0,
                 novel: 0,
                 run: 0,
-                name: self.names.intern(action.name.trim()),
-                location: step.location().map(|location| self.names.intern(location)),
+                name: None,
+                location: None,
             });
+        } else if let Some(key) = self.keys.get_mut(id as usize).filter(|key| key.name.is_none()) {
+            key.name = Some(self.names.intern(action.name.trim()));
+            key.location = step.location().map(|location| self.names.intern(location));
         }
         id
     }
@@ -308,7 +312,7 @@ impl Segment {
             kind: span.kind,
             repeat_count,
             repeating_keys: counts.values().filter(|&&count| count >= 2).count() as u64,
-            action: key.map_or_else(String::new, |key| name(key.name)),
+            action: key.and_then(|key| key.name).map(name).unwrap_or_default(),
             location: key.and_then(|key| key.location).map(name),
             period: period(range),
         }
@@ -353,7 +357,7 @@ impl Names {
     }
 
     fn clear(&mut self) {
-        self.ids.clear();
+        empty(&mut self.ids);
         self.texts.clear();
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::config::Configured;
 use super::detector::{Detector, Fold};
 use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
-use super::route_progress::{Pair, Reach, Tracker};
+use super::route_progress::{Pair, Tracker};
 use crate::error::{Error, Result};
 use crate::trace::{Actors, Routing, Step};
 
@@ -168,9 +168,9 @@ impl Fold for State {
         }
     }
 
-    fn finish(self: Box<Self>) -> Verdict {
-        match *self {
-            Self::NotApplicable { reason } => Verdict::NotApplicable { reason },
+    fn finish(&mut self) -> Verdict {
+        match self {
+            Self::NotApplicable { reason } => Verdict::NotApplicable { reason: std::mem::take(reason) },
             Self::Tracking(tracking) => tracking.finish(),
         }
     }
@@ -183,26 +183,28 @@ impl Tracking {
             return;
         }
         self.due = None;
-        for (pair, told) in self.tracker.pairs().iter().zip(&mut self.told) {
+        let tracker = &self.tracker;
+        for (&pair, told) in tracker.pairs().iter().zip(&mut self.told) {
             if *told {
                 continue;
             }
-            if let Some(finding) = self.tracker.measure(pair).and_then(|m| finding(&self.config, pair, &m)) {
+            if let Some(finding) = finding(&self.config, tracker, pair) {
                 self.certain.push(finding);
                 *told = true;
-            } else if let Some(start) = self.tracker.waiting_since(pair) {
+            } else if let Some(start) = tracker.waiting_since(pair) {
                 let due = start.saturating_add(too_far(&self.config, pair.distance));
                 self.due = Some(self.due.map_or(due, |other| other.min(due)));
             }
         }
     }
 
-    fn finish(self) -> Verdict {
-        let pairs = self.tracker.pairs();
-        let measured = || pairs.iter().filter_map(|pair| Some((pair, self.tracker.measure(pair)?)));
+    fn finish(&self) -> Verdict {
+        let tracker = &self.tracker;
+        let pairs = || tracker.pairs().iter().copied();
         let findings: Vec<Finding> =
-            measured().filter_map(|(pair, reach)| finding(&self.config, pair, &reach)).collect();
-        let extra = measured().map(|(pair, reach)| reach.steps.saturating_sub(pair.distance)).sum();
+            pairs().filter_map(|pair| finding(&self.config, tracker, pair)).collect();
+        let extra = |pair: Pair| tracker.measure(pair).map(|reach| reach.steps.saturating_sub(pair.distance));
+        let extra = pairs().filter_map(extra).sum();
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
             score: None,
@@ -229,11 +231,13 @@ fn too_far(config: &RouteInefficiencyConfig, distance: u64) -> u64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
-fn finding(config: &RouteInefficiencyConfig, pair: &Pair, reach: &Reach) -> Option<Finding> {
+fn finding(config: &RouteInefficiencyConfig, tracker: &Tracker, pair: Pair) -> Option<Finding> {
+    let reach = tracker.measure(pair)?;
     let (steps, distance) = (reach.steps, pair.distance);
     if steps < too_far(config, distance) {
         return None;
     }
+    let (from, to) = tracker.describe(pair);
     let end = if reach.reached { "to the next milestone" } else { "without reaching the next milestone" };
     Some(Finding {
         detector: RouteInefficiency::ID,
@@ -246,8 +250,8 @@ fn finding(config: &RouteInefficiencyConfig, pair: &Pair, reach: &Reach) -> Opti
             reference_steps: distance,
             ratio: steps as f64 / distance as f64,
             reached: reach.reached,
-            from: pair.from.clone(),
-            to: pair.to.clone(),
+            from,
+            to,
         }),
     })
 }

@@ -1,20 +1,19 @@
 //! Which milestones of a reference route a run has reached, and when.
 
+use std::sync::Arc;
+
 use super::route_inefficiency::MilestoneEvidence;
 use crate::trace::{
-    Actor, Actors, Digest, DigestMap, ExpectedAction, Milestone, ReferenceRoute, Step, Target,
+    Action, Actor, Actors, Digest, Digests, ExpectedAction, Milestone, ReferenceRoute, Step, Target,
 };
 
 /// Two consecutive milestones.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
-    /// Positions in the list of marks.
+    /// Positions in the list of marks; the end comes right after.
     start: usize,
-    end: usize,
     /// Reference steps between them, above 0.
     pub(super) distance: u64,
-    pub(super) from: MilestoneEvidence,
-    pub(super) to: MilestoneEvidence,
 }
 
 /// How far a run went between the milestones of a pair.
@@ -40,20 +39,29 @@ pub(super) struct Now {
     pub(super) reached_some: bool,
 }
 
+/// A milestone, or the virtual start, and where the run reached it.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    /// Position in the route; `None` is the virtual start.
+    milestone: Option<usize>,
+    reference_step: u64,
+    reached: Option<Point>,
+}
+
 /// Follows a run along its reference route.
 #[derive(Debug)]
 pub(super) struct Tracker {
+    route: Arc<ReferenceRoute>,
     rule: Rule,
     pairs: Vec<Pair>,
-    /// Where each milestone was reached; the virtual start comes first where there is one.
-    marks: Vec<Option<Point>>,
+    marks: Vec<Mark>,
     last: Option<Point>,
     virtual_start: bool,
 }
 
 #[derive(Debug)]
 enum Rule {
-    /// Scores in ascending order, with their milestones; how many have been reached.
+    /// Scores in ascending order, with their marks; how many have been reached.
     Scores {
         ascending: Vec<(f64, usize)>,
         reached: usize,
@@ -65,62 +73,59 @@ enum Rule {
 struct ActionRule {
     chosen: Vec<Actor>,
     actions: u64,
-    /// Milestones by all that decides them, where names or whole arguments do.
-    exact: DigestMap<Vec<usize>>,
-    /// Milestones by name, where some of the arguments decide.
-    partial: DigestMap<Vec<(usize, Vec<(String, Option<Digest>)>)>>,
+    /// Marks by the digest of all that decides them, where names or whole arguments do; sorted.
+    exact: Vec<(Digest, usize)>,
+    /// Marks by name, where some of the arguments decide; sorted.
+    partial: Vec<(Digest, usize)>,
 }
 
 impl Tracker {
     /// `Err`: why the route does not apply.
-    pub(super) fn new(route: &ReferenceRoute, actors: Actors, from_start: bool) -> Result<Self, String> {
-        if route.milestones().is_empty() {
+    pub(super) fn new(route: &Arc<ReferenceRoute>, actors: Actors, from_start: bool) -> Result<Self, String> {
+        let milestones = route.milestones();
+        let Some(first) = milestones.first() else {
             return Err("the reference route has no milestones".to_owned());
-        }
-        let mut dropped = 0;
-        let mut kept = Vec::new();
-        for milestone in route.milestones() {
-            match &milestone.target {
-                Target::Action(action) if !actors.include(action.actor()) => dropped += 1,
-                // The rest is numbered anew.
-                _ => kept.push((milestone.reference_step.saturating_sub(dropped), milestone)),
-            }
-        }
-        let Some((_, first)) = kept.first() else {
-            return Err("the reference route has no milestones of the chosen actors".to_owned());
         };
         let by_score = matches!(first.target, Target::Score(_));
         let virtual_start = from_start && !by_score;
-        let offset = usize::from(virtual_start);
-        let mut marks = vec![None; kept.len() + offset];
-        let mut evidence: Vec<MilestoneEvidence> = Vec::with_capacity(marks.len());
+        let mut marks = Vec::with_capacity(milestones.len() + 1);
         if virtual_start {
-            marks.splice(..1, [Some(Point { unit: 0, step: 0 })]);
-            evidence.push(MilestoneEvidence {
+            marks.push(Mark {
+                milestone: None,
                 reference_step: 0,
-                action: Some("start".to_owned()),
-                score: None,
+                reached: Some(Point { unit: 0, step: 0 }),
             });
         }
-        evidence.extend(kept.iter().map(|(reference_step, milestone)| describe(*reference_step, milestone)));
-        let pairs = evidence
+        let mut dropped = 0;
+        for (position, milestone) in milestones.iter().enumerate() {
+            match &milestone.target {
+                Target::Action(action) if !actors.include(action.actor()) => dropped += 1,
+                // The rest is numbered anew.
+                _ => marks.push(Mark {
+                    milestone: Some(position),
+                    reference_step: milestone.reference_step.saturating_sub(dropped),
+                    reached: None,
+                }),
+            }
+        }
+        if marks.len() == usize::from(virtual_start) {
+            return Err("the reference route has no milestones of the chosen actors".to_owned());
+        }
+        let distance = |pair: &[Mark]| match pair {
+            [from, to] => to.reference_step.saturating_sub(from.reference_step),
+            _ => 0,
+        };
+        let pairs = marks
             .windows(2)
             .enumerate()
-            .filter_map(|(start, pair)| {
-                let [from, to] = pair else { return None };
-                let distance = to.reference_step.saturating_sub(from.reference_step);
-                (distance > 0).then(|| Pair {
-                    start,
-                    end: start + 1,
-                    distance,
-                    from: from.clone(),
-                    to: to.clone(),
-                })
-            })
+            .map(|(start, pair)| Pair { start, distance: distance(pair) })
+            .filter(|pair| pair.distance > 0)
             .collect();
-        let targets = kept.iter().enumerate().map(|(i, (_, milestone))| (i + offset, &milestone.target));
+        let targets = marks.iter().enumerate().filter_map(|(mark, Mark { milestone, .. })| {
+            Some((mark, &milestones.get((*milestone)?)?.target))
+        });
         let rule = if by_score { score_rule(targets) } else { action_rule(targets) };
-        Ok(Self { rule, pairs, marks, last: None, virtual_start })
+        Ok(Self { route: Arc::clone(route), rule, pairs, marks, last: None, virtual_start })
     }
 
     pub(super) fn pairs(&self) -> &[Pair] {
@@ -140,32 +145,32 @@ impl Tracker {
                 }
                 step.index()
             }
-            Rule::Actions(rule) => rule.observe(step, &mut reached)?,
+            Rule::Actions(rule) => rule.observe(step, &self.route, &self.marks, &mut reached)?,
         };
         let point = Point { unit, step: step.index() };
         if self.last.is_none()
             && self.virtual_start
-            && let Some(Some(start)) = self.marks.first_mut()
+            && let Some(start) = self.marks.first_mut()
         {
-            start.step = step.index();
+            start.reached = Some(Point { unit: 0, step: step.index() });
         }
         self.last = Some(point);
         for &mark in &reached {
             if let Some(mark) = self.marks.get_mut(mark) {
-                mark.get_or_insert(point);
+                mark.reached.get_or_insert(point);
             }
         }
         Some(Now { unit, reached_some: !reached.is_empty() })
     }
 
-    fn mark(&self, position: usize) -> Option<Point> {
-        self.marks.get(position).copied().flatten()
+    fn point(&self, mark: usize) -> Option<Point> {
+        self.marks.get(mark)?.reached
     }
 
     /// How far the run went in a pair so far; `None` where the pair does not count.
-    pub(super) fn measure(&self, pair: &Pair) -> Option<Reach> {
-        let start = self.mark(pair.start)?;
-        let (end, reached) = match self.mark(pair.end) {
+    pub(super) fn measure(&self, pair: Pair) -> Option<Reach> {
+        let start = self.point(pair.start)?;
+        let (end, reached) = match self.point(pair.start + 1) {
             Some(end) => (end, true),
             None => (self.last?, false),
         };
@@ -174,25 +179,35 @@ impl Tracker {
     }
 
     /// The unit at which the pair began, where its end is still open.
-    pub(super) fn waiting_since(&self, pair: &Pair) -> Option<u64> {
-        if self.mark(pair.end).is_some() {
+    pub(super) fn waiting_since(&self, pair: Pair) -> Option<u64> {
+        if self.point(pair.start + 1).is_some() {
             return None;
         }
-        self.mark(pair.start).map(|start| start.unit)
+        self.point(pair.start).map(|start| start.unit)
     }
 
     /// How many milestones were reached.
     pub(super) fn reached(&self) -> u64 {
-        (self.marks.iter().flatten().count() - usize::from(self.virtual_start)) as u64
+        self.marks.iter().filter(|mark| mark.milestone.is_some() && mark.reached.is_some()).count() as u64
     }
-}
 
-fn describe(reference_step: u64, milestone: &Milestone) -> MilestoneEvidence {
-    let score = match milestone.target {
-        Target::Score(score) => Some(score),
-        Target::Action(_) => None,
-    };
-    MilestoneEvidence { reference_step, action: milestone.label.clone(), score }
+    /// The milestones of a pair, for the evidence.
+    pub(super) fn describe(&self, pair: Pair) -> (MilestoneEvidence, MilestoneEvidence) {
+        (self.describe_mark(pair.start), self.describe_mark(pair.start + 1))
+    }
+
+    fn describe_mark(&self, mark: usize) -> MilestoneEvidence {
+        let mark = self.marks.get(mark);
+        let milestone = mark.and_then(|mark| self.route.milestones().get(mark.milestone?));
+        let (action, score) = match milestone {
+            None => (Some("start".to_owned()), None),
+            Some(Milestone { target: Target::Score(score), label, .. }) => (label.clone(), Some(*score)),
+            Some(Milestone { target: Target::Action(action), label, .. }) => {
+                (Some(label.clone().unwrap_or_else(|| action.name().to_owned())), None)
+            }
+        };
+        MilestoneEvidence { reference_step: mark.map_or(0, |mark| mark.reference_step), action, score }
+    }
 }
 
 fn score_rule<'r>(targets: impl Iterator<Item = (usize, &'r Target)>) -> Rule {
@@ -207,19 +222,21 @@ fn score_rule<'r>(targets: impl Iterator<Item = (usize, &'r Target)>) -> Rule {
 }
 
 fn action_rule<'r>(targets: impl Iterator<Item = (usize, &'r Target)>) -> Rule {
-    let mut rule = ActionRule {
-        chosen: Vec::new(),
-        actions: 0,
-        exact: DigestMap::default(),
-        partial: DigestMap::default(),
-    };
+    let mut rule = ActionRule { chosen: Vec::new(), actions: 0, exact: Vec::new(), partial: Vec::new() };
     for (mark, target) in targets {
         let Target::Action(action) = target else { continue };
         if !rule.chosen.contains(&action.actor()) {
             rule.chosen.push(action.actor());
         }
-        rule.expect(mark, action);
+        let name = name_key(action.actor(), action.name_digest());
+        match action.compare() {
+            None => rule.exact.push((name.and(action.digest()), mark)),
+            Some([]) => rule.exact.push((name, mark)),
+            Some(_) => rule.partial.push((name, mark)),
+        }
     }
+    rule.exact.sort_unstable();
+    rule.partial.sort_unstable();
     Rule::Actions(rule)
 }
 
@@ -227,45 +244,42 @@ fn name_key(actor: Actor, name: Digest) -> Digest {
     name.and(Digest::of_number(actor as u32))
 }
 
-impl ActionRule {
-    fn expect(&mut self, mark: usize, action: &ExpectedAction) {
-        let name = name_key(action.actor(), Digest::of_text(action.name()));
-        match action.compare() {
-            None => self.exact.entry(name.and(action.digest())).or_default().push(mark),
-            Some([]) => self.exact.entry(name).or_default().push(mark),
-            Some(compared) => {
-                let members = compared.iter().map(|member| (member.clone(), action.member(member))).collect();
-                self.partial.entry(name).or_default().push((mark, members));
-            }
-        }
-    }
+/// The marks of a key in a sorted list.
+fn marks_of(sorted: &[(Digest, usize)], key: Digest) -> impl Iterator<Item = usize> {
+    let start = sorted.partition_point(|(other, _)| *other < key);
+    sorted.iter().skip(start).take_while(move |(other, _)| *other == key).map(|(_, mark)| *mark)
+}
 
+impl ActionRule {
     /// The number of the action; `None` where the step does not count.
-    fn observe(&mut self, step: &Step<'_>, reached: &mut Vec<usize>) -> Option<u64> {
+    fn observe(
+        &mut self,
+        step: &Step<'_>,
+        route: &ReferenceRoute,
+        marks: &[Mark],
+        reached: &mut Vec<usize>,
+    ) -> Option<u64> {
         if !self.chosen.contains(&step.actor()) {
             return None;
         }
-        let (action, digests) = step.digested(Actors::All)?;
+        let (action, Digests { name, arguments, .. }) = step.digested(Actors::All)?;
         self.actions += 1;
-        let name = name_key(step.actor(), digests.name);
-        self.take(name.and(digests.arguments), reached);
-        self.take(name, reached);
-        if let Some(waiting) = self.partial.get_mut(&name) {
-            waiting.retain(|(mark, members)| {
-                let given = |member: &str| action.arguments.as_ref().and_then(|all| all.member(member));
-                let equal = members.iter().all(|(member, expected)| given(member) == *expected);
-                if equal {
-                    reached.push(*mark);
-                }
-                !equal
-            });
-        }
+        let name = name_key(step.actor(), name);
+        let open = |mark: &usize| marks.get(*mark).is_some_and(|mark| mark.reached.is_none());
+        let exact = marks_of(&self.exact, name.and(arguments)).chain(marks_of(&self.exact, name));
+        reached.extend(exact.filter(open));
+        let expected = |mark: &usize| match &route.milestones().get(marks.get(*mark)?.milestone?)?.target {
+            Target::Action(expected) => Some(expected),
+            Target::Score(_) => None,
+        };
+        let partial = marks_of(&self.partial, name).filter(open);
+        reached.extend(partial.filter(|mark| expected(mark).is_some_and(|expected| agree(action, expected))));
         Some(self.actions)
     }
+}
 
-    fn take(&mut self, key: Digest, reached: &mut Vec<usize>) {
-        if let Some(marks) = self.exact.remove(&key) {
-            reached.extend(marks);
-        }
-    }
+/// Whether the arguments that count are equal: given alike, or missing on both sides.
+fn agree(action: &Action<'_>, expected: &ExpectedAction) -> bool {
+    let given = |name: &str| action.arguments.as_ref().and_then(|arguments| arguments.member(name));
+    expected.compare().unwrap_or_default().iter().all(|name| given(name) == expected.member(name))
 }

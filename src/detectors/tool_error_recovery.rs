@@ -6,7 +6,7 @@ use super::config::Configured;
 use super::detector::{Detector, Fold};
 use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 use crate::error::{Error, Result};
-use crate::trace::{Actors, Digest, DigestMap, Routing, Status, Step};
+use crate::trace::{Actors, Digest, DigestMap, Routing, Status, Step, empty};
 
 /// Configuration of [`ToolErrorRecovery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -175,8 +175,9 @@ impl Fold for State {
         &[]
     }
 
-    fn finish(self: Box<Self>) -> Verdict {
-        let Self { config, calls, tools, errors } = *self;
+    fn finish(&mut self) -> Verdict {
+        let Self { config, calls, tools, errors } = self;
+        let (calls, errors) = (*calls, std::mem::take(errors));
         let count = errors.len() as u64;
         let errors: Vec<ToolError> = errors
             .into_iter()
@@ -201,6 +202,13 @@ impl Fold for State {
         let detected = count > 0 && rate < config.threshold;
         let findings = if detected { finding(errors, recovered).into_iter().collect() } else { Vec::new() };
         Verdict::Judged(Judgement { detected, score: Some(rate), findings, measures })
+    }
+
+    fn restart(&mut self, _routing: &Routing) -> bool {
+        self.calls = 0;
+        empty(&mut self.tools);
+        self.errors.clear();
+        true
     }
 }
 

@@ -114,7 +114,8 @@ fn plain_type(error_type: &str) -> String {
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let digit = move |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
-    let mark = move |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| b".,".contains(byte));
+    let mark =
+        move |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| b".,".contains(byte));
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {

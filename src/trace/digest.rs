@@ -70,14 +70,20 @@ impl Digest {
     fn tagged(tag: u64, bytes: &[u8]) -> Self {
         Self(xxh3_128_with_seed(bytes, tag))
     }
-
-    fn of_all(tag: u64, parts: impl Iterator<Item = Self>) -> Self {
-        parts.fold(Self::tagged(tag, b""), Self::and)
-    }
 }
 
 /// A hash map keyed by digests, which are hashes already.
 pub(crate) type DigestMap<V> = HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
+
+/// Empties a map. A large one is given up: to clear it costs as much as it is large, for every trace that follows.
+pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
+    const LARGE: usize = 1024;
+    if map.capacity() > LARGE {
+        *map = DigestMap::default();
+    } else {
+        map.clear();
+    }
+}
 
 /// Takes the low half of a digest for its hash.
 #[derive(Debug, Default, Clone)]
@@ -167,16 +173,38 @@ impl<'de> Visitor<'de> for Canonical {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Digest, A::Error> {
-        let mut pairs = Vec::new();
+        // Most objects are small: those need no list of their own.
+        let mut few = [(Digest(0), Digest(0)); 8];
+        let mut many = Vec::new();
+        let mut count = 0;
         while let Some(key) = entries.next_key_seed(self.deeper()?)? {
-            pairs.push((key, entries.next_value_seed(self.deeper()?)?));
+            let pair = (key, entries.next_value_seed(self.deeper()?)?);
+            match few.get_mut(count) {
+                Some(slot) => *slot = pair,
+                None => {
+                    if many.is_empty() {
+                        many.extend_from_slice(&few);
+                    }
+                    many.push(pair);
+                }
+            }
+            count += 1;
         }
-        // Where a key stands twice the last value counts, as in every common JSON reader.
-        pairs.sort_by_key(|(key, _)| *key);
-        pairs.reverse();
-        pairs.dedup_by_key(|(key, _)| *key);
-        Ok(Digest::of_all(OBJECT, pairs.into_iter().map(|(key, value)| key.and(value))))
+        Ok(object(if many.is_empty() { few.get_mut(..count).unwrap_or_default() } else { &mut many }))
     }
+}
+
+/// The digest of an object's entries, whatever their order.
+fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
+    // Stable: where a key stands twice the last value counts, as in every common JSON reader.
+    pairs.sort_by_key(|(key, _)| *key);
+    let mut digest = Digest::tagged(OBJECT, b"");
+    for (position, (key, value)) in pairs.iter().enumerate() {
+        if pairs.get(position + 1).is_none_or(|(next, _)| next != key) {
+            digest = digest.and(key.and(*value));
+        }
+    }
+    digest
 }
 
 /// The integer that a float is, if it is one that JSON readers may also give as an integer.

@@ -21,6 +21,7 @@ pub enum Target {
 pub struct ExpectedAction {
     actor: Actor,
     name: String,
+    name_digest: Digest,
     arguments: String,
     digest: Digest,
     compare: Option<Vec<String>>,
@@ -34,6 +35,7 @@ impl ExpectedAction {
         Self {
             actor,
             name: name.to_owned(),
+            name_digest: Digest::of_text(name),
             arguments: digest::canonical_value(arguments),
             digest: if arguments.is_null() { Digest::of_no_arguments() } else { Digest::of_value(arguments) },
             compare,
@@ -43,7 +45,14 @@ impl ExpectedAction {
     /// As [`ExpectedAction::new`], from a JSON text.
     pub(crate) fn from_json(actor: Actor, name: &str, arguments: &str, compare: Option<Vec<String>>) -> Self {
         let digest = if arguments == "null" { Digest::of_no_arguments() } else { Digest::of_json(arguments) };
-        Self { actor, name: name.to_owned(), arguments: arguments.to_owned(), digest, compare }
+        Self {
+            actor,
+            name: name.to_owned(),
+            name_digest: Digest::of_text(name),
+            arguments: arguments.to_owned(),
+            digest,
+            compare,
+        }
     }
 
     /// Whose action it is.
@@ -56,6 +65,11 @@ impl ExpectedAction {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The digest of the name.
+    pub(crate) fn name_digest(&self) -> Digest {
+        self.name_digest
     }
 
     /// The arguments as JSON text.
@@ -90,7 +104,7 @@ pub struct Milestone {
     pub reference_step: u64,
     /// How to tell that it was reached.
     pub target: Target,
-    /// What the expert does there, for the reader.
+    /// What the expert does there, for the reader; of an expected action, its name says it.
     pub label: Option<String>,
 }
 
@@ -104,7 +118,7 @@ impl Milestone {
     /// A milestone reached by an action.
     #[must_use]
     pub fn action(reference_step: u64, action: ExpectedAction) -> Self {
-        Self { reference_step, label: Some(action.name.clone()), target: Target::Action(action) }
+        Self { reference_step, label: None, target: Target::Action(action) }
     }
 
     /// With this description.

@@ -1,8 +1,9 @@
 //! Texts that stay where they lie: plain, or still in their JSON spelling until somebody reads them.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use super::digest::Digest;
 
@@ -102,10 +103,12 @@ fn has_escape(inner: &str) -> bool {
     memchr::memchr(b'\\', inner.as_bytes()).is_some()
 }
 
-/// Whether no escape is one that has an alternative. A false alarm (`\\\\u`) costs time only.
+/// The escapes that have an alternative.
+static AMBIGUOUS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [Finder::new(r"\u"), Finder::new(r"\/")]);
+
+/// Whether no escape has an alternative. A false alarm (an escaped `\` before a `u`) costs time only.
 fn has_one_spelling(inner: &str) -> bool {
-    let bytes = inner.as_bytes();
-    memmem::find(bytes, b"\\u").is_none() && memmem::find(bytes, b"\\/").is_none()
+    AMBIGUOUS.iter().all(|escape| escape.find(inner.as_bytes()).is_none())
 }
 
 fn unescape(inner: &str) -> String {
