@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example calibrate -- --help`
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
 mod common;
 
 use std::path::PathBuf;

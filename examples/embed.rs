@@ -12,6 +12,8 @@
 //!
 //! `cargo run --release --example embed`
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
 use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::thread;

@@ -5,6 +5,8 @@
 //!
 //! `cargo run --release --example replicate_tau2 -- --help`
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
 mod common;
 
 use std::io::Write;

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example scan -- --help`
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
 mod common;
 
 use std::io::Write;
@@ -36,7 +38,7 @@ struct Arguments {
     /// Which defaults the detectors start from
     #[arg(long, value_enum, default_value = "default")]
     preset: Presets,
-    /// JSON object of detector configurations, put over the preset: {"loop": {"min_repeats": 5}}
+    /// JSON object with detectors for keys and configurations for values, put over the preset
     #[arg(long, value_name = "FILE.json")]
     config: Option<PathBuf>,
     /// Take a fingerprint of each run

@@ -6,6 +6,8 @@
 //!
 //! `cargo run --release --example throughput -- --help`
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
 mod common;
 
 use std::path::{Path, PathBuf};
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut inputs = Vec::new();
     for path in &arguments.paths {

@@ -1,4 +1,80 @@
-//! tracelint
+//! Tells, without any model call, where and how AI agents go wrong in their recorded runs.
+//!
+//! # The types, in the order in which they meet
+//!
+//! A [`Trace`] is one recorded run: ordered [`Step`]s, each a message or an [`Action`] with its observation and
+//! [`Status`]; [`Metadata`]; an optional reward; an optional [`ReferenceRoute`]. A [`Detector`] is a configuration
+//! that starts a [`Fold`] over the steps of a trace; the fold ends in a [`Verdict`] with [`Finding`]s. A
+//! [`Scanner`] runs detectors over files in parallel and gives a [`TraceRecord`] per run.
+//!
+//! # A first verdict
+//!
+//! ```
+//! use serde_json::json;
+//! use tracelint::{Detector, Loop, Status, Trace};
+//!
+//! let mut run = Trace::builder();
+//! for _ in 0..5 {
+//!     run.call("get_order", &json!({"order_id": "#W17"}), Status::Ok, "pending")?;
+//! }
+//! let verdict = Loop::default().detect(&run.build()?);
+//! assert_eq!(verdict.detected(), Some(true));
+//! assert_eq!(verdict.findings()[0].mode.to_string(), "strategy/loop");
+//! assert_eq!((verdict.findings()[0].first, verdict.findings()[0].last), (0, 4));
+//! # Ok::<(), tracelint::Error>(())
+//! ```
+//!
+//! # Detectors
+//!
+//! | id | failure |
+//! |---|---|
+//! | [`tool_error_recovery`](ToolErrorRecovery) | tools fail, and the agent does not get them to succeed |
+//! | [`loop`](Loop) | the same action again and again, without progress |
+//! | [`feedback_blindness`](FeedbackBlindness) | the agent repeats what was refused |
+//! | [`route_inefficiency`](RouteInefficiency) | far more steps than the reference route needs |
+//!
+//! [`ALL`] is the registry; [`DetectorInfo::build`] makes a detector from JSON and names the field that is wrong.
+//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go.
+//!
+//! # Files
+//!
+//! ```
+//! use tracelint::{ReadOptions, read_traces};
+//!
+//! let file = br#"{"info": {"agent_info": {"llm": "m"}}, "tasks": [], "simulations": [
+//!     {"id": "a", "reward_info": {"reward": 1.0}, "messages": [
+//!         {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "name": "look", "arguments": {}}]},
+//!         {"role": "tool", "id": "c", "content": "Error: dark", "error": true}]},
+//!     {"id": "b", "messages": "lost"}]}"#;
+//! let (traces, reading) = read_traces(file, &ReadOptions::default());
+//! assert_eq!(traces[0].metadata().model.as_deref(), Some("m"));
+//! // A run that cannot be read costs itself alone, and says where it is wrong.
+//! assert_eq!(reading.errors[0].location().unwrap().line, 5);
+//! ```
+//!
+//! [`read_slice`] and [`read_stream`] feed a [`StepSink`] without building traces; [`Scanner`] does that for whole
+//! directories, with one buffer per thread. The native JSON form is described at [`NATIVE_VERSION`].
+//!
+//! # Online
+//!
+//! A [`Monitor`] takes the steps of an open trace one by one, tells a finding as soon as it is certain, and ends in
+//! the same verdicts as the batch, because both are the same fold.
+//!
+//! # Calibration and statistics
+//!
+//! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
+//! and errors with rewards; [`stats`] has the formulas by themselves.
+//!
+//! # Determinism
+//!
+//! Detectors never read clocks, use randomness or depend on hash order. A scan gives the same bytes at any number of
+//! threads, because results are put in source order before anybody sees them, and sums are taken in that order.
+//! Bootstrap and perturbations are seeded. Arguments and observations are compared by 128-bit digests (XXH3).
+//!
+//! # Errors and panics
+//!
+//! Everything that can fail gives an [`Error`] with an [`ErrorKind`] and, for files, path, run, line and column.
+//! No public function panics, whatever the bytes. The crate has no features and no `unsafe` code of its own.
 
 mod calibration;
 mod corpus;
@@ -20,3 +96,7 @@ pub use input::*;
 pub use replication::*;
 pub use report::*;
 pub use trace::*;
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

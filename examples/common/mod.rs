@@ -1,5 +1,7 @@
 //! What the command-line examples share: exit statuses, progress, the report of what could not be read.
 
+#![allow(dead_code, reason = "no example uses all of it")]
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -14,7 +14,9 @@ use super::source::{Role, SourceFile, discover};
 use crate::detectors::{Detector, Monitor, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, FingerprintBuilder};
-use crate::input::{Format, ReadOptions, Reading, read_slice_with, read_stream};
+use crate::input::{
+    Format, ReadOptions, Reading, read_header_or_runs, read_slice_with, read_stream, read_stream_with,
+};
 use crate::trace::{Ending, Metadata, Routing, Step, StepSink, Unpaired};
 
 /// How a corpus is scanned.
@@ -279,20 +281,35 @@ impl Scan<'_> {
     fn file(&self, file: &SourceFile, buffer: &mut Vec<u8>) -> FileScan {
         let options = &self.scanner.options;
         self.scanner.scan_with(&file.path, |sink| {
-            let reading = match fill(file, options.whole_file_limit, buffer) {
+            match fill(file, options.whole_file_limit, buffer) {
                 Ok(None) => match &file.role {
                     Role::Runs => read_slice_with(buffer, &options.read, None, sink),
                     Role::RunOf(shared) => {
                         read_slice_with(buffer, &options.read, Some(shared.get(&options.read)), sink)
                     }
-                    Role::Header => crate::input::read_header_or_runs(buffer, &options.read, sink),
+                    Role::Header => read_header_or_runs(buffer, &options.read, sink),
                 },
-                Ok(Some(stream)) => read_stream(stream, &options.read, sink),
+                Ok(Some(stream)) => match &file.role {
+                    Role::Runs => read_stream(stream, &options.read, sink),
+                    Role::RunOf(shared) => {
+                        read_stream_with(stream, &options.read, Some(shared.get(&options.read)), sink)
+                    }
+                    // What it holds beside the tasks is little, and they are held anyway.
+                    Role::Header => match whole(stream) {
+                        Ok(bytes) => read_header_or_runs(&bytes, &options.read, sink),
+                        Err(error) => Reading { errors: vec![error], ..Reading::default() },
+                    },
+                },
                 Err(error) => Reading { errors: vec![error], ..Reading::default() },
-            };
-            reading
+            }
         })
     }
+}
+
+fn whole(mut stream: impl Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads the file into the buffer, or opens it as a stream where it is too large or no regular file.

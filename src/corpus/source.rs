@@ -1,16 +1,13 @@
 //! Which files there are, in which order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Error;
 use crate::input::{Companion, ReadOptions, read_companion};
-
-/// Directories nested deeper are left out: a link may lead in circles.
-const MAX_DEPTH: usize = 64;
 
 /// A file to read.
 #[derive(Debug, Clone)]
@@ -53,8 +50,8 @@ pub(super) fn discover(paths: &[PathBuf]) -> (Vec<SourceFile>, Vec<Error>) {
     for path in paths {
         if path.as_os_str() == "-" {
             found.insert(path.clone(), 0);
-        } else if let Err(error) = visit(path, 0, &mut found) {
-            errors.push(error.in_file(path));
+        } else {
+            visit(path, &mut found, &mut BTreeSet::new(), &mut errors);
         }
     }
     let mut headers: BTreeMap<PathBuf, Arc<Shared>> = BTreeMap::new();
@@ -76,22 +73,43 @@ pub(super) fn discover(paths: &[PathBuf]) -> (Vec<SourceFile>, Vec<Error>) {
     (files, errors)
 }
 
-fn visit(path: &Path, depth: usize, found: &mut BTreeMap<PathBuf, u64>) -> Result<()> {
-    let metadata = fs::metadata(path)?;
+/// Finds the files of a path. What cannot be reached costs nothing else; a directory that links lead back to is
+/// visited once.
+fn visit(
+    path: &Path,
+    found: &mut BTreeMap<PathBuf, u64>,
+    visited: &mut BTreeSet<PathBuf>,
+    errors: &mut Vec<Error>,
+) {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) => return errors.push(Error::from(error).in_file(path)),
+    };
     if !metadata.is_dir() {
         found.insert(path.to_path_buf(), if metadata.is_file() { metadata.len() } else { 0 });
-        return Ok(());
+        return;
     }
-    if depth >= MAX_DEPTH {
-        return Err(Error::new(ErrorKind::Io, "directories are nested too deeply"));
+    if !visited.insert(fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())) {
+        return;
     }
-    for entry in fs::read_dir(path)? {
-        let entry = entry?.path();
-        if entry.is_dir() || entry.extension() == Some(OsStr::new("json")) {
-            visit(&entry, depth + 1, found).map_err(|error| error.in_file(&entry))?;
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) => return errors.push(Error::from(error).in_file(path)),
+    };
+    // Sorted, so that of two ways to a directory it is always the same that is taken.
+    let mut inner = Vec::new();
+    for entry in entries {
+        match entry {
+            Ok(entry) => inner.push(entry.path()),
+            Err(error) => errors.push(Error::from(error).in_file(path)),
         }
     }
-    Ok(())
+    inner.sort();
+    for entry in inner {
+        if entry.is_dir() || entry.extension() == Some(OsStr::new("json")) {
+            visit(&entry, found, visited, errors);
+        }
+    }
 }
 
 /// The `results.json` that `<dir>/simulations/<id>.json` belongs to, where there is one.

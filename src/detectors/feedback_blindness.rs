@@ -226,7 +226,10 @@ struct Attempt {
 
 impl State {
     fn is_negative(&self, action: &Action<'_>, transient: bool) -> bool {
-        (action.status == Status::Error && !transient)
+        if transient {
+            return false;
+        }
+        action.status == Status::Error
             || (!self.rules.patterns.is_empty()
                 && action.observation.is_some_and(|observation| {
                     let text = observation.to_str().to_lowercase();

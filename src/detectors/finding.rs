@@ -133,7 +133,7 @@ pub struct Judgement {
     pub detected: bool,
     /// The detector's score, where it has one.
     pub score: Option<f64>,
-    /// The failures in the order of their places.
+    /// The failures in the order of their places; those of a route, in the order of its milestones.
     pub findings: Vec<Finding>,
     /// The numbers behind the judgement; not part of its JSON.
     pub measures: Vec<Measure>,

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
 use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty};
@@ -31,9 +32,9 @@ pub(super) struct Segment {
     /// Observations of a key other than its first: the number that stands for each.
     observations: DigestMap<u32>,
     /// Novel actions so far.
-    novel: u64,
+    novel: u32,
     tools: DigestMap<FailureRun>,
-    runs: u32,
+    runs: usize,
     /// The key of every action.
     history: Vec<u32>,
     first_step: u64,
@@ -48,25 +49,41 @@ pub(super) struct Segment {
 /// What is known of one key: its current chain of occurrences with one observation.
 #[derive(Debug)]
 struct Key {
-    first_observation: Option<Digest>,
+    first_observation: Digest,
+    start_step: u64,
     /// Which observation the chain has: 0 is the first one.
     observation: u32,
     count: u32,
     start: u32,
-    part: Option<u32>,
-    start_step: u64,
-    novel: u64,
-    /// The failure run in which the key failed last; 0 is none.
-    run: u32,
+    novel: u32,
+    part: Option<Id>,
+    /// The failure run in which the key failed last.
+    run: Option<Id>,
     /// Kept when the key occurs again: only then can it be evidence.
-    name: Option<u32>,
-    location: Option<u32>,
+    name: Option<Id>,
+    location: Option<Id>,
 }
+
+/// A number in four bytes, also where it may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Id(NonZeroU32);
+
+impl Id {
+    fn new(number: usize) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(to_u32(number)))
+    }
+
+    fn get(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+const _: () = assert!(size_of::<Key>() <= 56);
 
 /// Failures of one tool without a success in between.
 #[derive(Debug, Default)]
 struct FailureRun {
-    id: u32,
+    id: Option<Id>,
     failures: u64,
     repeats: u64,
     start: usize,
@@ -148,14 +165,14 @@ impl Segment {
         let id = *self.ids.entry(digest).or_insert(next);
         if id == next {
             self.keys.push(Key {
-                first_observation: digests.observation,
+                first_observation: observation_digest(digests.observation),
+                start_step: 0,
                 observation: 0,
                 count: 0,
                 start: 0,
-                part: None,
-                start_step: 0,
                 novel: 0,
-                run: 0,
+                part: None,
+                run: None,
                 name: None,
                 location: None,
             });
@@ -188,30 +205,30 @@ impl Segment {
     fn chain(&mut self, id: u32, position: usize, step: u64, seen: Option<Digest>) -> Option<Span> {
         let key = self.keys.get_mut(id as usize)?;
         let fresh = key.count == 0;
+        let seen = observation_digest(seen);
         let (observation, novel) = if seen == key.first_observation {
             (0, fresh)
         } else {
             // Observations are numbered over the whole segment: 0 stays free for the first of each key.
             let next = to_u32(self.observations.len()).saturating_add(1);
-            let of_key = Digest::of_number(id);
-            let pair = seen.map_or(of_key, |observation| observation.and(of_key));
+            let pair = seen.and(Digest::of_number(id));
             let number = *self.observations.entry(pair).or_insert(next);
             (number, number == next)
         };
-        let near = self.novel - key.novel <= self.max_gap;
+        let near = u64::from(self.novel.saturating_sub(key.novel)) <= self.max_gap;
         if !fresh && observation == key.observation && near {
             key.count = key.count.saturating_add(1);
         } else {
             (key.count, key.start, key.start_step, key.part) = (1, to_u32(position), step, None);
             key.observation = observation;
         }
-        self.novel += u64::from(novel);
+        self.novel = self.novel.saturating_add(u32::from(novel));
         key.novel = self.novel;
         if u64::from(key.count) < self.min_repeats {
             return None;
         }
         self.covered = self.covered.max(Some(position));
-        if let Some(part) = key.part.and_then(|part| self.parts.get_mut(part as usize)) {
+        if let Some(part) = key.part.and_then(|part| self.parts.get_mut(part.get())) {
             (part.last, part.last_step) = (position, step);
             return None;
         }
@@ -222,7 +239,7 @@ impl Segment {
             first_step: key.start_step,
             last_step: step,
         };
-        key.part = Some(to_u32(self.parts.len()));
+        key.part = Some(Id::new(self.parts.len()));
         self.parts.push(span);
         Some(span)
     }
@@ -246,8 +263,13 @@ impl Segment {
         }
         let runs = &mut self.runs;
         let run = self.tools.entry(tool).or_insert_with(|| {
-            *runs = runs.saturating_add(1);
-            FailureRun { id: *runs, start: position, start_step: step, ..FailureRun::default() }
+            *runs += 1;
+            FailureRun {
+                id: Some(Id::new(*runs)),
+                start: position,
+                start_step: step,
+                ..FailureRun::default()
+            }
         });
         let key = self.keys.get_mut(id as usize)?;
         run.failures += 1;
@@ -307,7 +329,7 @@ impl Segment {
         let most = counts.iter().max_by_key(|&(&id, &count)| (count, Reverse(id)));
         let (top, repeat_count) = most.map_or((0, 0), |(&id, &count)| (id, count));
         let key = self.keys.get(top as usize);
-        let name = |id: u32| self.names.get(id).to_owned();
+        let name = |id: Id| self.names.get(id).to_owned();
         LoopEvidence {
             kind: span.kind,
             repeat_count,
@@ -338,13 +360,13 @@ fn period(sequence: &[u32]) -> Option<u64> {
 /// Distinct names and places, each kept once.
 #[derive(Debug, Default)]
 struct Names {
-    ids: DigestMap<u32>,
+    ids: DigestMap<Id>,
     texts: Vec<Box<str>>,
 }
 
 impl Names {
-    fn intern(&mut self, text: &str) -> u32 {
-        let next = to_u32(self.texts.len());
+    fn intern(&mut self, text: &str) -> Id {
+        let next = Id::new(self.texts.len());
         let id = *self.ids.entry(Digest::of_text(text)).or_insert(next);
         if id == next {
             self.texts.push(text.into());
@@ -352,14 +374,19 @@ impl Names {
         id
     }
 
-    fn get(&self, id: u32) -> &str {
-        self.texts.get(id as usize).map_or("", |text| text)
+    fn get(&self, id: Id) -> &str {
+        self.texts.get(id.get()).map_or("", |text| text)
     }
 
     fn clear(&mut self) {
         empty(&mut self.ids);
         self.texts.clear();
     }
+}
+
+/// The digest that stands for an observation; two missing ones are equal.
+fn observation_digest(observation: Option<Digest>) -> Digest {
+    observation.map_or_else(|| Digest::of_number(0), |text| text.and(Digest::of_number(1)))
 }
 
 /// Positions and key numbers fit: four thousand million actions of one trace do not fit in memory.

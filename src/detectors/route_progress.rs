@@ -96,16 +96,18 @@ impl Tracker {
                 reached: Some(Point { unit: 0, step: 0 }),
             });
         }
-        let mut dropped = 0;
+        let mut dropped: Vec<u64> = Vec::new();
         for (position, milestone) in milestones.iter().enumerate() {
             match &milestone.target {
-                Target::Action(action) if !actors.include(action.actor()) => dropped += 1,
-                // The rest is numbered anew.
-                _ => marks.push(Mark {
-                    milestone: Some(position),
-                    reference_step: milestone.reference_step.saturating_sub(dropped),
-                    reached: None,
-                }),
+                Target::Action(action) if !actors.include(action.actor()) => {
+                    dropped.push(milestone.reference_step);
+                }
+                // The rest is numbered anew: steps that fall away before it count no more.
+                _ => {
+                    let before = dropped.partition_point(|step| *step < milestone.reference_step) as u64;
+                    let reference_step = milestone.reference_step.saturating_sub(before);
+                    marks.push(Mark { milestone: Some(position), reference_step, reached: None });
+                }
             }
         }
         if marks.len() == usize::from(virtual_start) {

@@ -25,7 +25,7 @@ impl Default for ToolErrorRecoveryConfig {
 }
 
 #[doc = include_str!("docs/tool_error_recovery.md")]
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ToolErrorRecovery {
     config: ToolErrorRecoveryConfig,
 }
@@ -40,12 +40,6 @@ impl ToolErrorRecovery {
             return Err(Error::config("threshold", format!("{} is not in (0, 1]", config.threshold)));
         }
         Ok(Self { config })
-    }
-}
-
-impl Default for ToolErrorRecovery {
-    fn default() -> Self {
-        Self { config: ToolErrorRecoveryConfig::default() }
     }
 }
 

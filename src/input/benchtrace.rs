@@ -5,7 +5,7 @@ use serde::de::{Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 
 use super::container::{Layout, RunContext};
-use super::wire::{Ident, RawText, Str};
+use super::wire::{Ident, Object, RawText, Str};
 use crate::error::Result;
 use crate::trace::{
     Action, Actor, Ending, Gate, LabelledFailure, Metadata, Milestone, Provenance, ReferenceRoute, Routing,
@@ -41,11 +41,11 @@ struct Episode<'a> {
     #[serde(default, borrow)]
     task_type: Option<&'a RawValue>,
     #[serde(borrow)]
-    snapshot: Snapshot<'a>,
+    snapshot: Object<Snapshot<'a>>,
     #[serde(default, borrow)]
-    failure_instances: Option<Failures<'a>>,
+    failure_instances: Option<Object<Failures<'a>>>,
     #[serde(default, borrow)]
-    milestones: Option<Vec<WireMilestone<'a>>>,
+    milestones: Option<Vec<Object<WireMilestone<'a>>>>,
 }
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ struct Snapshot<'a> {
     #[serde(default)]
     max_score: Option<f64>,
     #[serde(borrow)]
-    trajectory: Vec<Entry<'a>>,
+    trajectory: Vec<Object<Entry<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -79,9 +79,9 @@ struct Entry<'a> {
 #[derive(Default, Deserialize)]
 struct Failures<'a> {
     #[serde(default, borrow)]
-    core_failure: Option<Vec<Failure<'a>>>,
+    core_failure: Option<Vec<Object<Failure<'a>>>>,
     #[serde(default, borrow)]
-    marginal_failure: Option<Vec<Failure<'a>>>,
+    marginal_failure: Option<Vec<Object<Failure<'a>>>>,
 }
 
 #[derive(Deserialize)]
@@ -122,7 +122,7 @@ impl Layout for BenchTrace {
         context: &mut RunContext,
         sink: &mut dyn StepSink,
     ) -> Result<(), D::Error> {
-        let episode = Episode::deserialize(run)?;
+        let Object(episode) = Object::<Episode<'_>>::deserialize(run)?;
         let position = context.position();
         context.typed(self.feed(&episode, position, sink))
     }
@@ -139,16 +139,17 @@ impl BenchTrace {
 
     fn feed(&self, episode: &Episode<'_>, position: u64, sink: &mut dyn StepSink) -> Result<()> {
         sink.begin(position, &episode.routing()?);
-        let entries = &episode.snapshot.trajectory;
+        let entries = &episode.snapshot.0.trajectory;
         let alignment = self.alignment.unwrap_or(match entries.first() {
-            Some(first) if first.action().is_none() => Alignment::After,
+            Some(first) if first.0.action().is_none() => Alignment::After,
             _ => Alignment::Before,
         });
         let mut gate = Gate::new();
         let mut sum = 0.0;
-        for (entry, next) in entries.iter().zip(entries.iter().skip(1).map(Some).chain([None])) {
+        let following = entries.iter().skip(1).map(Some).chain([None]);
+        for (Object(entry), next) in entries.iter().zip(following) {
             let feedback = match alignment {
-                Alignment::Before => next.and_then(|next| next.obs),
+                Alignment::Before => next.and_then(|next| next.0.obs),
                 Alignment::After => entry.obs,
             };
             let headed = entry.obs.filter(|_| entry.location.is_none()).and_then(|obs| room(&obs.0.to_str()));
@@ -174,14 +175,14 @@ impl BenchTrace {
             ..Metadata::default()
         };
         metadata.task = episode.task_type.and_then(|task| serde_json::from_str(task.get()).ok());
-        let Snapshot { final_score, max_score, .. } = episode.snapshot;
+        let Snapshot { final_score, max_score, .. } = episode.snapshot.0;
         let reward = final_score.zip(max_score.filter(|max| *max != 0.0)).map(|(score, max)| score / max);
         let mut ending = Ending::new(metadata, reward)?;
         if let Some(failures) = &episode.failure_instances {
-            let groups = [(&failures.core_failure, true), (&failures.marginal_failure, false)];
+            let groups = [(&failures.0.core_failure, true), (&failures.0.marginal_failure, false)];
             ending.failures = groups
                 .into_iter()
-                .flat_map(|(group, core)| group.iter().flatten().map(move |failure| (failure, core)))
+                .flat_map(|(group, core)| group.iter().flatten().map(move |failure| (&failure.0, core)))
                 .map(|(failure, core)| LabelledFailure {
                     mode: failure.mode.0.clone().into_owned(),
                     range: failure.range,
@@ -199,7 +200,7 @@ impl Episode<'_> {
         let Some(milestones) = &self.milestones else {
             return Ok(Routing::Unknown("the episode has no milestones".to_owned()));
         };
-        let milestones = milestones.iter().map(|wire| {
+        let milestones = milestones.iter().map(|Object(wire)| {
             let milestone = Milestone::score(wire.walkthrough_step, wire.score_after);
             match &wire.action {
                 Some(action) => milestone.label(action.0.clone()),

@@ -10,15 +10,17 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use super::window::{Value, Window};
 use super::wire::Str;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Location, Result};
 use crate::trace::StepSink;
 
 /// What one format knows about its files.
-pub(super) trait Layout {
+pub(super) trait Layout: Clone {
     /// The key of the list of runs.
     const RUNS: &'static str;
     /// Keys by which an object is a run itself.
     const RUN_KEYS: &'static [&'static str];
+    /// Keys by which an object without a list of runs is a run.
+    const WEAK_RUN_KEYS: &'static [&'static str] = &[];
     /// What such a file is called.
     const NAME: &'static str;
 
@@ -157,10 +159,13 @@ impl<L: Layout> Pass<'_, L> {
     fn fast(&mut self, bytes: &[u8]) -> bool {
         // Checked once as a whole, no string of it is checked again.
         let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return false };
+        let initial = self.layout.clone();
         let mut parser = serde_json::Deserializer::from_str(text);
         let mut result = parser.deserialize_any(FileVisitor(self));
         if self.state.single {
             self.state.has_runs = true;
+            // What looked like the file's was the run's.
+            *self.layout = initial;
             parser = serde_json::Deserializer::from_str(text);
             result = RunSeed(self).deserialize(&mut parser);
         }
@@ -179,7 +184,9 @@ impl<'de, L: Layout> Visitor<'de> for FileVisitor<'_, '_, L> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut file: A) -> Result<(), A::Error> {
         let pass = self.0;
+        let mut weak = false;
         while let Some(Str(key)) = file.next_key::<Str<'de>>()? {
+            weak |= L::WEAK_RUN_KEYS.contains(&&*key);
             if key == L::RUNS && !pass.state.has_runs {
                 pass.state.has_runs = true;
                 file.next_value_seed(RunsSeed(pass))?;
@@ -191,6 +198,7 @@ impl<'de, L: Layout> Visitor<'de> for FileVisitor<'_, '_, L> {
                 pass.state.late |= told && pass.state.has_runs && pass.state.runs > 0;
             }
         }
+        pass.state.single = weak && !pass.state.has_runs;
         Ok(())
     }
 
@@ -282,7 +290,11 @@ impl<'x, L: Layout> Careful<'x, L> {
     fn try_walk(&mut self, window: &mut Window<'_>) -> Result<()> {
         window.skip_byte_order_mark()?;
         let mut values = 0;
+        let initial = self.pass.layout.clone();
         while let Some(first) = window.peek()? {
+            if values > 0 {
+                *self.pass.layout = initial.clone();
+            }
             match first {
                 b'{' => self.object(window)?,
                 b'[' => self.runs(window)?,
@@ -300,16 +312,17 @@ impl<'x, L: Layout> Careful<'x, L> {
     }
 
     fn object(&mut self, window: &mut Window<'_>) -> Result<()> {
+        let initial = self.pass.layout.clone();
         window.mark();
         let start = window.position();
         window.advance(1);
         let mut has_runs = false;
+        let mut weak = false;
         let mut first = true;
         loop {
             match window.peek()? {
                 Some(b'}') => {
                     window.advance(1);
-                    window.unmark();
                     break;
                 }
                 Some(b',') if !first => window.advance(1),
@@ -318,24 +331,36 @@ impl<'x, L: Layout> Careful<'x, L> {
             }
             first = false;
             let key = Self::key(window)?;
+            weak |= L::WEAK_RUN_KEYS.contains(&&*key);
             if key == L::RUNS && !has_runs {
                 window.unmark();
                 has_runs = true;
-                if window.peek()? == Some(b'[') {
+                let next = window.peek()?;
+                if next == Some(b'[') {
                     self.runs(window)?;
-                } else {
+                } else if next.is_some() {
                     let place = window.position().location();
                     self.errors.push(Error::shape(format!("`{key}` is no list of runs")).at(place));
                     window.skip()?;
                 }
             } else if !has_runs && L::RUN_KEYS.contains(&&*key) {
+                *self.pass.layout = initial;
                 window.rewind();
                 return self.run(window);
             } else {
                 self.header(window, &key, has_runs)?;
             }
         }
-        if !has_runs && !self.header_only {
+        if has_runs {
+            return Ok(());
+        }
+        if weak {
+            *self.pass.layout = initial;
+            window.rewind();
+            return self.run(window);
+        }
+        window.unmark();
+        if !self.header_only {
             let message = format!("no {}: neither a list of runs (`{}`) nor a run", L::NAME, L::RUNS);
             self.errors.push(Error::shape(message).at(start.location()));
         }
@@ -365,8 +390,7 @@ impl<'x, L: Layout> Careful<'x, L> {
             Ok(told) => self.pass.state.late |= told && behind && self.pass.state.runs > 0,
             Err(error) => {
                 let error = Error::json(&error);
-                let place =
-                    error.location().map_or(value.position.location(), |l| value.position.translate(l));
+                let place = place(&error, value, window.bytes(value));
                 self.errors.push(Error::new(error.kind(), format!("`{key}`: {}", error.message())).at(place));
             }
         }
@@ -387,6 +411,11 @@ impl<'x, L: Layout> Careful<'x, L> {
                 Some(_) if first => {}
                 _ => return Err(unexpected(window, "expected `,` or `]`")),
             }
+            if !first && window.peek()? == Some(b']') {
+                let place = window.position().location();
+                self.errors.push(Error::new(ErrorKind::Syntax, "a comma with nothing behind it").at(place));
+                continue;
+            }
             first = false;
             self.run(window)?;
         }
@@ -403,12 +432,28 @@ impl<'x, L: Layout> Careful<'x, L> {
         let result = RunSeed(&mut self.pass).deserialize(&mut parser).and_then(|()| parser.end());
         if let Err(error) = result {
             let error = self.pass.context.resolve(&error);
-            let place = error.location().map_or(value.position.location(), |l| value.position.translate(l));
+            let place = place(&error, value, window.bytes(value));
             self.errors.push(error.at(place).in_run(number));
         }
         window.pass(value);
         Ok(())
     }
+}
+
+/// The place in the source of an error within a value.
+fn place(error: &Error, value: Value, text: &[u8]) -> Location {
+    let Some(mut inner) = error.location() else { return value.position.location() };
+    if inner.column == 0 {
+        // The parser has just passed the end of a line. What it did not like is the line break, or lies behind it.
+        if error.kind() == ErrorKind::Syntax && inner.line > 1 {
+            inner.line -= 1;
+            let before = usize::try_from(inner.line - 1).ok();
+            let line = before.and_then(|before| text.split(|byte| *byte == b'\n').nth(before));
+            inner.column = line.map_or(0, |line| line.len() as u64);
+        }
+        inner.column = inner.column.max(1);
+    }
+    value.position.translate(inner)
 }
 
 fn unexpected_at(value: Value, message: &str) -> Error {

@@ -52,7 +52,8 @@ impl Format {
     /// The format that a key, of a file or of a run, gives away.
     fn of_key(key: &str) -> Option<Self> {
         match key {
-            "simulations" | "info" | "tasks" | "messages" | "reward_info" | "task_id" => Some(Self::Tau2),
+            "simulations" | "info" | "tasks" | "messages" | "reward_info" | "task_id"
+            | "termination_reason" => Some(Self::Tau2),
             "episodes" | "snapshot" | "failure_instances" => Some(Self::BenchTrace),
             "traces" | "steps" => Some(Self::Native),
             _ => None,
@@ -132,12 +133,21 @@ pub(crate) fn read_slice_with(
 ///
 /// Where `tasks` come behind the runs, reference routes are not known in time; the verdicts say so.
 pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+    read_stream_with(input, options, None, sink)
+}
+
+pub(crate) fn read_stream_with(
+    input: impl Read,
+    options: &ReadOptions,
+    companion: Option<&Companion>,
+    sink: &mut dyn StepSink,
+) -> Reading {
     let mut window = Window::over_stream(input);
     let format = match options.format {
         Some(format) => Ok(format),
         None => detect(&mut window),
     };
-    dispatch(format, options, None, &mut Source::Stream(window), sink)
+    dispatch(format, options, companion, &mut Source::Stream(window), sink)
 }
 
 /// Reads every run of a file in memory as a [`Trace`].
@@ -150,6 +160,7 @@ pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepS
 /// assert_eq!(traces.len(), 1);
 /// assert_eq!(reading.errors[0].run(), Some(1));
 /// ```
+#[must_use]
 pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading) {
     let mut collector = TraceCollector::default();
     let reading = read_slice(bytes, options, &mut collector);
@@ -220,44 +231,35 @@ fn detect(window: &mut Window<'_>) -> Result<Format> {
 }
 
 fn detect_ahead(window: &mut Window<'_>) -> Result<Format> {
-    let start = window.position();
-    let unknown = || {
-        Error::shape("neither tau2 results, nor BenchTrace episodes, nor native traces").at(start.location())
-    };
-    let mut first = window.peek()?;
-    if first.is_none() {
-        return Err(Error::new(ErrorKind::Empty, "the input is empty"));
+    /// How many elements of a list are looked at: the first may be damaged.
+    const ELEMENTS: usize = 16;
+    let first = window.peek()?;
+    let start = window.position().location();
+    let truncated = || Error::new(ErrorKind::Truncated, "the input ends in the middle of a value").at(start);
+    let unknown =
+        || Error::shape("neither tau2 results, nor BenchTrace episodes, nor native traces").at(start);
+    match first {
+        None => return Err(Error::new(ErrorKind::Empty, "the input is empty")),
+        Some(b'{') => return detect_object(window)?.ok_or_else(unknown),
+        Some(b'[') => window.advance(1),
+        Some(byte) if b"\"-0123456789tfn".contains(&byte) => return Err(unknown()),
+        Some(_) => return Err(Error::new(ErrorKind::Syntax, "the input is not JSON").at(start)),
     }
-    if first == Some(b'[') {
-        window.advance(1);
-        first = window.peek()?;
-        if first == Some(b']') {
+    for element in 0..ELEMENTS {
+        match window.peek()? {
+            None => return Err(truncated()),
             // A list of no runs reads alike in every format.
-            return Ok(Format::Tau2);
-        }
-    }
-    if first != Some(b'{') {
-        return Err(match first {
-            Some(byte) if !b"\"-0123456789tfn[".contains(&byte) => {
-                Error::new(ErrorKind::Syntax, "the input is not JSON").at(start.location())
+            Some(b']') if element == 0 => return Ok(Format::Tau2),
+            Some(b'{') => {
+                window.mark();
+                let found = detect_object(window);
+                window.rewind();
+                if let Ok(Some(format)) = found {
+                    return Ok(format);
+                }
             }
-            None => Error::new(ErrorKind::Truncated, "the input ends in the middle of a value")
-                .at(start.location()),
-            _ => unknown(),
-        });
-    }
-    window.advance(1);
-    while window.peek()? == Some(b'"') {
-        let value = window.value()?;
-        let key: String = serde_json::from_slice(window.bytes(value)).unwrap_or_default();
-        window.pass(value);
-        if let Some(format) = Format::of_key(&key) {
-            return Ok(format);
+            _ => {}
         }
-        if window.peek()? != Some(b':') {
-            break;
-        }
-        window.advance(1);
         window.skip()?;
         if window.peek()? != Some(b',') {
             break;
@@ -265,4 +267,35 @@ fn detect_ahead(window: &mut Window<'_>) -> Result<Format> {
         window.advance(1);
     }
     Err(unknown())
+}
+
+/// The format that the keys of the object at the cursor give away. The cursor ends somewhere inside.
+fn detect_object(window: &mut Window<'_>) -> Result<Option<Format>> {
+    window.advance(1);
+    loop {
+        match window.peek()? {
+            Some(b'"') => {}
+            None => {
+                let place = window.position().location();
+                return Err(
+                    Error::new(ErrorKind::Truncated, "the input ends in the middle of a value").at(place)
+                );
+            }
+            _ => return Ok(None),
+        }
+        let value = window.value()?;
+        let key: String = serde_json::from_slice(window.bytes(value)).unwrap_or_default();
+        window.pass(value);
+        if let Some(format) = Format::of_key(&key) {
+            return Ok(Some(format));
+        }
+        if window.peek()? != Some(b':') {
+            return Ok(None);
+        }
+        window.advance(1);
+        window.skip()?;
+        if window.peek()? == Some(b',') {
+            window.advance(1);
+        }
+    }
 }

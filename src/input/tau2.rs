@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::container::{Layout, RunContext};
 use super::pairing::{Answer, Call, Pairing};
-use super::wire::{Ident, RawText, Str, whole_number};
+use super::wire::{Ident, Object, RawText, Str, whole_number};
 use crate::trace::{
     Actor, Ending, ExpectedAction, Metadata, Milestone, Provenance, ReferenceRoute, Routing, Status, StepSink,
 };
@@ -24,15 +24,15 @@ pub(super) struct Header {
     flat_model: Option<String>,
     flat_domain: Option<String>,
     /// The routes of the tasks; `None`: the file has told no tasks (yet).
-    routes: Option<HashMap<String, Routing>>,
+    routes: Option<Arc<HashMap<String, Routing>>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Info {
     #[serde(default)]
-    agent_info: Option<AgentInfo>,
+    agent_info: Option<Object<AgentInfo>>,
     #[serde(default)]
-    environment_info: Option<EnvironmentInfo>,
+    environment_info: Option<Object<EnvironmentInfo>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -52,13 +52,13 @@ struct Task<'a> {
     #[serde(borrow)]
     id: Ident<'a>,
     #[serde(default, borrow)]
-    evaluation_criteria: Option<Criteria<'a>>,
+    evaluation_criteria: Option<Object<Criteria<'a>>>,
 }
 
 #[derive(Deserialize)]
 struct Criteria<'a> {
     #[serde(default, borrow)]
-    actions: Option<Vec<Expected<'a>>>,
+    actions: Option<Vec<Object<Expected<'a>>>>,
 }
 
 #[derive(Deserialize)]
@@ -74,11 +74,22 @@ struct Expected<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "Str<'_>")]
 enum Requestor {
-    #[serde(alias = "agent")]
     Assistant,
     User,
+}
+
+impl TryFrom<Str<'_>> for Requestor {
+    type Error = String;
+
+    fn try_from(name: Str<'_>) -> Result<Self, String> {
+        match &*name.0 {
+            "assistant" | "agent" => Ok(Self::Assistant),
+            "user" => Ok(Self::User),
+            other => Err(format!("unknown requestor `{other}`, expected `assistant` or `user`")),
+        }
+    }
 }
 
 impl Requestor {
@@ -91,13 +102,26 @@ impl Requestor {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "Str<'_>")]
 enum Role {
-    #[serde(alias = "developer")]
     System,
     User,
     Assistant,
     Tool,
+}
+
+impl TryFrom<Str<'_>> for Role {
+    type Error = String;
+
+    fn try_from(name: Str<'_>) -> Result<Self, String> {
+        match &*name.0 {
+            "system" | "developer" => Ok(Self::System),
+            "user" => Ok(Self::User),
+            "assistant" => Ok(Self::Assistant),
+            "tool" => Ok(Self::Tool),
+            other => Err(format!("unknown role `{other}`, expected `system`, `user`, `assistant` or `tool`")),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -122,7 +146,7 @@ struct ToolMessage<'a> {
     error: Option<bool>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct RewardInfo {
     #[serde(default)]
     reward: Option<f64>,
@@ -159,12 +183,17 @@ impl Layout for Tau2 {
 
     fn header_value<'de, D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<bool, D::Error> {
         match key {
-            "info" => self.header.info = Option::deserialize(value)?.unwrap_or_default(),
+            "info" => {
+                self.header.info =
+                    Option::<Object<Info>>::deserialize(value)?.map(|info| info.0).unwrap_or_default();
+            }
             "model" => self.header.flat_model = flat(value)?,
             "domain" => self.header.flat_domain = flat(value)?,
             "tasks" if self.routes => {
-                let tasks = Option::<Vec<Task<'de>>>::deserialize(value)?;
-                self.header.routes = tasks.map(|tasks| tasks.into_iter().map(Task::routing).collect());
+                let tasks = Option::<Vec<Object<Task<'de>>>>::deserialize(value)?;
+                let routing =
+                    |tasks: Vec<Object<Task<'de>>>| tasks.into_iter().map(|task| task.0.routing()).collect();
+                self.header.routes = tasks.map(routing).map(Arc::new);
             }
             _ => {
                 IgnoredAny::deserialize(value)?;
@@ -185,12 +214,12 @@ impl Layout for Tau2 {
 
     fn model(&self) -> Option<&str> {
         let agent = self.header.info.agent_info.as_ref();
-        agent.and_then(|agent| agent.llm.as_deref()).or(self.header.flat_model.as_deref())
+        agent.and_then(|agent| agent.0.llm.as_deref()).or(self.header.flat_model.as_deref())
     }
 
     fn domain(&self) -> Option<&str> {
         let environment = self.header.info.environment_info.as_ref();
-        environment.and_then(|e| e.domain_name.as_deref()).or(self.header.flat_domain.as_deref())
+        environment.and_then(|e| e.0.domain_name.as_deref()).or(self.header.flat_domain.as_deref())
     }
 }
 
@@ -220,8 +249,8 @@ impl Tau2 {
 
 impl Task<'_> {
     fn routing(self) -> (String, Routing) {
-        let actions = self.evaluation_criteria.and_then(|criteria| criteria.actions).unwrap_or_default();
-        let milestones = (1..).zip(actions).map(|(reference_step, expected)| {
+        let actions = self.evaluation_criteria.and_then(|criteria| criteria.0.actions).unwrap_or_default();
+        let milestones = (1..).zip(actions).map(|(reference_step, Object(expected))| {
             let actor = expected.requestor.unwrap_or(Requestor::Assistant).actor();
             let arguments = expected.arguments.map_or("null", RawValue::get);
             let action = ExpectedAction::from_json(actor, &expected.name.0, arguments, expected.compare_args);
@@ -268,7 +297,7 @@ impl<'de> Visitor<'de> for RunVisitor<'_> {
                 Field::Trial => metadata.trial = run.next_value::<Whole>()?.0,
                 Field::TerminationReason => metadata.termination = run.next_value()?,
                 Field::RewardInfo => {
-                    reward = run.next_value::<Option<RewardInfo>>()?.and_then(|info| info.reward);
+                    reward = run.next_value::<Option<Object<RewardInfo>>>()?.and_then(|info| info.0.reward);
                 }
                 Field::Messages => {
                     if pairing.is_some() {
@@ -396,7 +425,7 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
         let Self { turn, pairing, calls } = self;
         let mut role = None;
         let mut answer = ToolMessage::default();
-        let mut answers: Option<Vec<ToolMessage<'de>>> = None;
+        let mut answers: Option<Vec<Object<ToolMessage<'de>>>> = None;
         calls.clear();
         while let Some(field) = message.next_key()? {
             match field {
@@ -414,7 +443,7 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
         let actor = match role.ok_or_else(|| A::Error::missing_field("role"))? {
             Role::Tool => {
                 match answers {
-                    Some(answers) => answers.into_iter().for_each(|answer| answer.enqueue(turn, pairing)),
+                    Some(answers) => answers.into_iter().for_each(|answer| answer.0.enqueue(turn, pairing)),
                     None => answer.enqueue(turn, pairing),
                 }
                 return Ok(());
@@ -466,7 +495,7 @@ impl<'de> Visitor<'de> for ToolCalls<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut calls: A) -> Result<(), A::Error> {
-        while let Some(call) = calls.next_element()? {
+        while let Some(Object(call)) = calls.next_element()? {
             self.0.push(call);
         }
         Ok(())

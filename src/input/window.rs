@@ -13,7 +13,7 @@ pub(super) struct Window<'a> {
     /// The next byte, in what is held.
     at: usize,
     /// From here on bytes are held although the cursor has passed them.
-    mark: Option<Mark>,
+    marks: Vec<Mark>,
     position: Position,
 }
 
@@ -69,12 +69,12 @@ pub(super) struct Value {
 
 impl<'a> Window<'a> {
     pub(super) fn over_slice(bytes: &'a [u8]) -> Self {
-        Self { source: Source::Slice(bytes), at: 0, mark: None, position: Position::default() }
+        Self { source: Source::Slice(bytes), at: 0, marks: Vec::new(), position: Position::default() }
     }
 
     pub(super) fn over_stream(input: impl Read + 'a) -> Self {
         let source = Source::Stream { input: Box::new(input), held: Vec::new(), ended: false };
-        Self { source, at: 0, mark: None, position: Position::default() }
+        Self { source, at: 0, marks: Vec::new(), position: Position::default() }
     }
 
     fn held(&self) -> &[u8] {
@@ -86,7 +86,7 @@ impl<'a> Window<'a> {
 
     /// Reads more of a stream; `false` where there is no more.
     fn fill(&mut self) -> Result<bool> {
-        let keep_from = self.mark.map_or(self.at, |mark| mark.at);
+        let keep_from = self.marks.first().map_or(self.at, |mark| mark.at);
         let Source::Stream { input, held, ended } = &mut self.source else { return Ok(false) };
         if *ended {
             return Ok(false);
@@ -94,8 +94,8 @@ impl<'a> Window<'a> {
         if keep_from > CHUNK {
             held.drain(..keep_from);
             self.at -= keep_from;
-            if let Some(mark) = &mut self.mark {
-                mark.at = 0;
+            for mark in &mut self.marks {
+                mark.at -= keep_from;
             }
         }
         let read = input.take(CHUNK as u64).read_to_end(held)?;
@@ -103,18 +103,19 @@ impl<'a> Window<'a> {
         Ok(read > 0)
     }
 
-    /// Keeps what follows, so that [`Window::rewind`] can come back to here.
+    /// Keeps what follows, so that [`Window::rewind`] can come back to here. Marks nest.
     pub(super) fn mark(&mut self) {
-        self.mark = Some(Mark { at: self.at, position: self.position });
+        self.marks.push(Mark { at: self.at, position: self.position });
     }
 
+    /// Forgets the latest mark.
     pub(super) fn unmark(&mut self) {
-        self.mark = None;
+        self.marks.pop();
     }
 
-    /// Goes back to the mark.
+    /// Goes back to the latest mark, and forgets it.
     pub(super) fn rewind(&mut self) {
-        if let Some(mark) = self.mark.take() {
+        if let Some(mark) = self.marks.pop() {
             (self.at, self.position) = (mark.at, mark.position);
         }
     }
@@ -244,7 +245,7 @@ impl Scanner {
             match self.state {
                 Scan::String => {
                     let rest = bytes.get(at..).unwrap_or_default();
-                    let Some(next) = memchr::memchr2(b'"', b'\\', rest) else { return None };
+                    let next = memchr::memchr2(b'"', b'\\', rest)?;
                     at += next + 1;
                     if rest.get(next) == Some(&b'\\') {
                         self.state = Scan::Escape;
@@ -307,7 +308,7 @@ mod tests {
         }
         let truncated = Window::over_slice(b"{\"a\":\n [1, 2").value().err().unwrap();
         assert_eq!(truncated.kind(), ErrorKind::Truncated);
-        assert_eq!(truncated.location(), Some(Location { line: 2, column: 8 }));
+        assert_eq!(truncated.location(), Some(Location { line: 2, column: 7 }));
     }
 
     /// Gives one byte at a time.

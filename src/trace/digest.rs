@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -13,8 +13,15 @@ use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest(u128);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Digest(u64, u64);
+
+impl Hash for Digest {
+    /// One half is hash enough.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0);
+    }
+}
 
 const STRING: u64 = 1;
 const NUMBER: u64 = 2;
@@ -31,7 +38,7 @@ impl Digest {
     /// The digest of a plain text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        Self(xxh3_128(text.as_bytes()))
+        Self::from_bits(xxh3_128(text.as_bytes()))
     }
 
     /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value
@@ -45,6 +52,11 @@ impl Digest {
     pub(crate) fn of_json(json: &str) -> Self {
         let mut parser = serde_json::Deserializer::from_str(json);
         Canonical::new().deserialize(&mut parser).unwrap_or_else(|_| Self::tagged(OPAQUE, json.as_bytes()))
+    }
+
+    /// The digest of arguments: null is none.
+    pub(crate) fn of_arguments(arguments: &Value) -> Self {
+        if arguments.is_null() { Self::of_no_arguments() } else { Self::of_value(arguments) }
     }
 
     /// The digest of the arguments of a call that has none, which are those of an empty object.
@@ -62,13 +74,22 @@ impl Digest {
     pub(crate) fn and(self, other: Self) -> Self {
         let mut bytes = [0; 32];
         let (left, right) = bytes.split_at_mut(16);
-        left.copy_from_slice(&self.0.to_le_bytes());
-        right.copy_from_slice(&other.0.to_le_bytes());
+        left.copy_from_slice(&self.bits().to_le_bytes());
+        right.copy_from_slice(&other.bits().to_le_bytes());
         Self::tagged(PAIR, &bytes)
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "the halves")]
+    fn from_bits(bits: u128) -> Self {
+        Self((bits >> 64) as u64, bits as u64)
+    }
+
+    fn bits(self) -> u128 {
+        u128::from(self.0) << 64 | u128::from(self.1)
+    }
+
     fn tagged(tag: u64, bytes: &[u8]) -> Self {
-        Self(xxh3_128_with_seed(bytes, tag))
+        Self::from_bits(xxh3_128_with_seed(bytes, tag))
     }
 }
 
@@ -85,7 +106,7 @@ pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     }
 }
 
-/// Takes the low half of a digest for its hash.
+/// Takes the half of a digest that is given to it for the hash.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct DigestHasher(u64);
 
@@ -98,9 +119,8 @@ impl Hasher for DigestHasher {
         self.0 = self.0.rotate_left(5) ^ xxhash_rust::xxh3::xxh3_64(bytes);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
-    fn write_u128(&mut self, value: u128) {
-        self.0 = value as u64;
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
     }
 }
 
@@ -174,19 +194,18 @@ impl<'de> Visitor<'de> for Canonical {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Digest, A::Error> {
         // Most objects are small: those need no list of their own.
-        let mut few = [(Digest(0), Digest(0)); 8];
+        let mut few = [(Digest(0, 0), Digest(0, 0)); 8];
         let mut many = Vec::new();
         let mut count = 0;
         while let Some(key) = entries.next_key_seed(self.deeper()?)? {
             let pair = (key, entries.next_value_seed(self.deeper()?)?);
-            match few.get_mut(count) {
-                Some(slot) => *slot = pair,
-                None => {
-                    if many.is_empty() {
-                        many.extend_from_slice(&few);
-                    }
-                    many.push(pair);
+            if let Some(slot) = few.get_mut(count) {
+                *slot = pair;
+            } else {
+                if many.is_empty() {
+                    many.extend_from_slice(&few);
                 }
+                many.push(pair);
             }
             count += 1;
         }

@@ -1,21 +1,4 @@
-//! The native JSON form, version 1.
-//!
-//! ```json
-//! {"version": 1, "id": "…", "model": "…", "domain": "…", "task": "…", "trial": 0, "source": "…",
-//!  "termination": "…", "labels": {"key": "value"}, "reward": 1.0,
-//!  "unpaired": {"calls": 0, "messages": 0}, "failures": [{"mode": "strategy/loop", "where": [3, 9], "core": true}],
-//!  "route": {"kind": "scores", "milestones": [{"reference_step": 2, "score": 9.0}]},
-//!  "steps": [{"actor": "user", "text": "…"},
-//!            {"actor": "agent", "name": "get_order", "arguments": {}, "call_id": "…", "observation": "…",
-//!             "status": "error", "provenance": "flag", "error_type": "timeout",
-//!             "step": 4, "turn": 1, "location": "…", "progress": 3.0}]}
-//! ```
-//!
-//! `version` and `steps` are required; unknown fields are errors. A step has either `text` (a message) or
-//! `name` (an action). Defaults: `actor` of an action is the agent, `status` is `unknown`, `step` is one more than
-//! before, `turn` likewise. A route of `{"kind": "actions"}` has milestones
-//! `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare` as in
-//! [`ExpectedAction::new`](crate::ExpectedAction::new).
+//! The native JSON form: wire structs, and what is checked on the way in.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,6 +11,23 @@ use super::trace::{ActionRecord, Body, Record, Trace};
 use crate::error::{Error, Result};
 
 /// The version of the native JSON form that this crate writes, and the only one it reads.
+///
+/// ```json
+/// {"version": 1, "id": "…", "model": "…", "domain": "…", "task": "…", "trial": 0, "source": "…",
+///  "termination": "…", "labels": {"key": "value"}, "reward": 1.0,
+///  "unpaired": {"calls": 0, "messages": 0}, "failures": [{"mode": "strategy/loop", "where": [3, 9], "core": true}],
+///  "route": {"kind": "scores", "milestones": [{"reference_step": 2, "score": 9.0}]},
+///  "steps": [{"actor": "user", "text": "…"},
+///            {"actor": "agent", "name": "get_order", "arguments": {}, "call_id": "…", "observation": "…",
+///             "status": "error", "provenance": "flag", "error_type": "timeout",
+///             "step": 4, "turn": 1, "location": "…", "progress": 3.0}]}
+/// ```
+///
+/// `version` and `steps` are required; unknown fields are errors. A step has either `text` (a message) or
+/// `name` (an action). Defaults: `actor` of an action is the agent, `status` is `unknown`, `step` is one more than
+/// before, `turn` likewise. A route of `{"kind": "actions"}` has milestones
+/// `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare` as in
+/// [`ExpectedAction::new`](crate::ExpectedAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -150,7 +150,10 @@ impl From<&Record> for WireStep {
             Body::Action(action) => {
                 let ActionRecord { name, arguments, call_id, observation, error_type, .. } = &**action;
                 wire.name = Some(name.to_string());
-                wire.arguments = arguments.as_deref().and_then(|a| serde_json::from_str(a).ok());
+                // Arguments that are no sound JSON are kept as a text.
+                wire.arguments = arguments.as_deref().map(|json| {
+                    serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
+                });
                 wire.call_id = call_id.as_deref().map(Into::into);
                 wire.observation = observation.as_deref().map(Into::into);
                 wire.status = Some(action.status);

@@ -37,7 +37,7 @@ impl ExpectedAction {
             name: name.to_owned(),
             name_digest: Digest::of_text(name),
             arguments: digest::canonical_value(arguments),
-            digest: if arguments.is_null() { Digest::of_no_arguments() } else { Digest::of_value(arguments) },
+            digest: Digest::of_arguments(arguments),
             compare,
         }
     }
@@ -229,6 +229,8 @@ struct WireAction {
     arguments: Value,
     #[serde(default)]
     compare: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
 }
 
 fn agent() -> Actor {
@@ -248,7 +250,7 @@ impl TryFrom<WireRoute> for ReferenceRoute {
                 .into_iter()
                 .map(|m| {
                     let action = ExpectedAction::new(m.actor, &m.name, &m.arguments, m.compare);
-                    Milestone::action(m.reference_step, action)
+                    Milestone { label: m.label, ..Milestone::action(m.reference_step, action) }
                 })
                 .collect(),
         })
@@ -268,6 +270,7 @@ impl From<ReferenceRoute> for WireRoute {
                     arguments: serde_json::from_str(&action.arguments).unwrap_or_default(),
                     name: action.name,
                     compare: action.compare,
+                    label,
                 }),
             }
         }

@@ -85,16 +85,17 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Arguments from a JSON value, kept in canonical form.
+    /// Arguments from a JSON value, kept in canonical form. Null is the same as none, and as an empty object.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
-        Self { digest: Digest::of_value(value), json: Cow::Owned(digest::canonical_value(value)) }
+        Self { digest: Digest::of_arguments(value), json: Cow::Owned(digest::canonical_value(value)) }
     }
 
     /// Arguments from a JSON text. A text that is no sound JSON stands for itself.
     #[must_use]
     pub fn from_json(json: &'a str) -> Self {
-        Self { digest: Digest::of_json(json), json: Cow::Borrowed(json) }
+        let digest = if json == "null" { Digest::of_no_arguments() } else { Digest::of_json(json) };
+        Self { digest, json: Cow::Borrowed(json) }
     }
 
     pub(crate) fn from_parts(json: &'a str, digest: Digest) -> Self {

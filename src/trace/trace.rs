@@ -69,7 +69,7 @@ impl PartialEq for ActionRecord {
                 record.observation.as_ref(),
                 record.error_type.as_ref(),
             ]
-            .map(|text| text.cloned())
+            .map(Option::<&Box<str>>::cloned)
         };
         texts(self) == texts(other)
             && (self.status, self.provenance, self.digests) == (other.status, other.provenance, other.digests)

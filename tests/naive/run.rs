@@ -1,0 +1,192 @@
+//! Runs as the definitions speak of them.
+
+use serde_json::{Map, Value};
+use tracelint::{Action, Actor, Actors, Arguments, ReferenceRoute, Status, StepInput, Trace};
+
+/// A call and its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
+    /// JSON text, in any spelling.
+    pub(crate) arguments: Option<String>,
+    pub(crate) observation: Option<String>,
+    pub(crate) status: Status,
+    pub(crate) error_type: Option<&'static str>,
+}
+
+/// One step of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Event {
+    /// How many indices the source leaves out before it.
+    pub(crate) skip: u64,
+    /// Given by [`Run::new`].
+    pub(crate) index: u64,
+    pub(crate) actor: Actor,
+    pub(crate) location: Option<&'static str>,
+    pub(crate) progress: Option<f64>,
+    /// `None`: a message.
+    pub(crate) call: Option<Call>,
+}
+
+/// An action of the agent that succeeded.
+pub(crate) fn ok(name: &'static str, arguments: Option<&str>, observation: &str) -> Event {
+    Event::agent(name, arguments, Status::Ok, Some(observation))
+}
+
+/// An action of the agent that failed.
+pub(crate) fn error(name: &'static str, arguments: Option<&str>, observation: &str) -> Event {
+    Event::agent(name, arguments, Status::Error, Some(observation))
+}
+
+/// An action of the agent that was never answered.
+pub(crate) fn unanswered(name: &'static str, arguments: Option<&str>) -> Event {
+    Event::agent(name, arguments, Status::Unknown, None)
+}
+
+/// A message.
+pub(crate) fn say(actor: Actor) -> Event {
+    Event { skip: 0, index: 0, actor, location: None, progress: None, call: None }
+}
+
+impl Event {
+    fn agent(name: &'static str, arguments: Option<&str>, status: Status, observation: Option<&str>) -> Self {
+        let (arguments, observation) = (arguments.map(str::to_owned), observation.map(str::to_owned));
+        let call = Call { name, arguments, observation, status, error_type: None };
+        Self { call: Some(call), ..say(Actor::Agent) }
+    }
+
+    pub(crate) fn by(self, actor: Actor) -> Self {
+        Self { actor, ..self }
+    }
+
+    /// After so many steps that the source leaves out.
+    pub(crate) fn after(self, skip: u64) -> Self {
+        Self { skip, ..self }
+    }
+
+    pub(crate) fn near(self, location: &'static str) -> Self {
+        Self { location: Some(location), ..self }
+    }
+
+    pub(crate) fn scored(self, progress: f64) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    pub(crate) fn typed(self, error_type: &'static str) -> Self {
+        let call = self.call.map(|call| Call { error_type: Some(error_type), ..call });
+        Self { call, ..self }
+    }
+
+    /// With an answer, but no text in it.
+    pub(crate) fn unheard(self) -> Self {
+        let call = self.call.map(|call| Call { observation: None, ..call });
+        Self { call, ..self }
+    }
+
+    pub(crate) fn input(&self) -> StepInput<'_> {
+        let mut input = match &self.call {
+            None => StepInput::message(self.actor, "as I was saying"),
+            Some(call) => {
+                let mut action = Action::new(call.name);
+                action.arguments = call.arguments.as_deref().map(Arguments::from_json);
+                action.observation = call.observation.as_deref().map(Into::into);
+                action.status = call.status;
+                action.error_type = call.error_type;
+                StepInput::action(self.actor, action)
+            }
+        };
+        input = input.at(self.index);
+        if let Some(location) = self.location {
+            input = input.location(location);
+        }
+        if let Some(progress) = self.progress {
+            input = input.progress(progress);
+        }
+        input
+    }
+}
+
+/// A run: what is done, and what was to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) events: Vec<Event>,
+    pub(crate) route: Option<ReferenceRoute>,
+}
+
+impl Run {
+    pub(crate) fn new(mut events: Vec<Event>, route: Option<ReferenceRoute>) -> Self {
+        let mut next = 0;
+        for event in &mut events {
+            event.index = next + event.skip;
+            next = event.index + 1;
+        }
+        Self { events, route }
+    }
+
+    pub(crate) fn trace(&self) -> tracelint::Result<Trace> {
+        let mut builder = Trace::builder();
+        for event in &self.events {
+            builder.push(event.input())?;
+        }
+        match &self.route {
+            Some(route) => builder.route(route.clone()).build(),
+            None => builder.build(),
+        }
+    }
+
+    /// The run up to and without the event at this position.
+    pub(crate) fn before(&self, position: usize) -> Self {
+        Self { events: self.events[..position].to_vec(), route: self.route.clone() }
+    }
+
+    pub(super) fn actions(&self, actors: Actors) -> Vec<Done<'_>> {
+        self.events.iter().filter(|event| actors.include(event.actor)).filter_map(Done::of).collect()
+    }
+}
+
+/// An action in its place.
+#[derive(Debug, Clone)]
+pub(super) struct Done<'a> {
+    pub(super) event: &'a Event,
+    pub(super) call: &'a Call,
+    pub(super) arguments: Value,
+}
+
+impl<'a> Done<'a> {
+    fn of(event: &'a Event) -> Option<Self> {
+        let call = event.call.as_ref()?;
+        Some(Self { event, call, arguments: arguments(call.arguments.as_deref()) })
+    }
+
+    pub(super) fn step(&self) -> u64 {
+        self.event.index
+    }
+
+    pub(super) fn is_ok(&self) -> bool {
+        self.call.status == Status::Ok
+    }
+
+    pub(super) fn is_error(&self) -> bool {
+        self.call.status == Status::Error
+    }
+}
+
+/// No arguments are an empty object.
+pub(super) fn arguments(json: Option<&str>) -> Value {
+    json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_else(|| Value::Object(Map::new()))
+}
+
+/// Keys in any order, numbers by value.
+pub(super) fn same_json(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same_json(value, other)))
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_json(left, right))
+        }
+        (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
+        _ => left == right,
+    }
+}
