@@ -1,0 +1,252 @@
+//! Calibration as a user sees it: bundled sets, own detectors, own gates, order, threads, perturbations.
+
+use std::path::{Path, PathBuf};
+
+use tracelint::stats::{Confusion, Outcome, f1_bootstrap, wilson};
+use tracelint::{
+    ALL, CalibrationOptions, Detector, Difficulty, FailureClass, FailureMode, Finding, Fold, GoldenSet,
+    Judgement, Perturbation, Routing, Step, TIER_GATES, Tier, TierGate, Verdict, calibrate,
+    default_detectors, sweep, tier,
+};
+
+fn known() -> Vec<&'static str> {
+    ALL.iter().map(|info| info.id).collect()
+}
+
+fn golden() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden"))
+}
+
+fn bundled() -> GoldenSet {
+    GoldenSet::load(&[golden()], &known()).unwrap()
+}
+
+#[test]
+fn the_bundled_sets_are_as_promised() {
+    let set = bundled();
+    for info in ALL {
+        let entries: Vec<_> = set.of(info.id).collect();
+        let at_least = if info.id == "tool_error_recovery" { 20 } else { 30 };
+        assert!(entries.len() >= at_least, "{}: {} entries", info.id, entries.len());
+        let count = |test: &dyn Fn(&&tracelint::GoldenEntry) -> bool| {
+            entries.iter().copied().filter(|e| test(e)).count()
+        };
+        let positives = count(&|entry| entry.label);
+        assert!(
+            10 * positives >= 4 * entries.len() && 10 * positives <= 6 * entries.len(),
+            "{} is lopsided",
+            info.id
+        );
+        for difficulty in [Difficulty::Easy, Difficulty::Medium, Difficulty::Hard] {
+            assert!(count(&|entry| entry.difficulty == difficulty) > 0);
+        }
+        assert!(3 * count(&|entry| entry.difficulty == Difficulty::Hard) >= entries.len());
+        assert_eq!(
+            count(&|entry| entry.description.split_whitespace().count() < 5),
+            0,
+            "{}: reasons",
+            info.id
+        );
+    }
+}
+
+#[test]
+fn the_notes_own_confusion_gives_the_notes_figures() {
+    let confusion = Confusion { tp: 9, fp: 0, fn_: 1, tn: 10 };
+    assert_eq!((confusion.precision(), confusion.recall()), (Some(1.0), Some(0.9)));
+    assert!((confusion.f1().unwrap() - 0.947_368_421_052_631_6).abs() < 1e-15);
+    assert_eq!(tier(&confusion, &TIER_GATES), Tier::Beta);
+    // The other way round: precision suffers, recall does not.
+    let confusion = Confusion { tp: 8, fp: 4, fn_: 0, tn: 2 };
+    assert_eq!((confusion.precision(), confusion.recall()), (Some(8.0 / 12.0), Some(1.0)));
+    // scipy.stats.binomtest(9, 10).proportion_ci(method="wilson")
+    let recall = wilson(9, 10, 0.95).unwrap();
+    assert!((recall.low - 0.595_849_973_204_761_5).abs() < 1e-12, "{recall:?}");
+    assert!((recall.high - 0.982_123_786_904_927_1).abs() < 1e-12, "{recall:?}");
+}
+
+#[test]
+fn the_bootstrap_is_scipys() {
+    let outcome = |label, predicted| Outcome { label, predicted };
+    let mut outcomes = vec![outcome(true, true); 9];
+    outcomes.push(outcome(true, false));
+    outcomes.extend(vec![outcome(false, false); 10]);
+    // scipy.stats.bootstrap((labels, predictions), f1, paired=True, method="percentile", n_resamples=100000)
+    let interval = f1_bootstrap(&outcomes, 2000, 0).interval.unwrap();
+    assert!((interval.low - 0.8).abs() <= 0.02 && (interval.high - 1.0).abs() <= 0.02, "{interval:?}");
+}
+
+#[test]
+fn neither_file_order_nor_threads_move_a_figure() {
+    let report = |set: &GoldenSet, threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let report = pool.install(|| calibrate(set, &default_detectors(), &CalibrationOptions::default()));
+        serde_json::to_string(&report).unwrap()
+    };
+    let expected = report(&bundled(), 1);
+    assert_eq!(expected, report(&bundled(), 2));
+    let shuffled: Vec<(PathBuf, String)> = known()
+        .into_iter()
+        .map(|id| {
+            let path = golden().join(format!("{id}.jsonl"));
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut lines: Vec<&str> = text.lines().collect();
+            let middle = lines.len() / 3;
+            lines.rotate_left(middle);
+            lines.reverse();
+            (path, lines.join("\n"))
+        })
+        .collect();
+    let files: Vec<(&Path, &str)> =
+        shuffled.iter().rev().map(|(path, text)| (path.as_path(), text.as_str())).collect();
+    assert_eq!(expected, report(&GoldenSet::parse(&files, &known()).unwrap(), 2));
+}
+
+/// Fires at the name of a tool.
+#[derive(Debug)]
+struct ByName;
+
+#[derive(Debug)]
+struct ByNameFold {
+    fired: bool,
+}
+
+impl Detector for ByName {
+    fn id(&self) -> &'static str {
+        "by_name"
+    }
+
+    fn mode(&self) -> FailureMode {
+        FailureMode { class: FailureClass::System, name: "by_name" }
+    }
+
+    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(ByNameFold { fired: false })
+    }
+}
+
+impl Fold for ByNameFold {
+    fn observe(&mut self, step: &Step<'_>) {
+        self.fired |= step.action_of(tracelint::Actors::All).is_some_and(|action| action.name == "explode");
+    }
+
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn finish(&mut self) -> Verdict {
+        Verdict::Judged(Judgement { detected: self.fired, ..Judgement::default() })
+    }
+}
+
+fn toy_set(entries: usize) -> GoldenSet {
+    let lines: Vec<String> = (0..entries)
+        .map(|n| {
+            let tool = if n % 2 == 0 { "explode" } else { "tick" };
+            format!(
+                r#"{{"id":"t{n:02}","detector":"by_name","difficulty":"easy","label":{},"description":"d","source":"s","trace":{{"version":1,"steps":[{{"name":"{tool}","arguments":{{"n":{n}}},"status":"ok"}}]}}}}"#,
+                n % 2 == 0
+            )
+        })
+        .collect();
+    GoldenSet::parse(&[(Path::new("toy.jsonl"), &lines.join("\n"))], &["by_name"]).unwrap()
+}
+
+#[test]
+fn a_detector_that_keys_on_a_name_fails_pass_k() {
+    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ByName)];
+    let report = calibrate(&toy_set(30), &detectors, &CalibrationOptions::default());
+    let by_name = &report.detectors[0];
+    assert_eq!((by_name.figures.f1, by_name.tier), (Some(1.0), Tier::Production));
+    assert_eq!((by_name.pass_k.gate, by_name.pass_k.pass), (Some(Tier::Production), Some(0)));
+    assert_eq!(by_name.pass_k.flips.len(), 45, "every positive, in each of three trials");
+    for flip in &by_name.pass_k.flips {
+        assert_eq!((flip.from, flip.to), (true, false));
+        assert_eq!(flip.perturbations, [Perturbation::RenamedTools]);
+        assert!((1..4).contains(&flip.trial));
+    }
+    // With one trial there is nothing to survive.
+    let once = CalibrationOptions { trials: 1, ..CalibrationOptions::default() };
+    assert_eq!(calibrate(&toy_set(30), &detectors, &once).detectors[0].pass_k.pass, Some(1));
+}
+
+#[test]
+fn the_bundled_detectors_survive_perturbation() {
+    for seed in 0..5 {
+        let options = CalibrationOptions { trials: 8, seed, ..CalibrationOptions::default() };
+        for detector in calibrate(&bundled(), &default_detectors(), &options).detectors {
+            assert_eq!(detector.pass_k.flips, [], "{}", detector.detector);
+        }
+    }
+}
+
+#[test]
+fn gates_can_be_ones_own() {
+    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ByName)];
+    let strict = TierGate { tier: Tier::Production, f1: 0.99, precision: 0.99, n: 31 };
+    let options = CalibrationOptions { gates: vec![strict], trials: 1, ..CalibrationOptions::default() };
+    let report = calibrate(&toy_set(30), &detectors, &options);
+    assert_eq!(report.detectors[0].tier, Tier::Failing);
+    assert_eq!(report.detectors[0].pass_k.pass, None, "trial 0 clears no gate");
+    let asked = CalibrationOptions { gate: Some(Tier::Production), ..options };
+    assert_eq!(calibrate(&toy_set(30), &detectors, &asked).detectors[0].pass_k.pass, Some(0));
+    assert_eq!(calibrate(&toy_set(32), &detectors, &asked).detectors[0].pass_k.pass, Some(1));
+}
+
+#[test]
+fn sets_of_one_class_and_empty_sets_are_told_apart() {
+    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ByName)];
+    let report = calibrate(&GoldenSet::default(), &detectors, &CalibrationOptions::default());
+    let empty = &report.detectors[0];
+    assert_eq!((empty.figures.f1, empty.tier, empty.unproven), (None, Tier::Untested, false));
+    assert_eq!(empty.localization.recall, None);
+
+    let lines: Vec<String> = (0..9)
+        .map(|n| format!(r#"{{"id":"t{n}","detector":"by_name","difficulty":"easy","label":false,"description":"d","source":"s","trace":{{"version":1,"steps":[{{"name":"tick","arguments":{n},"status":"ok"}}]}}}}"#))
+        .collect();
+    let negatives = GoldenSet::parse(&[(Path::new("n.jsonl"), &lines.join("\n"))], &["by_name"]).unwrap();
+    let report = calibrate(&negatives, &detectors, &CalibrationOptions::default());
+    let figures = &report.detectors[0].figures;
+    assert_eq!((figures.f1, figures.precision, figures.recall), (None, None, None));
+    assert_eq!((figures.f1_ci95.interval, figures.f1_ci95.undefined), (None, 2000));
+    assert_eq!(report.detectors[0].tier, Tier::Failing);
+}
+
+#[test]
+fn always_firing_marks_a_tier_unproven() {
+    // 20 entries, balanced: a detector that always fires scores 0.667 and would pass for beta.
+    #[derive(Debug)]
+    struct Always;
+    impl Detector for Always {
+        fn id(&self) -> &'static str {
+            "by_name"
+        }
+        fn mode(&self) -> FailureMode {
+            FailureMode { class: FailureClass::System, name: "by_name" }
+        }
+        fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+            Box::new(ByNameFold { fired: true })
+        }
+    }
+    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(Always)];
+    let report = calibrate(&toy_set(20), &detectors, &CalibrationOptions::default());
+    assert_eq!((report.detectors[0].tier, report.detectors[0].unproven), (Tier::Beta, true));
+    assert_eq!(report.detectors[0].baselines.always_fire_f1, report.detectors[0].figures.f1);
+}
+
+#[test]
+fn a_sweep_covers_the_main_parameter() {
+    let set = bundled();
+    for info in ALL {
+        let sweep = sweep(&set, info).unwrap();
+        assert!(sweep.points.len() >= 7, "{}", info.id);
+        let default =
+            info.config(tracelint::Preset::Default, tracelint::Actors::Agent)[sweep.parameter].clone();
+        let point = sweep.points.iter().find(|point| point.value == default).unwrap();
+        let report = calibrate(&set, &default_detectors(), &CalibrationOptions::default());
+        let figures = &report.detectors.iter().find(|report| report.detector == info.id).unwrap().figures;
+        assert_eq!(point.confusion, figures.confusion, "{}", info.id);
+    }
+    let thresholds = sweep(&set, ALL.iter().find(|info| info.id == "tool_error_recovery").unwrap()).unwrap();
+    assert_eq!(thresholds.points.len(), 20);
+}
