@@ -1,5 +1,7 @@
 //! Calibration as a user sees it: bundled sets, own detectors, own gates, order, threads, perturbations.
 
+#![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
+
 use std::path::{Path, PathBuf};
 
 use tracelint::stats::{Confusion, Outcome, f1_bootstrap, wilson};

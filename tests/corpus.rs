@@ -1062,3 +1062,55 @@ fn the_merged_fingerprint_of_a_corpus_is_the_same_in_any_order() {
     let total: u64 = prints.iter().flat_map(|print| print.edges()).map(|(_, _, count)| count).sum();
     assert_eq!(forward.edges().map(|(_, _, count)| count).sum::<u64>(), total);
 }
+
+/// A file that is large enough to be cut up, with what `damage` makes of its text.
+fn large_file(damage: impl Fn(&mut Vec<String>, &mut String)) -> String {
+    let first: Value = serde_json::from_slice(&fs::read(&golden_files()[1]).unwrap()).unwrap();
+    let mut runs: Vec<String> = Vec::new();
+    while runs.iter().map(String::len).sum::<usize>() < 5 << 20 {
+        runs.extend(first["simulations"].as_array().unwrap().iter().map(|run| format!("{run:#}")));
+    }
+    let mut header = format!("\"info\": {}, \"tasks\": {}", first["info"], first["tasks"]);
+    damage(&mut runs, &mut header);
+    format!("{{{header},\n\"simulations\": [\n{}\n]}}", runs.join(",\n"))
+}
+
+#[test]
+fn a_large_file_gives_the_same_bytes_whoever_reads_it() {
+    let folder = Folder::new("large");
+    let sound = large_file(|_, _| {});
+    let tail = sound.find(",\n\"simulations\"").unwrap();
+    let late = format!("{{{},{}", &sound[tail + 1..sound.len() - 1], &sound[1..tail]) + "}";
+    let cases = [
+        ("sound", sound.clone()),
+        ("late header", late),
+        ("list", list_of(&sound)),
+        (
+            "a damaged run",
+            large_file(|runs, _| runs[7] = runs[7].replace("\"messages\"", "\"messages\": 3, \"m\"")),
+        ),
+        (
+            "a run of no JSON",
+            large_file(|runs, _| runs[7] = runs[7].replacen(": [", ": [[", 1).replacen("]", "]]", 1)),
+        ),
+        ("bad bytes in a header", large_file(|_, header| header.push_str(", \"tasks\": 7"))),
+        ("truncated", sound[..sound.len() - 900].to_owned()),
+        ("two values", format!("{sound}\n{{\"id\": \"last\", \"messages\": []}}")),
+    ];
+    for (name, text) in cases {
+        assert!(text.len() > 4 << 20, "{name} is not large");
+        let path = folder.write("large.json", text);
+        let one = scanner(threads(1)).collect(std::slice::from_ref(&path)).unwrap();
+        assert!(one[0].traces.len() > 100, "{name}");
+        for count in [3] {
+            let many = scanner(threads(count)).collect(std::slice::from_ref(&path)).unwrap();
+            assert_eq!(dump(&one), dump(&many), "{name}, {count} threads");
+        }
+    }
+}
+
+/// The runs of a file as a bare list.
+fn list_of(file: &str) -> String {
+    let start = file.find("\"simulations\": ").unwrap() + "\"simulations\": ".len();
+    file[start..file.len() - 1].to_owned()
+}

@@ -21,6 +21,11 @@ impl Random {
         self.next() % bound
     }
 
+    fn pick<'a>(&mut self, texts: &[&'a str]) -> &'a str {
+        let index = self.below(texts.len() as u64);
+        usize::try_from(index).ok().and_then(|index| texts.get(index).copied()).unwrap_or_default()
+    }
+
     fn prose(&mut self, words: u64) -> String {
         const WORDS: [&str; 12] = [
             "the",
@@ -36,8 +41,7 @@ impl Random {
             "is",
             "\n",
         ];
-        let picked: Vec<&str> =
-            (0..words).map(|_| WORDS[usize::try_from(self.below(12)).unwrap_or(0)]).collect();
+        let picked: Vec<&str> = (0..words).map(|_| self.pick(&WORDS)).collect();
         picked.join(" ")
     }
 }
@@ -72,7 +76,7 @@ fn simulation(random: &mut Random, run: u64) -> Value {
         );
         let calls: Vec<Value> = (0..=random.below(2))
             .map(|call| {
-                let tool = TOOLS[usize::try_from(random.below(4)).unwrap_or(0)];
+                let tool = random.pick(&TOOLS);
                 json!({"id": format!("call_{turn}_{call}"), "name": tool, "requestor": "assistant",
                     "arguments": {"order_id": format!("#W{}", random.below(5)), "limit": 10}})
             })

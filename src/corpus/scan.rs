@@ -15,9 +15,13 @@ use crate::detectors::{Detector, Monitor, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, FingerprintBuilder};
 use crate::input::{
-    Format, ReadOptions, Reading, read_header_or_runs, read_slice_with, read_stream, read_stream_with,
+    Companion, Format, ReadOptions, Reading, read_header_or_runs, read_slice_split, read_slice_with,
+    read_stream, read_stream_with,
 };
 use crate::trace::{Ending, Metadata, Routing, Step, StepSink, Unpaired};
+
+/// Files below this size, in bytes, are read by one thread.
+const WORTH_CUTTING: u64 = 4 << 20;
 
 /// How a corpus is scanned.
 #[derive(Debug, Clone)]
@@ -175,11 +179,11 @@ impl Scanner {
             let now = delivery.lock().unwrap_or_else(PoisonError::into_inner).take(number, file, bytes);
             progress(now);
         };
-        let scan = Scan { scanner: self, files: &files, next: AtomicUsize::new(0) };
         let threads = match self.options.threads {
             Some(threads) => threads.max(1),
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         };
+        let scan = Scan { scanner: self, threads, files: &files, next: AtomicUsize::new(0) };
         if threads == 1 {
             scan.work(&deliver);
         } else {
@@ -218,23 +222,40 @@ impl Scanner {
     }
 
     fn scan_with(&self, path: &Path, read: impl FnOnce(&mut dyn StepSink) -> Reading) -> FileScan {
-        let mut sink = Sink {
+        let file: Arc<Path> = path.into();
+        let mut sink = self.sink(&file);
+        let reading = read(&mut sink);
+        file_scan(file, reading, sink.records)
+    }
+
+    /// As [`Scanner::scan_slice`], by several threads of the current pool where the file can be cut.
+    fn scan_split(&self, path: &Path, bytes: &[u8], companion: Option<&Companion>) -> FileScan {
+        let file: Arc<Path> = path.into();
+        match read_slice_split(bytes, &self.options.read, companion, || self.sink(&file)) {
+            Some((reading, sinks)) => {
+                let records = sinks.into_iter().flat_map(|sink| sink.records).collect();
+                file_scan(file, reading, records)
+            }
+            None => self.scan_with(path, |sink| read_slice_with(bytes, &self.options.read, companion, sink)),
+        }
+    }
+
+    fn sink(&self, file: &Arc<Path>) -> Sink<'_> {
+        Sink {
             detectors: &self.detectors,
             fingerprints: self.options.fingerprints,
-            file: path.into(),
+            file: Arc::clone(file),
             position: 0,
             monitor: None,
             fingerprint: None,
             records: Vec::new(),
-        };
-        let reading = read(&mut sink);
-        FileScan {
-            format: reading.format,
-            traces: sink.records,
-            errors: reading.errors.into_iter().map(|error| error.in_file(path)).collect(),
-            path: sink.file,
         }
     }
+}
+
+fn file_scan(path: Arc<Path>, reading: Reading, traces: Vec<TraceRecord>) -> FileScan {
+    let errors = reading.errors.into_iter().map(|error| error.in_file(&path)).collect();
+    FileScan { format: reading.format, traces, errors, path }
 }
 
 /// Hands results on in order, whoever is done first.
@@ -262,6 +283,7 @@ impl<F: FnMut(FileScan)> Delivery<F> {
 /// One scan under way, shared by its threads.
 struct Scan<'s> {
     scanner: &'s Scanner,
+    threads: usize,
     files: &'s [SourceFile],
     next: AtomicUsize,
 }
@@ -280,6 +302,14 @@ impl Scan<'_> {
 
     fn file(&self, file: &SourceFile, buffer: &mut Vec<u8>) -> FileScan {
         let options = &self.scanner.options;
+        // Threads that find no file of their own help with this one.
+        if self.files.len() < self.threads
+            && file.size >= WORTH_CUTTING
+            && matches!(file.role, Role::Runs)
+            && matches!(fill(file, options.whole_file_limit, buffer), Ok(None))
+        {
+            return self.scanner.scan_split(&file.path, buffer, None);
+        }
         self.scanner.scan_with(&file.path, |sink| {
             match fill(file, options.whole_file_limit, buffer) {
                 Ok(None) => match &file.role {

@@ -386,7 +386,7 @@ impl Names {
 
 /// The digest that stands for an observation; two missing ones are equal.
 fn observation_digest(observation: Option<Digest>) -> Digest {
-    observation.map_or_else(|| Digest::of_number(0), |text| text.and(Digest::of_number(1)))
+    observation.unwrap_or(Digest::NONE)
 }
 
 /// Positions and key numbers fit: four thousand million actions of one trace do not fit in memory.

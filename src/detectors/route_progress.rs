@@ -230,7 +230,7 @@ fn action_rule<'r>(targets: impl Iterator<Item = (usize, &'r Target)>) -> Rule {
         if !rule.chosen.contains(&action.actor()) {
             rule.chosen.push(action.actor());
         }
-        let name = name_key(action.actor(), action.name_digest());
+        let name = action.name_digest();
         match action.compare() {
             None => rule.exact.push((name.and(action.digest()), mark)),
             Some([]) => rule.exact.push((name, mark)),
@@ -240,10 +240,6 @@ fn action_rule<'r>(targets: impl Iterator<Item = (usize, &'r Target)>) -> Rule {
     rule.exact.sort_unstable();
     rule.partial.sort_unstable();
     Rule::Actions(rule)
-}
-
-fn name_key(actor: Actor, name: Digest) -> Digest {
-    name.and(Digest::of_number(actor as u32))
 }
 
 /// The marks of a key in a sorted list.
@@ -266,16 +262,19 @@ impl ActionRule {
         }
         let (action, Digests { name, arguments, .. }) = step.digested(Actors::All)?;
         self.actions += 1;
-        let name = name_key(step.actor(), name);
-        let open = |mark: &usize| marks.get(*mark).is_some_and(|mark| mark.reached.is_none());
-        let exact = marks_of(&self.exact, name.and(arguments)).chain(marks_of(&self.exact, name));
-        reached.extend(exact.filter(open));
-        let expected = |mark: &usize| match &route.milestones().get(marks.get(*mark)?.milestone?)?.target {
+        let expected = |mark: usize| match &route.milestones().get(marks.get(mark)?.milestone?)?.target {
             Target::Action(expected) => Some(expected),
             Target::Score(_) => None,
         };
+        let open = |mark: &usize| {
+            marks.get(*mark).is_some_and(|mark| mark.reached.is_none())
+                && expected(*mark).is_some_and(|expected| expected.actor() == step.actor())
+        };
+        let exact = marks_of(&self.exact, name.and(arguments)).chain(marks_of(&self.exact, name));
+        reached.extend(exact.filter(open));
         let partial = marks_of(&self.partial, name).filter(open);
-        reached.extend(partial.filter(|mark| expected(mark).is_some_and(|expected| agree(action, expected))));
+        reached
+            .extend(partial.filter(|mark| expected(*mark).is_some_and(|expected| agree(action, expected))));
         Some(self.actions)
     }
 }

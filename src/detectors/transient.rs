@@ -1,6 +1,6 @@
 //! Transient failures, which it is sound to try again.
 
-use memchr::memmem::Finder;
+use aho_corasick::{AhoCorasick, MatchKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -72,20 +72,23 @@ impl TransientRules {
 #[derive(Debug, Clone)]
 pub(super) struct Matcher {
     error_types: Vec<String>,
-    codes: Vec<String>,
-    phrases: Vec<Finder<'static>>,
+    /// Phrases first, then numbers. `None`: there are none, or more than a searcher can hold.
+    texts: Option<AhoCorasick>,
+    phrases: usize,
 }
 
 impl Matcher {
     pub(super) fn new(rules: &TransientRules) -> Self {
+        let numbers = rules.codes.iter().map(ToString::to_string);
+        // Of two numbers that begin alike, the longer one is met.
+        let texts = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(rules.phrases.iter().cloned().chain(numbers));
         Self {
             error_types: rules.error_types.iter().map(|known| plain_type(known)).collect(),
-            codes: rules.codes.iter().map(ToString::to_string).collect(),
-            phrases: rules
-                .phrases
-                .iter()
-                .map(|phrase| Finder::new(phrase.to_lowercase().as_bytes()).into_owned())
-                .collect(),
+            texts: texts.ok(),
+            phrases: rules.phrases.len(),
         }
     }
 
@@ -99,35 +102,28 @@ impl Matcher {
                 return true;
             }
         }
-        let Some(observation) = action.observation else { return false };
-        let head = observation.head(HEAD).to_lowercase();
-        self.phrases.iter().any(|phrase| phrase.find(head.as_bytes()).is_some())
-            || numbers(&head).any(|number| self.codes.iter().any(|code| number == code))
+        let (Some(texts), Some(observation)) = (&self.texts, action.observation) else { return false };
+        let head = observation.head(HEAD);
+        texts.find_iter(&*head).any(|found| {
+            found.pattern().as_usize() < self.phrases
+                || stands_alone(head.as_bytes(), found.start(), found.end())
+        })
     }
+}
+
+/// Whether no digit, `.digit` or `,digit` adjoins the number at these bytes.
+fn stands_alone(text: &[u8], start: usize, end: usize) -> bool {
+    let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
+    let mark = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| b".,".contains(byte));
+    let (before, behind) = (start.checked_sub(1), Some(end));
+    !(digit(before)
+        || digit(behind)
+        || mark(before) && digit(start.checked_sub(2))
+        || mark(behind) && digit(Some(end + 1)))
 }
 
 fn plain_type(error_type: &str) -> String {
     error_type.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
-}
-
-/// The whole numbers of a text: digits that no digit, `.digit` or `,digit` adjoins.
-fn numbers(text: &str) -> impl Iterator<Item = &str> {
-    let bytes = text.as_bytes();
-    let digit = move |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
-    let mark =
-        move |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(|byte| b".,".contains(byte));
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let start = at + bytes.get(at..)?.iter().position(u8::is_ascii_digit)?;
-            at = start + bytes.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let before = mark(start.checked_sub(1)) && digit(start.checked_sub(2));
-            let behind = mark(Some(at)) && digit(Some(at + 1));
-            if !before && !behind {
-                return text.get(start..at);
-            }
-        }
-    })
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 //! takes over: it cuts the source into runs first, so that one bad run costs no other.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::window::{Value, Window};
+use super::window::{Value as WindowValue, Window};
 use super::wire::Str;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::trace::StepSink;
@@ -134,6 +135,87 @@ pub(super) fn read_stream<L: Layout>(
     careful.outcome()
 }
 
+/// A file cut into its runs, for several threads.
+pub(super) struct Cut {
+    runs: Vec<WindowValue>,
+}
+
+/// Cuts a sound object with a list of runs, or a sound list, into its runs; the layout then knows all that the file
+/// says beside them. `None`: the file is of another shape, or something is wrong between its runs.
+pub(super) fn cut<L: Layout>(layout: &mut L, bytes: &[u8]) -> Option<Cut> {
+    let mut window = Window::over_slice(bytes);
+    window.skip_byte_order_mark().ok()?;
+    let mut runs = Vec::new();
+    if window.peek().ok()? == Some(b'[') {
+        cut_list(&mut window, &mut runs)?;
+    } else {
+        let mut has_runs = false;
+        let mut open = b'{';
+        while window.peek().ok()? == Some(open) {
+            window.advance(1);
+            open = b',';
+            let key = key(&mut window).ok()?;
+            if key == L::RUNS && !has_runs {
+                has_runs = true;
+                cut_list(&mut window, &mut runs)?;
+            } else if !has_runs && (L::RUN_KEYS.contains(&&*key) || L::WEAK_RUN_KEYS.contains(&&*key)) {
+                return None;
+            } else {
+                let value = window.value().ok()?;
+                let mut parser = serde_json::Deserializer::from_slice(window.bytes(value));
+                layout.header_value(&key, &mut parser).ok()?;
+                window.pass(value);
+            }
+        }
+        if window.peek().ok()? != Some(b'}') || !has_runs {
+            return None;
+        }
+        window.advance(1);
+    }
+    window.peek().ok()?.is_none().then_some(Cut { runs })
+}
+
+fn cut_list(window: &mut Window<'_>, runs: &mut Vec<WindowValue>) -> Option<()> {
+    let mut open = b'[';
+    while window.peek().ok()? == Some(open) {
+        window.advance(1);
+        open = b',';
+        if runs.is_empty() && window.peek().ok()? == Some(b']') {
+            break;
+        }
+        let value = window.value().ok()?;
+        runs.push(value);
+        window.pass(value);
+    }
+    (window.peek().ok()? == Some(b']')).then(|| window.advance(1))
+}
+
+impl Cut {
+    pub(super) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Reads the runs at these positions.
+    pub(super) fn read<L: Layout>(
+        &self,
+        positions: Range<usize>,
+        layout: &mut L,
+        bytes: &[u8],
+        sink: &mut dyn StepSink,
+    ) -> Outcome {
+        let state = State { next: positions.start as u64, ..State::default() };
+        let mut pass = Pass { layout, sink, context: RunContext::default(), state };
+        let mut errors = Vec::new();
+        for value in self.runs.get(positions).unwrap_or_default() {
+            let number = pass.state.next;
+            if let Err(error) = pass.run(value.of(bytes), *value) {
+                errors.push(error.in_run(number));
+            }
+        }
+        Outcome { runs: pass.state.runs, errors }
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     /// Runs that are complete.
@@ -170,6 +252,24 @@ impl<L: Layout> Pass<'_, L> {
             result = RunSeed(self).deserialize(&mut parser);
         }
         result.and_then(|()| parser.end()).is_ok()
+    }
+}
+
+impl<L: Layout> Pass<'_, L> {
+    /// Reads one run from its own text.
+    fn run(&mut self, text: &[u8], value: WindowValue) -> Result<()> {
+        let result = if let Ok(text) = simdutf8::basic::from_utf8(text) {
+            let mut parser = serde_json::Deserializer::from_str(text);
+            RunSeed(self).deserialize(&mut parser).and_then(|()| parser.end())
+        } else {
+            let mut parser = serde_json::Deserializer::from_slice(text);
+            RunSeed(self).deserialize(&mut parser).and_then(|()| parser.end())
+        };
+        result.map_err(|error| {
+            let error = self.context.resolve(&error);
+            let place = place(&error, value, text);
+            error.at(place)
+        })
     }
 }
 
@@ -330,7 +430,7 @@ impl<'x, L: Layout> Careful<'x, L> {
                 _ => return Err(unexpected(window, "expected `,` or `}`")),
             }
             first = false;
-            let key = Self::key(window)?;
+            let key = key(window)?;
             weak |= L::WEAK_RUN_KEYS.contains(&&*key);
             if key == L::RUNS && !has_runs {
                 window.unmark();
@@ -365,22 +465,6 @@ impl<'x, L: Layout> Careful<'x, L> {
             self.errors.push(Error::shape(message).at(start.location()));
         }
         Ok(())
-    }
-
-    /// Reads `"key":`.
-    fn key(window: &mut Window<'_>) -> Result<String> {
-        if window.peek()? != Some(b'"') {
-            return Err(unexpected(window, "expected a key"));
-        }
-        let value = window.value()?;
-        let key = serde_json::from_slice(window.bytes(value))
-            .map_err(|_| unexpected_at(value, "expected a key"))?;
-        window.pass(value);
-        if window.peek()? != Some(b':') {
-            return Err(unexpected(window, "expected `:`"));
-        }
-        window.advance(1);
-        Ok(key)
     }
 
     fn header(&mut self, window: &mut Window<'_>, key: &str, behind: bool) -> Result<()> {
@@ -428,20 +512,32 @@ impl<'x, L: Layout> Careful<'x, L> {
             return window.skip();
         }
         let value = window.value().map_err(|error| error.in_run(number))?;
-        let mut parser = serde_json::Deserializer::from_slice(window.bytes(value));
-        let result = RunSeed(&mut self.pass).deserialize(&mut parser).and_then(|()| parser.end());
-        if let Err(error) = result {
-            let error = self.pass.context.resolve(&error);
-            let place = place(&error, value, window.bytes(value));
-            self.errors.push(error.at(place).in_run(number));
+        if let Err(error) = self.pass.run(window.bytes(value), value) {
+            self.errors.push(error.in_run(number));
         }
         window.pass(value);
         Ok(())
     }
 }
 
+/// Reads `"key":`.
+fn key(window: &mut Window<'_>) -> Result<String> {
+    if window.peek()? != Some(b'"') {
+        return Err(unexpected(window, "expected a key"));
+    }
+    let value = window.value()?;
+    let key =
+        serde_json::from_slice(window.bytes(value)).map_err(|_| unexpected_at(value, "expected a key"))?;
+    window.pass(value);
+    if window.peek()? != Some(b':') {
+        return Err(unexpected(window, "expected `:`"));
+    }
+    window.advance(1);
+    Ok(key)
+}
+
 /// The place in the source of an error within a value.
-fn place(error: &Error, value: Value, text: &[u8]) -> Location {
+fn place(error: &Error, value: WindowValue, text: &[u8]) -> Location {
     let Some(mut inner) = error.location() else { return value.position.location() };
     if inner.column == 0 {
         // The parser has just passed the end of a line. What it did not like is the line break, or lies behind it.
@@ -456,7 +552,7 @@ fn place(error: &Error, value: Value, text: &[u8]) -> Location {
     value.position.translate(inner)
 }
 
-fn unexpected_at(value: Value, message: &str) -> Error {
+fn unexpected_at(value: WindowValue, message: &str) -> Error {
     Error::new(ErrorKind::Syntax, message).at(value.position.location())
 }
 

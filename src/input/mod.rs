@@ -13,6 +13,7 @@ use std::io::Read;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 pub use benchtrace::Alignment;
@@ -127,6 +128,59 @@ pub(crate) fn read_slice_with(
         None => detect(&mut Window::over_slice(bytes)),
     };
     dispatch(format, options, companion, &mut Source::Slice(bytes), sink)
+}
+
+/// As [`read_slice_with`], by several threads of the current pool, each with sinks of its own, which are given back in
+/// the order of the runs. `None`: the file is not of a shape that can be cut; nothing has been read.
+pub(crate) fn read_slice_split<S: StepSink + Send>(
+    bytes: &[u8],
+    options: &ReadOptions,
+    companion: Option<&Companion>,
+    new_sink: impl Fn() -> S + Sync,
+) -> Option<(Reading, Vec<S>)> {
+    let format = match options.format {
+        Some(format) => format,
+        None => detect(&mut Window::over_slice(bytes)).ok()?,
+    };
+    match format {
+        Format::Tau2 => {
+            let header = companion.map(|companion| (*companion.0).clone()).unwrap_or_default();
+            split(tau2::Tau2 { routes: options.routes, streamed: false, header }, format, bytes, new_sink)
+        }
+        Format::BenchTrace => {
+            split(benchtrace::BenchTrace::with_alignment(options.alignment), format, bytes, new_sink)
+        }
+        Format::Native => split(native::Native, format, bytes, new_sink),
+    }
+}
+
+fn split<L: Layout + Send + Sync, S: StepSink + Send>(
+    mut layout: L,
+    format: Format,
+    bytes: &[u8],
+    new_sink: impl Fn() -> S + Sync,
+) -> Option<(Reading, Vec<S>)> {
+    /// Parts per thread: runs differ in length.
+    const PARTS: usize = 8;
+    let cut = container::cut(&mut layout, bytes)?;
+    let size = cut.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
+    let parts: Vec<(Outcome, S)> = (0..cut.len().div_ceil(size))
+        .into_par_iter()
+        .map(|part| {
+            let mut sink = new_sink();
+            let start = part * size;
+            let end = (start + size).min(cut.len());
+            (cut.read(start..end, &mut layout.clone(), bytes, &mut sink), sink)
+        })
+        .collect();
+    let mut reading = Reading { format: Some(format), ..Reading::default() };
+    let mut sinks = Vec::with_capacity(parts.len());
+    for (outcome, sink) in parts {
+        reading.runs += outcome.runs;
+        reading.errors.extend(outcome.errors);
+        sinks.push(sink);
+    }
+    Some((reading, sinks))
 }
 
 /// Reads the runs of a stream into a sink, holding one run at a time.

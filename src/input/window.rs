@@ -67,6 +67,13 @@ pub(super) struct Value {
     pub(super) position: Position,
 }
 
+impl Value {
+    /// The value in the slice that it was found in.
+    pub(super) fn of(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
 impl<'a> Window<'a> {
     pub(super) fn over_slice(bytes: &'a [u8]) -> Self {
         Self { source: Source::Slice(bytes), at: 0, marks: Vec::new(), position: Position::default() }

@@ -35,6 +35,9 @@ const PAIR: u64 = 7;
 const MAX_DEPTH: u8 = 127;
 
 impl Digest {
+    /// Stands for something that is not there.
+    pub(crate) const NONE: Self = Self(0, 0);
+
     /// The digest of a plain text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
