@@ -20,6 +20,9 @@ use crate::input::{
 };
 use crate::trace::{Ending, Metadata, Routing, Step, StepSink, Unpaired};
 
+/// To cut a file takes half as long as to scan it, so that two threads together are no faster than one alone.
+const HELPERS: usize = 3;
+
 /// Files below this size, in bytes, are read by one thread.
 const WORTH_CUTTING: u64 = 4 << 20;
 
@@ -303,7 +306,7 @@ impl Scan<'_> {
     fn file(&self, file: &SourceFile, buffer: &mut Vec<u8>) -> FileScan {
         let options = &self.scanner.options;
         // Threads that find no file of their own help with this one.
-        if self.files.len() < self.threads
+        if self.threads >= self.files.len().saturating_mul(HELPERS)
             && file.size >= WORTH_CUTTING
             && matches!(file.role, Role::Runs)
             && matches!(fill(file, options.whole_file_limit, buffer), Ok(None))
