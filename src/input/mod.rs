@@ -2,6 +2,7 @@
 
 mod benchtrace;
 mod container;
+mod cut;
 mod native;
 mod pairing;
 mod tau2;
@@ -162,7 +163,7 @@ fn split<L: Layout + Send + Sync, S: StepSink + Send>(
 ) -> Option<(Reading, Vec<S>)> {
     /// Parts per thread: runs differ in length.
     const PARTS: usize = 8;
-    let cut = container::cut(&mut layout, bytes)?;
+    let cut = cut::cut(&mut layout, bytes)?;
     let size = cut.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
     let parts: Vec<(Outcome, S)> = (0..cut.len().div_ceil(size))
         .into_par_iter()
