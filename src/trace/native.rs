@@ -148,7 +148,7 @@ impl From<&Record> for WireStep {
         match &record.body {
             Body::Message(text) => wire.text = Some(text.to_string()),
             Body::Action(action) => {
-                let ActionRecord { name, arguments, call_id, observation, error_type, .. } = &**action;
+                let ActionRecord { name, arguments, call_id, observation, error_type, .. } = action;
                 wire.name = Some(name.to_string());
                 // Arguments that are no sound JSON are kept as a text.
                 wire.arguments = arguments.as_deref().map(|json| {

@@ -43,7 +43,7 @@ pub(super) struct Record {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Body {
     Message(Box<str>),
-    Action(Box<ActionRecord>),
+    Action(ActionRecord),
 }
 
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Record {
             (Event::Action(action), digests) => {
                 let arguments = action.arguments.as_ref().map(|a| Box::from(a.json()));
                 let observation = action.observation.map(|text| Box::from(text.to_str()));
-                Body::Action(Box::new(ActionRecord {
+                Body::Action(ActionRecord {
                     name: action.name.into(),
                     arguments,
                     call_id: action.call_id.map(Into::into),
@@ -95,7 +95,7 @@ impl Record {
                         ..digests.unwrap_or_else(|| Digests::of(action))
                     },
                     observation,
-                }))
+                })
             }
             (Event::Message(text), _) => Body::Message(text.to_str().into()),
         };
