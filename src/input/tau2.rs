@@ -426,18 +426,30 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
         let mut role = None;
         let mut answer = ToolMessage::default();
         let mut answers: Option<Vec<Object<ToolMessage<'de>>>> = None;
+        let (mut has_content, mut has_calls) = (false, false);
         calls.clear();
         while let Some(field) = message.next_key()? {
             match field {
                 MessageField::Role => role = Some(message.next_value::<Role>()?),
-                MessageField::Content => answer.content = message.next_value()?,
-                MessageField::ToolCalls => message.next_value_seed(ToolCalls(calls))?,
+                MessageField::Content => {
+                    answer.content = message.next_value()?;
+                    has_content = true;
+                }
+                MessageField::ToolCalls => {
+                    message.next_value_seed(ToolCalls(calls))?;
+                    has_calls = true;
+                }
                 MessageField::Id => answer.id = message.next_value()?,
                 MessageField::Error => answer.error = message.next_value()?,
                 MessageField::ToolMessages => answers = message.next_value()?,
                 MessageField::Other => {
                     message.next_value::<IgnoredAny>()?;
                 }
+            }
+            // Most messages begin with all that matters, and go on at length.
+            if has_content && has_calls && role.is_some_and(|role| role != Role::Tool) {
+                while message.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                break;
             }
         }
         let actor = match role.ok_or_else(|| A::Error::missing_field("role"))? {
