@@ -1,5 +1,6 @@
 //! What a detector says: verdict, finding, typed evidence.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::SerializeMap;
@@ -120,7 +121,7 @@ pub enum Verdict {
     /// The detector can say nothing of this trace, which is not the same as a pass.
     NotApplicable {
         /// Why not.
-        reason: String,
+        reason: Cow<'static, str>,
     },
     /// The detector has judged the trace.
     Judged(Judgement),

@@ -1,5 +1,7 @@
 //! `route_inefficiency`: far more steps than the reference route needs.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::config::Configured;
@@ -116,36 +118,25 @@ impl Detector for RouteInefficiency {
     }
 
     fn start(&self, routing: &Routing) -> Box<dyn Fold> {
-        let tracker = match routing {
-            Routing::Unknown(reason) => Err(reason.clone()),
-            Routing::Known(route) => Tracker::new(route, self.config.actors, self.config.from_start),
+        let mut state = State {
+            config: self.config.clone(),
+            tracker: Tracker::default(),
+            not_applicable: None,
+            told: Vec::new(),
+            due: None,
+            certain: Vec::new(),
         };
-        Box::new(match tracker {
-            Err(reason) => State::NotApplicable { reason },
-            Ok(tracker) => {
-                let told = vec![false; tracker.pairs().len()];
-                State::Tracking(Box::new(Tracking {
-                    config: self.config.clone(),
-                    tracker,
-                    told,
-                    due: Some(0),
-                    certain: Vec::new(),
-                }))
-            }
-        })
+        state.restart(routing);
+        Box::new(state)
     }
 }
 
 #[derive(Debug)]
-enum State {
-    NotApplicable { reason: String },
-    Tracking(Box<Tracking>),
-}
-
-#[derive(Debug)]
-struct Tracking {
+struct State {
     config: RouteInefficiencyConfig,
     tracker: Tracker,
+    /// Why there is nothing to say of the trace.
+    not_applicable: Option<Cow<'static, str>>,
     /// Which pairs have been told online.
     told: Vec<bool>,
     /// The unit at which the next pair becomes a finding if its end is not reached before.
@@ -155,29 +146,9 @@ struct Tracking {
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
-        if let Self::Tracking(tracking) = self {
-            tracking.observe(step);
+        if self.not_applicable.is_some() {
+            return;
         }
-    }
-
-    /// A finding when its range is over, or has become too long already.
-    fn certain(&self) -> &[Finding] {
-        match self {
-            Self::NotApplicable { .. } => &[],
-            Self::Tracking(tracking) => &tracking.certain,
-        }
-    }
-
-    fn finish(&mut self) -> Verdict {
-        match self {
-            Self::NotApplicable { reason } => Verdict::NotApplicable { reason: std::mem::take(reason) },
-            Self::Tracking(tracking) => tracking.finish(),
-        }
-    }
-}
-
-impl Tracking {
-    fn observe(&mut self, step: &Step<'_>) {
         let Some(now) = self.tracker.observe(step) else { return };
         if !now.reached_some && self.due.is_none_or(|due| now.unit < due) {
             return;
@@ -198,7 +169,15 @@ impl Tracking {
         }
     }
 
-    fn finish(&self) -> Verdict {
+    /// A finding when its range is over, or has become too long already.
+    fn certain(&self) -> &[Finding] {
+        &self.certain
+    }
+
+    fn finish(&mut self) -> Verdict {
+        if let Some(reason) = self.not_applicable.clone() {
+            return Verdict::NotApplicable { reason };
+        }
         let tracker = &self.tracker;
         let pairs = || tracker.pairs().iter().copied();
         let findings: Vec<Finding> =
@@ -211,10 +190,23 @@ impl Tracking {
             measures: vec![
                 Measure::count("detours", findings.len() as u64),
                 Measure::count("extra_steps", extra),
-                Measure::count("milestones_reached", self.tracker.reached()),
+                Measure::count("milestones_reached", tracker.reached()),
             ],
             findings,
         })
+    }
+
+    fn restart(&mut self, routing: &Routing) -> bool {
+        let RouteInefficiencyConfig { actors, from_start, .. } = self.config;
+        self.not_applicable = match routing {
+            Routing::Unknown(reason) => Some(reason.clone()),
+            Routing::Known(route) => self.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
+        };
+        self.told.clear();
+        self.told.resize(self.tracker.pairs().len(), false);
+        self.due = Some(0);
+        self.certain.clear();
+        true
     }
 }
 

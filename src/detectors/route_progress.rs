@@ -48,28 +48,31 @@ struct Mark {
     reached: Option<Point>,
 }
 
-/// Follows a run along its reference route.
-#[derive(Debug)]
+/// Follows a run along its reference route, and after it the next run along another.
+#[derive(Debug, Default)]
 pub(super) struct Tracker {
-    route: Arc<ReferenceRoute>,
-    rule: Rule,
+    route: Option<Arc<ReferenceRoute>>,
+    /// Which of the two rules is that of the route.
+    by_score: bool,
+    scores: ScoreRule,
+    actions: ActionRule,
     pairs: Vec<Pair>,
     marks: Vec<Mark>,
     last: Option<Point>,
     virtual_start: bool,
+    /// Scratch: the marks that a step reaches.
+    reached: Vec<usize>,
 }
 
-#[derive(Debug)]
-enum Rule {
-    /// Scores in ascending order, with their marks; how many have been reached.
-    Scores {
-        ascending: Vec<(f64, usize)>,
-        reached: usize,
-    },
-    Actions(ActionRule),
+#[derive(Debug, Default)]
+struct ScoreRule {
+    /// Scores in ascending order, with their marks.
+    ascending: Vec<(f64, usize)>,
+    /// How many have been reached.
+    reached: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ActionRule {
     chosen: Vec<Actor>,
     actions: u64,
@@ -80,54 +83,68 @@ struct ActionRule {
 }
 
 impl Tracker {
-    /// `Err`: why the route does not apply.
-    pub(super) fn new(route: &Arc<ReferenceRoute>, actors: Actors, from_start: bool) -> Result<Self, String> {
+    /// Starts anew at the beginning of a route. `Err`: why the route does not apply.
+    pub(super) fn begin(
+        &mut self,
+        route: &Arc<ReferenceRoute>,
+        actors: Actors,
+        from_start: bool,
+    ) -> Result<(), &'static str> {
+        self.clear();
         let milestones = route.milestones();
         let Some(first) = milestones.first() else {
-            return Err("the reference route has no milestones".to_owned());
+            return Err("the reference route has no milestones");
         };
-        let by_score = matches!(first.target, Target::Score(_));
-        let virtual_start = from_start && !by_score;
-        let mut marks = Vec::with_capacity(milestones.len() + 1);
-        if virtual_start {
-            marks.push(Mark {
-                milestone: None,
-                reference_step: 0,
-                reached: Some(Point { unit: 0, step: 0 }),
-            });
+        self.by_score = matches!(first.target, Target::Score(_));
+        self.virtual_start = from_start && !self.by_score;
+        if self.virtual_start {
+            let reached = Some(Point { unit: 0, step: 0 });
+            self.marks.push(Mark { milestone: None, reference_step: 0, reached });
         }
         let mut dropped: Vec<u64> = Vec::new();
         for (position, milestone) in milestones.iter().enumerate() {
             match &milestone.target {
                 Target::Action(action) if !actors.include(action.actor()) => {
                     dropped.push(milestone.reference_step);
+                    continue;
                 }
-                // The rest is numbered anew: steps that fall away before it count no more.
-                _ => {
-                    let before = dropped.partition_point(|step| *step < milestone.reference_step) as u64;
-                    let reference_step = milestone.reference_step.saturating_sub(before);
-                    marks.push(Mark { milestone: Some(position), reference_step, reached: None });
-                }
+                Target::Action(action) => self.actions.expect(action, self.marks.len()),
+                Target::Score(score) => self.scores.ascending.push((*score, self.marks.len())),
             }
+            // The rest is numbered anew: steps that fall away before it count no more.
+            let before = dropped.partition_point(|step| *step < milestone.reference_step) as u64;
+            let reference_step = milestone.reference_step.saturating_sub(before);
+            self.marks.push(Mark { milestone: Some(position), reference_step, reached: None });
         }
-        if marks.len() == usize::from(virtual_start) {
-            return Err("the reference route has no milestones of the chosen actors".to_owned());
+        if self.marks.len() == usize::from(self.virtual_start) {
+            return Err("the reference route has no milestones of the chosen actors");
         }
         let distance = |pair: &[Mark]| match pair {
             [from, to] => to.reference_step.saturating_sub(from.reference_step),
             _ => 0,
         };
-        let pairs = marks
-            .windows(2)
-            .enumerate()
-            .map(|(start, pair)| Pair { start, distance: distance(pair) })
-            .filter(|pair| pair.distance > 0)
-            .collect();
-        let targets = marks.iter().enumerate().filter_map(|(mark, Mark { milestone, .. })| {
-            Some((mark, &milestones.get((*milestone)?)?.target))
-        });
-        let rule = if by_score { score_rule(targets) } else { action_rule(targets) };
-        Ok(Self { route: Arc::clone(route), rule, pairs, marks, last: None, virtual_start })
+        let pairs = self.marks.windows(2).map(distance).enumerate();
+        let pairs = pairs.map(|(start, distance)| Pair { start, distance });
+        self.pairs.extend(pairs.filter(|pair| pair.distance > 0));
+        self.scores.ascending.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.actions.exact.sort_unstable();
+        self.actions.partial.sort_unstable();
+        self.route = Some(Arc::clone(route));
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        let Self { route, scores, actions, pairs, marks, last, .. } = self;
+        *route = None;
+        scores.ascending.clear();
+        scores.reached = 0;
+        actions.chosen.clear();
+        actions.actions = 0;
+        actions.exact.clear();
+        actions.partial.clear();
+        pairs.clear();
+        marks.clear();
+        *last = None;
     }
 
     pub(super) fn pairs(&self) -> &[Pair] {
@@ -136,18 +153,13 @@ impl Tracker {
 
     /// Takes a step; `None` where it does not count.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<Now> {
-        let mut reached = Vec::new();
-        let unit = match &mut self.rule {
-            Rule::Scores { ascending, reached: done } => {
-                if let Some(progress) = step.progress() {
-                    while let Some((_, mark)) = ascending.get(*done).filter(|(score, _)| progress >= *score) {
-                        reached.push(*mark);
-                        *done += 1;
-                    }
-                }
-                step.index()
-            }
-            Rule::Actions(rule) => rule.observe(step, &self.route, &self.marks, &mut reached)?,
+        self.reached.clear();
+        let milestones = self.route.as_ref()?.milestones();
+        let unit = if self.by_score {
+            self.scores.observe(step, &mut self.reached);
+            step.index()
+        } else {
+            self.actions.observe(step, milestones, &self.marks, &mut self.reached)?
         };
         let point = Point { unit, step: step.index() };
         if self.last.is_none()
@@ -157,12 +169,12 @@ impl Tracker {
             start.reached = Some(Point { unit: 0, step: step.index() });
         }
         self.last = Some(point);
-        for &mark in &reached {
+        for &mark in &self.reached {
             if let Some(mark) = self.marks.get_mut(mark) {
                 mark.reached.get_or_insert(point);
             }
         }
-        Some(Now { unit, reached_some: !reached.is_empty() })
+        Some(Now { unit, reached_some: !self.reached.is_empty() })
     }
 
     fn point(&self, mark: usize) -> Option<Point> {
@@ -200,7 +212,7 @@ impl Tracker {
 
     fn describe_mark(&self, mark: usize) -> MilestoneEvidence {
         let mark = self.marks.get(mark);
-        let milestone = mark.and_then(|mark| self.route.milestones().get(mark.milestone?));
+        let milestone = mark.and_then(|mark| self.route.as_ref()?.milestones().get(mark.milestone?));
         let (action, score) = match milestone {
             None => (Some("start".to_owned()), None),
             Some(Milestone { target: Target::Score(score), label, .. }) => (label.clone(), Some(*score)),
@@ -212,48 +224,40 @@ impl Tracker {
     }
 }
 
-fn score_rule<'r>(targets: impl Iterator<Item = (usize, &'r Target)>) -> Rule {
-    let mut ascending: Vec<(f64, usize)> = targets
-        .filter_map(|(mark, target)| match target {
-            Target::Score(score) => Some((*score, mark)),
-            Target::Action(_) => None,
-        })
-        .collect();
-    ascending.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Rule::Scores { ascending, reached: 0 }
-}
-
-fn action_rule<'r>(targets: impl Iterator<Item = (usize, &'r Target)>) -> Rule {
-    let mut rule = ActionRule { chosen: Vec::new(), actions: 0, exact: Vec::new(), partial: Vec::new() };
-    for (mark, target) in targets {
-        let Target::Action(action) = target else { continue };
-        if !rule.chosen.contains(&action.actor()) {
-            rule.chosen.push(action.actor());
-        }
-        let name = action.name_digest();
-        match action.compare() {
-            None => rule.exact.push((name.and(action.digest()), mark)),
-            Some([]) => rule.exact.push((name, mark)),
-            Some(_) => rule.partial.push((name, mark)),
-        }
-    }
-    rule.exact.sort_unstable();
-    rule.partial.sort_unstable();
-    Rule::Actions(rule)
-}
-
 /// The marks of a key in a sorted list.
 fn marks_of(sorted: &[(Digest, usize)], key: Digest) -> impl Iterator<Item = usize> {
     let start = sorted.partition_point(|(other, _)| *other < key);
     sorted.iter().skip(start).take_while(move |(other, _)| *other == key).map(|(_, mark)| *mark)
 }
 
+impl ScoreRule {
+    fn observe(&mut self, step: &Step<'_>, reached: &mut Vec<usize>) {
+        let Some(progress) = step.progress() else { return };
+        while let Some((_, mark)) = self.ascending.get(self.reached).filter(|(score, _)| progress >= *score) {
+            reached.push(*mark);
+            self.reached += 1;
+        }
+    }
+}
+
 impl ActionRule {
+    fn expect(&mut self, action: &ExpectedAction, mark: usize) {
+        if !self.chosen.contains(&action.actor()) {
+            self.chosen.push(action.actor());
+        }
+        let name = action.name_digest();
+        match action.compare() {
+            None => self.exact.push((name.and(action.digest()), mark)),
+            Some([]) => self.exact.push((name, mark)),
+            Some(_) => self.partial.push((name, mark)),
+        }
+    }
+
     /// The number of the action; `None` where the step does not count.
     fn observe(
         &mut self,
         step: &Step<'_>,
-        route: &ReferenceRoute,
+        milestones: &[Milestone],
         marks: &[Mark],
         reached: &mut Vec<usize>,
     ) -> Option<u64> {
@@ -262,7 +266,7 @@ impl ActionRule {
         }
         let (action, Digests { name, arguments, .. }) = step.digested(Actors::All)?;
         self.actions += 1;
-        let expected = |mark: usize| match &route.milestones().get(marks.get(mark)?.milestone?)?.target {
+        let expected = |mark: usize| match &milestones.get(marks.get(mark)?.milestone?)?.target {
             Target::Action(expected) => Some(expected),
             Target::Score(_) => None,
         };

@@ -106,6 +106,7 @@ impl Layout for BenchTrace {
     const RUNS: &'static str = "episodes";
     const RUN_KEYS: &'static [&'static str] = &["snapshot", "failure_instances", "milestones"];
     const NAME: &'static str = "BenchTrace file";
+    type Scratch<'de> = ();
 
     fn header_value<'de, D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<bool, D::Error> {
         if key == "game" {
@@ -119,6 +120,7 @@ impl Layout for BenchTrace {
     fn run<'de, D: Deserializer<'de>>(
         &mut self,
         run: D,
+        (): &mut (),
         context: &mut RunContext,
         sink: &mut dyn StepSink,
     ) -> Result<(), D::Error> {
@@ -198,7 +200,7 @@ impl BenchTrace {
 impl Episode<'_> {
     fn routing(&self) -> Result<Routing> {
         let Some(milestones) = &self.milestones else {
-            return Ok(Routing::Unknown("the episode has no milestones".to_owned()));
+            return Ok(Routing::Unknown("the episode has no milestones".into()));
         };
         let milestones = milestones.iter().map(|Object(wire)| {
             let milestone = Milestone::score(wire.walkthrough_step, wire.score_after);

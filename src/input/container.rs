@@ -24,6 +24,9 @@ pub(super) trait Layout: Clone {
     /// What such a file is called.
     const NAME: &'static str;
 
+    /// Memory that one run leaves to the next.
+    type Scratch<'de>: Default;
+
     /// Takes another key of the file. Whether it tells something about the runs.
     fn header_value<'de, D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<bool, D::Error>;
 
@@ -31,6 +34,7 @@ pub(super) trait Layout: Clone {
     fn run<'de, D: Deserializer<'de>>(
         &mut self,
         run: D,
+        scratch: &mut Self::Scratch<'de>,
         context: &mut RunContext,
         sink: &mut dyn StepSink,
     ) -> Result<(), D::Error>;
@@ -174,7 +178,7 @@ impl<L: Layout> Pass<'_, L> {
             // What looked like the file's was the run's.
             *self.layout = initial;
             parser = serde_json::Deserializer::from_str(text);
-            result = RunSeed(self).deserialize(&mut parser);
+            result = RunSeed { pass: self, scratch: &mut L::Scratch::default() }.deserialize(&mut parser);
         }
         result.and_then(|()| parser.end()).is_ok()
     }
@@ -185,10 +189,14 @@ impl<L: Layout> Pass<'_, L> {
     pub(super) fn run(&mut self, text: &[u8], value: WindowValue) -> Result<()> {
         let result = if let Ok(text) = simdutf8::basic::from_utf8(text) {
             let mut parser = serde_json::Deserializer::from_str(text);
-            RunSeed(self).deserialize(&mut parser).and_then(|()| parser.end())
+            RunSeed { pass: self, scratch: &mut L::Scratch::default() }
+                .deserialize(&mut parser)
+                .and_then(|()| parser.end())
         } else {
             let mut parser = serde_json::Deserializer::from_slice(text);
-            RunSeed(self).deserialize(&mut parser).and_then(|()| parser.end())
+            RunSeed { pass: self, scratch: &mut L::Scratch::default() }
+                .deserialize(&mut parser)
+                .and_then(|()| parser.end())
         };
         result.map_err(|error| {
             let error = self.context.resolve(&error);
@@ -264,21 +272,25 @@ impl<'de, L: Layout> Visitor<'de> for RunsSeed<'_, '_, L> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut runs: A) -> Result<(), A::Error> {
-        while runs.next_element_seed(RunSeed(self.0))?.is_some() {}
+        let mut scratch = L::Scratch::default();
+        while runs.next_element_seed(RunSeed { pass: self.0, scratch: &mut scratch })?.is_some() {}
         Ok(())
     }
 }
 
-struct RunSeed<'p, 'x, L>(&'p mut Pass<'x, L>);
+struct RunSeed<'p, 'x, 'de, L: Layout> {
+    pass: &'p mut Pass<'x, L>,
+    scratch: &'p mut L::Scratch<'de>,
+}
 
-impl<'de, L: Layout> DeserializeSeed<'de> for RunSeed<'_, '_, L> {
+impl<'de, L: Layout> DeserializeSeed<'de> for RunSeed<'_, '_, 'de, L> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, run: D) -> Result<(), D::Error> {
-        let Pass { layout, sink, context, state } = self.0;
+        let Pass { layout, sink, context, state } = self.pass;
         context.position = state.next;
         state.next += 1;
-        let result = layout.run(run, context, *sink);
+        let result = layout.run(run, self.scratch, context, *sink);
         match result {
             Ok(()) => state.runs += 1,
             Err(_) => sink.abandon(),

@@ -14,6 +14,7 @@ impl Layout for Native {
     const RUNS: &'static str = "traces";
     const RUN_KEYS: &'static [&'static str] = &["version", "steps"];
     const NAME: &'static str = "native trace";
+    type Scratch<'de> = ();
 
     fn header_value<'de, D: Deserializer<'de>>(&mut self, _key: &str, value: D) -> Result<bool, D::Error> {
         IgnoredAny::deserialize(value).map(|_| false)
@@ -22,6 +23,7 @@ impl Layout for Native {
     fn run<'de, D: Deserializer<'de>>(
         &mut self,
         run: D,
+        (): &mut (),
         context: &mut RunContext,
         sink: &mut dyn StepSink,
     ) -> Result<(), D::Error> {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use crate::error::Result;
 use crate::trace::{
     Action, Actor, Arguments, Digest, DigestMap, Gate, Provenance, Status, Step, StepInput, Text, Unpaired,
+    empty,
 };
 
 /// A call as a reader found it.
@@ -27,11 +28,11 @@ pub(super) struct Answer<'a> {
     pub(super) provenance: Provenance,
 }
 
-/// A queue of the steps of one run. A step leaves it as soon as it and all before it are complete.
+/// A queue of the steps of one run, and then of the next. A step leaves it as soon as it and all before it are complete.
 ///
 /// An answer belongs to the oldest unanswered call of its id. One that comes before any such call may belong
 /// to a later call: from then on everything waits for the end of the run, where a second pass pairs what is left.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pairing<'a> {
     gate: Gate,
     queue: VecDeque<Entry<'a>>,
@@ -61,16 +62,14 @@ enum Entry<'a> {
 }
 
 impl<'a> Pairing<'a> {
-    /// With `hold`, nothing is handed on before the end of the run.
-    pub(super) fn new(hold: bool) -> Self {
-        Self {
-            gate: Gate::new(),
-            queue: VecDeque::new(),
-            gone: 0,
-            open: DigestMap::default(),
-            hold,
-            unpaired: Unpaired::default(),
-        }
+    /// Begins a run. With `hold`, nothing is handed on before its end.
+    pub(super) fn begin(&mut self, hold: bool) {
+        self.gate = Gate::new();
+        self.queue.clear();
+        self.gone = 0;
+        empty(&mut self.open);
+        self.hold = hold;
+        self.unpaired = Unpaired::default();
     }
 
     pub(super) fn message(&mut self, actor: Actor, turn: u64, text: Text<'a>) {
@@ -126,7 +125,7 @@ impl<'a> Pairing<'a> {
     }
 
     /// Ends the run: pairs what is left, and hands on everything.
-    pub(super) fn finish(mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
+    pub(super) fn finish(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
         if self.hold && !self.open.is_empty() {
             for position in 0..self.queue.len() {
                 let Some(&Entry::Orphan { id, answer, .. }) = self.queue.get(position) else { continue };

@@ -180,6 +180,7 @@ impl Layout for Tau2 {
     const RUN_KEYS: &'static [&'static str] =
         &["messages", "reward_info", "task_id", "termination_reason", "trial"];
     const NAME: &'static str = "tau2 result";
+    type Scratch<'de> = Scratch<'de>;
 
     fn header_value<'de, D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<bool, D::Error> {
         match key {
@@ -206,10 +207,11 @@ impl Layout for Tau2 {
     fn run<'de, D: Deserializer<'de>>(
         &mut self,
         run: D,
+        scratch: &mut Scratch<'de>,
         context: &mut RunContext,
         sink: &mut dyn StepSink,
     ) -> Result<(), D::Error> {
-        run.deserialize_map(RunVisitor { layout: self, context, sink })
+        run.deserialize_map(RunVisitor { layout: self, scratch, context, sink })
     }
 
     fn model(&self) -> Option<&str> {
@@ -237,12 +239,12 @@ impl Tau2 {
             } else {
                 "the file has no tasks"
             };
-            return Routing::Unknown(why.to_owned());
+            return Routing::Unknown(why.into());
         };
-        let Some(task) = task else { return Routing::Unknown("the run names no task".to_owned()) };
+        let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };
         match routes.get(task) {
             Some(routing) => routing.clone(),
-            None => Routing::Unknown(format!("task {task} is not in the file")),
+            None => Routing::Unknown(format!("task {task} is not in the file").into()),
         }
     }
 }
@@ -258,19 +260,28 @@ impl Task<'_> {
         });
         let routing = match ReferenceRoute::new(milestones.collect()) {
             Ok(route) => Routing::Known(Arc::new(route)),
-            Err(error) => Routing::Unknown(error.message()),
+            Err(error) => Routing::Unknown(error.message().into()),
         };
         (self.id.0.into_owned(), routing)
     }
 }
 
-struct RunVisitor<'x> {
+/// What is read of the run so far.
+#[derive(Default)]
+pub(super) struct Scratch<'de> {
+    pairing: Pairing<'de>,
+    /// The calls of one message.
+    calls: Vec<ToolCall<'de>>,
+}
+
+struct RunVisitor<'x, 'de> {
     layout: &'x Tau2,
+    scratch: &'x mut Scratch<'de>,
     context: &'x mut RunContext,
     sink: &'x mut dyn StepSink,
 }
 
-impl<'de> Visitor<'de> for RunVisitor<'_> {
+impl<'de> Visitor<'de> for RunVisitor<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -278,10 +289,10 @@ impl<'de> Visitor<'de> for RunVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut run: A) -> Result<(), A::Error> {
-        let Self { layout, context, sink } = self;
+        let Self { layout, scratch, context, sink } = self;
         let mut metadata = Metadata::default();
         let mut reward = None;
-        let mut pairing: Option<Pairing<'de>> = None;
+        let mut has_messages = false;
         let mut begun = false;
         let mut known = false;
         // Without routes in sight the task need not be known beforehand.
@@ -300,16 +311,16 @@ impl<'de> Visitor<'de> for RunVisitor<'_> {
                     reward = run.next_value::<Option<Object<RewardInfo>>>()?.and_then(|info| info.0.reward);
                 }
                 Field::Messages => {
-                    if pairing.is_some() {
+                    if has_messages {
                         return Err(A::Error::duplicate_field("messages"));
                     }
                     if task_told {
                         sink.begin(context.position(), &layout.routing(metadata.task.as_deref()));
                         begun = true;
                     }
-                    let mut queue = Pairing::new(!begun);
-                    run.next_value_seed(Messages { pairing: &mut queue, context, sink })?;
-                    pairing = Some(queue);
+                    has_messages = true;
+                    scratch.pairing.begin(!begun);
+                    run.next_value_seed(Messages { scratch, context, sink })?;
                 }
                 Field::Other => {
                     run.next_value::<IgnoredAny>()?;
@@ -325,8 +336,8 @@ impl<'de> Visitor<'de> for RunVisitor<'_> {
         metadata.model = layout.model().map(str::to_owned);
         metadata.domain = layout.domain().map(str::to_owned);
         let mut ending = context.typed(Ending::new(metadata, reward))?;
-        if let Some(pairing) = pairing {
-            ending.unpaired = context.typed(pairing.finish(&mut |step| sink.step(step)))?;
+        if has_messages {
+            ending.unpaired = context.typed(scratch.pairing.finish(&mut |step| sink.step(step)))?;
         }
         sink.end(ending);
         Ok(())
@@ -342,7 +353,7 @@ fn text(ident: Option<Ident<'_>>) -> Option<String> {
 struct Whole(#[serde(deserialize_with = "whole_number")] Option<u64>);
 
 struct Messages<'x, 'de> {
-    pairing: &'x mut Pairing<'de>,
+    scratch: &'x mut Scratch<'de>,
     context: &'x mut RunContext,
     sink: &'x mut dyn StepSink,
 }
@@ -371,14 +382,10 @@ impl<'de> Visitor<'de> for Messages<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut messages: A) -> Result<(), A::Error> {
-        let Self { pairing, context, sink } = self;
-        let mut calls = Vec::new();
+        let Self { scratch, context, sink } = self;
         let mut turn = 0;
-        while messages
-            .next_element_seed(Message { turn, pairing: &mut *pairing, calls: &mut calls })?
-            .is_some()
-        {
-            context.typed(pairing.flush(&mut |step| sink.step(step)))?;
+        while messages.next_element_seed(Message { turn, scratch })?.is_some() {
+            context.typed(scratch.pairing.flush(&mut |step| sink.step(step)))?;
             turn += 1;
         }
         Ok(())
@@ -401,9 +408,7 @@ enum MessageField {
 /// Reads one message into the queue.
 struct Message<'x, 'de> {
     turn: u64,
-    pairing: &'x mut Pairing<'de>,
-    /// Scratch: the calls of the message.
-    calls: &'x mut Vec<ToolCall<'de>>,
+    scratch: &'x mut Scratch<'de>,
 }
 
 impl<'de> DeserializeSeed<'de> for Message<'_, 'de> {
@@ -422,7 +427,7 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut message: A) -> Result<(), A::Error> {
-        let Self { turn, pairing, calls } = self;
+        let Self { turn, scratch: Scratch { pairing, calls } } = self;
         let mut role = None;
         let mut answer = ToolMessage::default();
         let mut answers: Option<Vec<Object<ToolMessage<'de>>>> = None;

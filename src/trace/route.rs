@@ -1,5 +1,7 @@
 //! The reference route: what an expert reaches, in which order and at which step.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -179,7 +181,7 @@ pub enum Routing {
     /// The route is known.
     Known(std::sync::Arc<ReferenceRoute>),
     /// There is none, for this reason.
-    Unknown(String),
+    Unknown(Cow<'static, str>),
 }
 
 impl Routing {
@@ -197,7 +199,7 @@ impl From<Option<ReferenceRoute>> for Routing {
     fn from(route: Option<ReferenceRoute>) -> Self {
         match route {
             Some(route) => Self::Known(std::sync::Arc::new(route)),
-            None => Self::Unknown("the trace has no reference route".to_owned()),
+            None => Self::Unknown("the trace has no reference route".into()),
         }
     }
 }

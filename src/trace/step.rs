@@ -296,9 +296,11 @@ pub struct Digests {
 
 impl Digests {
     pub(crate) fn of(action: &Action<'_>) -> Self {
+        let name = Digest::of_text(action.name);
+        let folded = fold_name(action.name);
         Self {
-            name: Digest::of_text(action.name),
-            folded_name: Digest::of_text(&fold_name(action.name)),
+            name,
+            folded_name: if folded == action.name { name } else { Digest::of_text(&folded) },
             arguments: action.arguments.as_ref().map_or_else(Digest::of_no_arguments, Arguments::digest),
             observation: action.observation.map(|text| text.digest()),
         }
