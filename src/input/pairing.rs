@@ -9,6 +9,9 @@ use crate::trace::{
     empty,
 };
 
+/// How many steps wait until some are handed on: what reads and what judges run one after the other, not in turns.
+const BATCH: usize = 256;
+
 /// A call as a reader found it.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
@@ -114,8 +117,11 @@ impl<'a> Pairing<'a> {
         true
     }
 
-    /// Hands on what is complete.
+    /// Hands on what is complete, as soon as there is enough of it.
     pub(super) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        if self.queue.len() < BATCH {
+            return Ok(());
+        }
         while !self.hold
             && matches!(self.queue.front(), Some(Entry::Message { .. } | Entry::Call(_, Some(_), _)))
         {
