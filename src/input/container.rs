@@ -168,16 +168,14 @@ pub(super) struct Pass<'x, L> {
 impl<L: Layout> Pass<'_, L> {
     /// One pass over the whole; `false` where something is wrong, with the complete runs counted.
     fn fast(&mut self, bytes: &[u8]) -> bool {
-        // Checked once as a whole, no string of it is checked again.
-        let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return false };
         let initial = self.layout.clone();
-        let mut parser = serde_json::Deserializer::from_str(text);
+        let mut parser = serde_json::Deserializer::from_slice(bytes);
         let mut result = parser.deserialize_any(FileVisitor(self));
         if self.state.single {
             self.state.has_runs = true;
             // What looked like the file's was the run's.
             *self.layout = initial;
-            parser = serde_json::Deserializer::from_str(text);
+            parser = serde_json::Deserializer::from_slice(bytes);
             result = RunSeed { pass: self, scratch: &mut L::Scratch::default() }.deserialize(&mut parser);
         }
         result.and_then(|()| parser.end()).is_ok()
@@ -187,17 +185,9 @@ impl<L: Layout> Pass<'_, L> {
 impl<L: Layout> Pass<'_, L> {
     /// Reads one run from its own text.
     pub(super) fn run(&mut self, text: &[u8], value: WindowValue) -> Result<()> {
-        let result = if let Ok(text) = simdutf8::basic::from_utf8(text) {
-            let mut parser = serde_json::Deserializer::from_str(text);
-            RunSeed { pass: self, scratch: &mut L::Scratch::default() }
-                .deserialize(&mut parser)
-                .and_then(|()| parser.end())
-        } else {
-            let mut parser = serde_json::Deserializer::from_slice(text);
-            RunSeed { pass: self, scratch: &mut L::Scratch::default() }
-                .deserialize(&mut parser)
-                .and_then(|()| parser.end())
-        };
+        let mut parser = serde_json::Deserializer::from_slice(text);
+        let scratch = &mut L::Scratch::default();
+        let result = RunSeed { pass: self, scratch }.deserialize(&mut parser).and_then(|()| parser.end());
         result.map_err(|error| {
             let error = self.context.resolve(&error);
             let place = place(&error, value, text);

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::container::{Layout, RunContext};
 use super::pairing::{Answer, Call, Pairing};
-use super::wire::{Ident, Object, RawText, Str, whole_number};
+use super::wire::{ByteKeys, Ident, Object, RawText, Str, one_of, whole_number};
 use crate::trace::{
     Actor, Ending, ExpectedAction, Metadata, Milestone, Provenance, ReferenceRoute, Routing, Status, StepSink,
 };
@@ -73,22 +73,20 @@ struct Expected<'a> {
     compare_args: Option<Vec<String>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Str<'_>")]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Requestor {
     Assistant,
     User,
 }
 
-impl TryFrom<Str<'_>> for Requestor {
-    type Error = String;
-
-    fn try_from(name: Str<'_>) -> Result<Self, String> {
-        match &*name.0 {
-            "assistant" | "agent" => Ok(Self::Assistant),
-            "user" => Ok(Self::User),
-            other => Err(format!("unknown requestor `{other}`, expected `assistant` or `user`")),
-        }
+impl<'de> Deserialize<'de> for Requestor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "requestor `assistant` or `user`";
+        one_of(deserializer, expected, |name| match name {
+            b"assistant" | b"agent" => Some(Self::Assistant),
+            b"user" => Some(Self::User),
+            _ => None,
+        })
     }
 }
 
@@ -101,8 +99,7 @@ impl Requestor {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Str<'_>")]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     System,
     User,
@@ -110,17 +107,16 @@ enum Role {
     Tool,
 }
 
-impl TryFrom<Str<'_>> for Role {
-    type Error = String;
-
-    fn try_from(name: Str<'_>) -> Result<Self, String> {
-        match &*name.0 {
-            "system" | "developer" => Ok(Self::System),
-            "user" => Ok(Self::User),
-            "assistant" => Ok(Self::Assistant),
-            "tool" => Ok(Self::Tool),
-            other => Err(format!("unknown role `{other}`, expected `system`, `user`, `assistant` or `tool`")),
-        }
+impl<'de> Deserialize<'de> for Role {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "role `system`, `user`, `assistant` or `tool`";
+        one_of(deserializer, expected, |name| match name {
+            b"system" | b"developer" => Some(Self::System),
+            b"user" => Some(Self::User),
+            b"assistant" => Some(Self::Assistant),
+            b"tool" => Some(Self::Tool),
+            _ => None,
+        })
     }
 }
 
@@ -288,7 +284,8 @@ impl<'de> Visitor<'de> for RunVisitor<'_, 'de> {
         f.write_str("a simulation run (an object)")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut run: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, run: A) -> Result<(), A::Error> {
+        let mut run = ByteKeys(run);
         let Self { layout, scratch, context, sink } = self;
         let mut metadata = Metadata::default();
         let mut reward = None;
@@ -426,7 +423,8 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
         f.write_str("a message (an object)")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut message: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, message: A) -> Result<(), A::Error> {
+        let mut message = ByteKeys(message);
         let Self { turn, scratch: Scratch { pairing, calls } } = self;
         let mut role = None;
         let mut answer = ToolMessage::default();

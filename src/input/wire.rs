@@ -5,7 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 
 use crate::trace::Text;
@@ -36,13 +37,54 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+        T::deserialize(MapAccessDeserializer::new(ByteKeys(map))).map(Object)
     }
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+/// Reads a derived key as bytes: a known key needs no check, and one that is not known is passed over.
+pub(super) struct ByteKey<S>(pub(super) S);
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for ByteKey<S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<S::Value, D::Error> {
+        self.0.deserialize(AsBytes(key))
+    }
+}
+
+struct AsBytes<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for AsBytes<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_bytes(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// A map whose keys are read as bytes.
+pub(super) struct ByteKeys<A>(pub(super) A);
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for ByteKeys<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        self.0.next_key_seed(ByteKey(seed))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.0.next_value_seed(seed)
     }
 }
 
@@ -112,6 +154,35 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawText<'a> {
                 _ => "a number",
             };
             D::Error::custom(format_args!("invalid type: {kind}, expected a text"))
+        })
+    }
+}
+
+/// One of a few names. `expected` lists them, behind what they are names of.
+pub(super) fn one_of<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    expected: &'static str,
+    find: fn(&[u8]) -> Option<T>,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_bytes(NameVisitor { expected, find })
+}
+
+struct NameVisitor<T> {
+    expected: &'static str,
+    find: fn(&[u8]) -> Option<T>,
+}
+
+impl<T> Visitor<'_> for NameVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_bytes<E: Error>(self, name: &[u8]) -> Result<T, E> {
+        (self.find)(name).ok_or_else(|| {
+            let name = String::from_utf8_lossy(name);
+            E::custom(format_args!("`{name}` is no known {}", self.expected))
         })
     }
 }
