@@ -10,7 +10,7 @@ use crate::trace::{
 };
 
 /// How many steps wait until some are handed on: what reads and what judges run one after the other, not in turns.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 /// A call as a reader found it.
 #[derive(Debug)]
