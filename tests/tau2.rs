@@ -105,7 +105,7 @@ fn line(step: &Step<'_>) -> String {
     match step.event() {
         Event::Message(text) => write!(line, ": {}", text.to_str()),
         Event::Action(action) => {
-            let arguments = action.arguments.as_ref().map(Arguments::canonical).unwrap_or_default();
+            let arguments = action.arguments.as_ref().and_then(Arguments::canonical).unwrap_or_default();
             let id = action.call_id.map_or_else(|| "none".to_owned(), |id| format!("#{id}"));
             let (status, provenance) = (action.status, action.provenance);
             let observation =

@@ -151,9 +151,10 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// A scanner with these detectors.
+    /// A scanner with these detectors. It keeps the texts of arguments where one of them reads them.
     #[must_use]
-    pub fn new(detectors: Vec<Box<dyn Detector>>, options: ScanOptions) -> Self {
+    pub fn new(detectors: Vec<Box<dyn Detector>>, mut options: ScanOptions) -> Self {
+        options.read.argument_texts = detectors.iter().any(|detector| detector.reads_argument_texts());
         Self { detectors, options }
     }
 

@@ -16,6 +16,12 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// The failure mode of its findings.
     fn mode(&self) -> FailureMode;
 
+    /// Whether its folds read the texts of arguments ([`Arguments::json`](crate::Arguments::json)). Where no
+    /// detector does, a scan is faster.
+    fn reads_argument_texts(&self) -> bool {
+        true
+    }
+
     /// Starts a fold over one trace.
     fn start(&self, routing: &Routing) -> Box<dyn Fold>;
 

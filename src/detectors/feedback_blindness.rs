@@ -191,6 +191,10 @@ impl Detector for FeedbackBlindness {
         Self::MODE
     }
 
+    fn reads_argument_texts(&self) -> bool {
+        false
+    }
+
     fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State {
             rules: Arc::clone(&self.0),

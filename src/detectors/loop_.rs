@@ -165,6 +165,10 @@ impl Detector for Loop {
         Self::MODE
     }
 
+    fn reads_argument_texts(&self) -> bool {
+        false
+    }
+
     fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State {
             segment: Segment::new(&self.config),

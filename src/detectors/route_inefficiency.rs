@@ -117,6 +117,11 @@ impl Detector for RouteInefficiency {
         Self::MODE
     }
 
+    /// Only where a route compares single arguments, and then the readers keep the texts.
+    fn reads_argument_texts(&self) -> bool {
+        false
+    }
+
     fn start(&self, routing: &Routing) -> Box<dyn Fold> {
         let mut state = State {
             config: self.config.clone(),

@@ -96,6 +96,10 @@ impl Detector for ToolErrorRecovery {
         Self::MODE
     }
 
+    fn reads_argument_texts(&self) -> bool {
+        false
+    }
+
     fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State {
             config: self.config.clone(),

@@ -89,11 +89,14 @@ pub struct ReadOptions {
     pub alignment: Option<Alignment>,
     /// Whether reference routes are read.
     pub routes: bool,
+    /// Whether the JSON texts of arguments are kept for whoever looks inside them; their digests always are.
+    /// Where a reference route compares single arguments, the texts are kept in any case.
+    pub argument_texts: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, alignment: None, routes: true }
+        Self { format: None, alignment: None, routes: true, argument_texts: true }
     }
 }
 
@@ -146,7 +149,7 @@ pub(crate) fn read_slice_split<S: StepSink + Send>(
     match format {
         Format::Tau2 => {
             let header = companion.map(|companion| (*companion.0).clone()).unwrap_or_default();
-            split(tau2::Tau2 { routes: options.routes, streamed: false, header }, format, bytes, new_sink)
+            split(tau2::Tau2 { header, ..tau2::Tau2::new(options) }, format, bytes, new_sink)
         }
         Format::BenchTrace => {
             split(benchtrace::BenchTrace::with_alignment(options.alignment), format, bytes, new_sink)
@@ -224,14 +227,14 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading)
 
 /// Reads the `results.json` of a tau2 directory, whose runs lie in files of their own.
 pub(crate) fn read_companion(bytes: &[u8], options: &ReadOptions) -> (Companion, Vec<Error>) {
-    let mut layout = tau2::Tau2 { routes: options.routes, ..tau2::Tau2::default() };
+    let mut layout = tau2::Tau2::new(options);
     let outcome = container::read_slice(&mut layout, bytes, true, &mut TraceCollector::default());
     (Companion(Arc::new(layout.header)), outcome.errors)
 }
 
 /// Reads a `results.json` whose runs lie beside it; it may hold some of its own.
 pub(crate) fn read_header_or_runs(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
-    let mut layout = tau2::Tau2 { routes: options.routes, ..tau2::Tau2::default() };
+    let mut layout = tau2::Tau2::new(options);
     let outcome = container::read_slice(&mut layout, bytes, true, sink);
     Reading { format: Some(Format::Tau2), runs: outcome.runs, errors: outcome.errors }
 }
@@ -265,7 +268,7 @@ fn dispatch(
         Format::Tau2 => {
             let header = companion.map(|companion| (*companion.0).clone()).unwrap_or_default();
             let streamed = matches!(source, Source::Stream(_));
-            source.read(&mut tau2::Tau2 { routes: options.routes, streamed, header }, sink)
+            source.read(&mut tau2::Tau2 { streamed, header, ..tau2::Tau2::new(options) }, sink)
         }
         Format::BenchTrace => {
             source.read(&mut benchtrace::BenchTrace::with_alignment(options.alignment), sink)

@@ -19,8 +19,7 @@ pub(super) struct Call<'a> {
     pub(super) turn: u64,
     pub(super) id: Cow<'a, str>,
     pub(super) name: Cow<'a, str>,
-    /// Raw JSON.
-    pub(super) arguments: Option<&'a str>,
+    pub(super) arguments: Option<Arguments<'a>>,
 }
 
 /// An answer as a reader found it.
@@ -163,7 +162,7 @@ impl<'a> Pairing<'a> {
                 self.unpaired.calls += u64::from(answer.is_none());
                 let action = Action {
                     name: &call.name,
-                    arguments: call.arguments.map(Arguments::from_json),
+                    arguments: call.arguments.clone(),
                     call_id: Some(&*call.id),
                     observation: answer.and_then(|answer| answer.text),
                     status: answer.map_or(Status::Unknown, |answer| answer.status),

@@ -10,11 +10,13 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::ReadOptions;
 use super::container::{Layout, RunContext};
 use super::pairing::{Answer, Call, Pairing};
 use super::wire::{ByteKeys, Ident, Object, RawText, Str, one_of, whole_number};
 use crate::trace::{
-    Actor, Ending, ExpectedAction, Metadata, Milestone, Provenance, ReferenceRoute, Routing, Status, StepSink,
+    Actor, Arguments, ArgumentsDigest, Ending, ExpectedAction, Metadata, Milestone, Provenance,
+    ReferenceRoute, Routing, Status, StepSink,
 };
 
 /// What the runs of a file have in common.
@@ -25,6 +27,8 @@ pub(super) struct Header {
     flat_domain: Option<String>,
     /// The routes of the tasks; `None`: the file has told no tasks (yet).
     routes: Option<Arc<HashMap<String, Routing>>>,
+    /// Whether one of the routes compares single arguments.
+    looks_inside: bool,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -120,15 +124,10 @@ impl<'de> Deserialize<'de> for Role {
     }
 }
 
-#[derive(Deserialize)]
 struct ToolCall<'a> {
-    #[serde(default, borrow)]
     id: Option<Ident<'a>>,
-    #[serde(borrow)]
     name: Str<'a>,
-    #[serde(default, borrow)]
-    arguments: Option<&'a RawValue>,
-    #[serde(default)]
+    arguments: Option<Arguments<'a>>,
     requestor: Option<Requestor>,
 }
 
@@ -168,6 +167,8 @@ pub(super) struct Tau2 {
     pub(super) routes: bool,
     /// Whether what comes behind the runs comes too late.
     pub(super) streamed: bool,
+    /// Whether the texts of arguments are kept.
+    pub(super) argument_texts: bool,
     pub(super) header: Header,
 }
 
@@ -188,6 +189,7 @@ impl Layout for Tau2 {
             "domain" => self.header.flat_domain = flat(value)?,
             "tasks" if self.routes => {
                 let tasks = Option::<Vec<Object<Task<'de>>>>::deserialize(value)?;
+                self.header.looks_inside = tasks.iter().flatten().any(|task| task.0.looks_inside());
                 let routing =
                     |tasks: Vec<Object<Task<'de>>>| tasks.into_iter().map(|task| task.0.routing()).collect();
                 self.header.routes = tasks.map(routing).map(Arc::new);
@@ -210,6 +212,10 @@ impl Layout for Tau2 {
         run.deserialize_map(RunVisitor { layout: self, scratch, context, sink })
     }
 
+    fn keep_texts(&mut self, keep: bool) -> bool {
+        std::mem::replace(&mut self.argument_texts, keep)
+    }
+
     fn model(&self) -> Option<&str> {
         let agent = self.header.info.agent_info.as_ref();
         agent.and_then(|agent| agent.0.llm.as_deref()).or(self.header.flat_model.as_deref())
@@ -228,6 +234,10 @@ fn flat<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error>
 }
 
 impl Tau2 {
+    pub(super) fn new(options: &ReadOptions) -> Self {
+        Self { routes: options.routes, argument_texts: options.argument_texts, ..Self::default() }
+    }
+
     fn routing(&self, task: Option<&str>) -> Routing {
         let Some(routes) = &self.header.routes else {
             let why = if self.streamed {
@@ -246,6 +256,16 @@ impl Tau2 {
 }
 
 impl Task<'_> {
+    fn actions(&self) -> impl Iterator<Item = &Expected<'_>> {
+        let criteria = self.evaluation_criteria.iter();
+        criteria.filter_map(|criteria| criteria.0.actions.as_ref()).flatten().map(|action| &action.0)
+    }
+
+    /// Whether an expected action compares single arguments.
+    fn looks_inside(&self) -> bool {
+        self.actions().any(|action| action.compare_args.as_ref().is_some_and(|names| !names.is_empty()))
+    }
+
     fn routing(self) -> (String, Routing) {
         let actions = self.evaluation_criteria.and_then(|criteria| criteria.0.actions).unwrap_or_default();
         let milestones = (1..).zip(actions).map(|(reference_step, Object(expected))| {
@@ -317,7 +337,8 @@ impl<'de> Visitor<'de> for RunVisitor<'_, 'de> {
                     }
                     has_messages = true;
                     scratch.pairing.begin(!begun);
-                    run.next_value_seed(Messages { scratch, context, sink })?;
+                    let texts = layout.argument_texts || layout.header.looks_inside;
+                    run.next_value_seed(Messages { texts, scratch, context, sink })?;
                 }
                 Field::Other => {
                     run.next_value::<IgnoredAny>()?;
@@ -350,6 +371,8 @@ fn text(ident: Option<Ident<'_>>) -> Option<String> {
 struct Whole(#[serde(deserialize_with = "whole_number")] Option<u64>);
 
 struct Messages<'x, 'de> {
+    /// Whether the texts of arguments are kept.
+    texts: bool,
     scratch: &'x mut Scratch<'de>,
     context: &'x mut RunContext,
     sink: &'x mut dyn StepSink,
@@ -379,9 +402,9 @@ impl<'de> Visitor<'de> for Messages<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut messages: A) -> Result<(), A::Error> {
-        let Self { scratch, context, sink } = self;
+        let Self { texts, scratch, context, sink } = self;
         let mut turn = 0;
-        while messages.next_element_seed(Message { turn, scratch })?.is_some() {
+        while messages.next_element_seed(Message { turn, texts, scratch })?.is_some() {
             context.typed(scratch.pairing.flush(&mut |step| sink.step(step)))?;
             turn += 1;
         }
@@ -405,6 +428,7 @@ enum MessageField {
 /// Reads one message into the queue.
 struct Message<'x, 'de> {
     turn: u64,
+    texts: bool,
     scratch: &'x mut Scratch<'de>,
 }
 
@@ -425,7 +449,7 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
 
     fn visit_map<A: MapAccess<'de>>(self, message: A) -> Result<(), A::Error> {
         let mut message = ByteKeys(message);
-        let Self { turn, scratch: Scratch { pairing, calls } } = self;
+        let Self { turn, texts, scratch: Scratch { pairing, calls } } = self;
         let mut role = None;
         let mut answer = ToolMessage::default();
         let mut answers: Option<Vec<Object<ToolMessage<'de>>>> = None;
@@ -439,7 +463,7 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
                     has_content = true;
                 }
                 MessageField::ToolCalls => {
-                    message.next_value_seed(ToolCalls(calls))?;
+                    message.next_value_seed(ToolCalls { texts, calls })?;
                     has_calls = true;
                 }
                 MessageField::Id => answer.id = message.next_value()?,
@@ -476,7 +500,7 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
                 turn,
                 id: call.id.unwrap_or_default().0,
                 name: call.name.0,
-                arguments: call.arguments.map(RawValue::get).filter(|json| *json != "null"),
+                arguments: call.arguments,
             });
         }
         Ok(())
@@ -484,7 +508,10 @@ impl<'de> Visitor<'de> for Message<'_, 'de> {
 }
 
 /// Reads a list of calls, or null, into a list that is used again.
-struct ToolCalls<'x, 'de>(&'x mut Vec<ToolCall<'de>>);
+struct ToolCalls<'x, 'de> {
+    texts: bool,
+    calls: &'x mut Vec<ToolCall<'de>>,
+}
 
 impl<'de> DeserializeSeed<'de> for ToolCalls<'_, 'de> {
     type Value = ();
@@ -510,10 +537,65 @@ impl<'de> Visitor<'de> for ToolCalls<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut calls: A) -> Result<(), A::Error> {
-        while let Some(Object(call)) = calls.next_element()? {
-            self.0.push(call);
+        while let Some(call) = calls.next_element_seed(ToolCallSeed { texts: self.texts })? {
+            self.calls.push(call);
         }
         Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum CallField {
+    Id,
+    Name,
+    Arguments,
+    Requestor,
+    #[serde(other)]
+    Other,
+}
+
+struct ToolCallSeed {
+    texts: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for ToolCallSeed {
+    type Value = ToolCall<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, call: D) -> Result<ToolCall<'de>, D::Error> {
+        call.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ToolCallSeed {
+    type Value = ToolCall<'de>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a tool call (an object)")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, call: A) -> Result<ToolCall<'de>, A::Error> {
+        let mut call = ByteKeys(call);
+        let (mut id, mut name, mut arguments, mut requestor) = (None, None, None, None);
+        while let Some(field) = call.next_key()? {
+            match field {
+                CallField::Id => id = call.next_value()?,
+                CallField::Name => name = Some(call.next_value()?),
+                CallField::Arguments if self.texts => {
+                    let json = call.next_value::<Option<&RawValue>>()?.map(RawValue::get);
+                    arguments = json.map(Arguments::from_json);
+                }
+                CallField::Arguments => {
+                    arguments = call.next_value_seed(ArgumentsDigest)?.map(Arguments::from_digest);
+                }
+                CallField::Requestor => requestor = call.next_value()?,
+                CallField::Other => {
+                    call.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        let name = name.ok_or_else(|| A::Error::missing_field("name"))?;
+        Ok(ToolCall { id, name, arguments, requestor })
     }
 }
 

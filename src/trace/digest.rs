@@ -216,6 +216,33 @@ impl<'de> Visitor<'de> for Canonical {
     }
 }
 
+/// Reads the digest of arguments, in the one pass over their source. `None` for null.
+pub(crate) struct ArgumentsDigest;
+
+impl<'de> DeserializeSeed<'de> for ArgumentsDigest {
+    type Value = Option<Digest>;
+
+    fn deserialize<D: Deserializer<'de>>(self, arguments: D) -> Result<Option<Digest>, D::Error> {
+        arguments.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ArgumentsDigest {
+    type Value = Option<Digest>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("arguments, or null")
+    }
+
+    fn visit_none<E>(self) -> Result<Option<Digest>, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, arguments: D) -> Result<Option<Digest>, D::Error> {
+        Canonical::new().deserialize(arguments).map(Some)
+    }
+}
+
 /// The digest of an object's entries, whatever their order.
 fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
     // Stable: where a key stands twice the last value counts, as in every common JSON reader.

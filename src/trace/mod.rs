@@ -10,7 +10,7 @@ mod text;
 mod trace;
 
 pub use digest::Digest;
-pub(crate) use digest::{DigestMap, empty};
+pub(crate) use digest::{ArgumentsDigest, DigestMap, empty};
 pub use native::NATIVE_VERSION;
 pub use route::{ExpectedAction, Milestone, ReferenceRoute, Routing, Target};
 pub use sink::{Ending, Gate, LabelledFailure, Metadata, StepSink, Unpaired};

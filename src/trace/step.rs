@@ -77,10 +77,11 @@ pub enum Provenance {
     None,
 }
 
-/// The arguments of a call: their digest, and their JSON text for the rules that look inside.
+/// The arguments of a call: their digest, and their JSON text for whoever looks inside.
 #[derive(Debug, Clone)]
 pub struct Arguments<'a> {
-    json: Cow<'a, str>,
+    /// `None`: the reader was told not to keep it.
+    json: Option<Cow<'a, str>>,
     digest: Digest,
 }
 
@@ -88,18 +89,23 @@ impl<'a> Arguments<'a> {
     /// Arguments from a JSON value, kept in canonical form. Null is the same as none, and as an empty object.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
-        Self { digest: Digest::of_arguments(value), json: Cow::Owned(digest::canonical_value(value)) }
+        let canonical = digest::canonical_value(value);
+        Self { digest: Digest::of_arguments(value), json: Some(Cow::Owned(canonical)) }
     }
 
     /// Arguments from a JSON text. A text that is no sound JSON stands for itself.
     #[must_use]
     pub fn from_json(json: &'a str) -> Self {
         let digest = if json == "null" { Digest::of_no_arguments() } else { Digest::of_json(json) };
-        Self { digest, json: Cow::Borrowed(json) }
+        Self::from_parts(json, digest)
     }
 
     pub(crate) fn from_parts(json: &'a str, digest: Digest) -> Self {
-        Self { json: Cow::Borrowed(json), digest }
+        Self { json: Some(Cow::Borrowed(json)), digest }
+    }
+
+    pub(crate) fn from_digest(digest: Digest) -> Self {
+        Self { json: None, digest }
     }
 
     /// The digest of the canonical form.
@@ -108,22 +114,23 @@ impl<'a> Arguments<'a> {
         self.digest
     }
 
-    /// The arguments as JSON text, spelled as in the source.
+    /// The arguments as JSON text, spelled as in the source. `None`: the text was not kept, see
+    /// [`ReadOptions::argument_texts`](crate::ReadOptions::argument_texts).
     #[must_use]
-    pub fn json(&self) -> &str {
-        &self.json
+    pub fn json(&self) -> Option<&str> {
+        self.json.as_deref()
     }
 
-    /// The arguments as canonical JSON text.
+    /// The arguments as canonical JSON text, where the text was kept.
     #[must_use]
-    pub fn canonical(&self) -> String {
-        digest::canonical_text(&self.json)
+    pub fn canonical(&self) -> Option<String> {
+        self.json().map(digest::canonical_text)
     }
 
-    /// The digest of one argument; `None` where it was not given.
+    /// The digest of one argument; `None` where it was not given, or the text was not kept.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Digest> {
-        digest::member(&self.json, name)
+        digest::member(self.json()?, name)
     }
 }
 

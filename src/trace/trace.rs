@@ -80,7 +80,7 @@ impl Record {
     fn keep(step: &Step<'_>) -> Self {
         let body = match (&step.event, step.digests) {
             (Event::Action(action), digests) => {
-                let arguments = action.arguments.as_ref().map(|a| Box::from(a.json()));
+                let arguments = action.arguments.as_ref().and_then(|a| a.json().map(Box::from));
                 let observation = action.observation.map(|text| Box::from(text.to_str()));
                 Body::Action(ActionRecord {
                     name: action.name.into(),
