@@ -153,6 +153,7 @@ impl Gate {
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the index does not exceed that of the step
     /// before, or the progress is not finite. The step is then not part of the run.
+    #[inline]
     pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
         let digests = match &input.event {
             Event::Action(action) => Some(Digests::of(action)),
@@ -161,6 +162,7 @@ impl Gate {
         self.admit_digested(input, digests)
     }
 
+    #[inline]
     pub(super) fn admit_digested<'a>(
         &mut self,
         input: StepInput<'a>,

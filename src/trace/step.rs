@@ -316,6 +316,9 @@ impl Digests {
 
 /// A name trimmed and lower-cased.
 pub(crate) fn fold_name(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase()) {
+        return Cow::Borrowed(name);
+    }
     let trimmed = name.trim();
     if trimmed.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         Cow::Borrowed(trimmed)
