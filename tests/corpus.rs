@@ -16,9 +16,10 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use tracelint::{
-    Actors, Detector, ErrorKind, FileScan, Fingerprint, Format, Location, PassK, Progress, ReadOptions,
-    Replication, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
-    default_detectors, pass_k_by_pair, read_traces,
+    Actors, Detector, ErrorKind, FailureClass, FailureMode, FileScan, Finding, Fingerprint, Fold, Format,
+    Judgement, Location, Measure, PassK, Progress, ReadOptions, Replication, Routing, ScanOptions, Scanner,
+    SimulationRow, Step, ToolErrorRecovery, ToolErrorRecoveryConfig, Verdict, default_detectors,
+    pass_k_by_pair, read_traces,
 };
 
 // ---- Helpers -----------------------------------------------------------------------------------------------------
@@ -352,6 +353,105 @@ fn a_file_in_memory_gives_what_the_file_gives() {
 }
 
 // ---- Errors ------------------------------------------------------------------------------------------------------
+
+/// Counts the arguments that it can read.
+#[derive(Debug, Clone, Copy)]
+struct Reader {
+    reads: bool,
+    count: u64,
+}
+
+impl Detector for Reader {
+    fn id(&self) -> &'static str {
+        "reader"
+    }
+
+    fn mode(&self) -> FailureMode {
+        FailureMode { class: FailureClass::System, name: "reader" }
+    }
+
+    fn reads_argument_texts(&self) -> bool {
+        self.reads
+    }
+
+    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(*self)
+    }
+}
+
+impl Fold for Reader {
+    fn observe(&mut self, step: &Step<'_>) {
+        let arguments = step.action_of(Actors::All).and_then(|action| action.arguments.as_ref());
+        self.count += u64::from(arguments.is_some_and(|arguments| arguments.json().is_some()));
+    }
+
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    fn finish(&mut self) -> Verdict {
+        let measures = vec![Measure { name: "texts", value: self.count as f64 }];
+        Verdict::Judged(Judgement { measures, ..Judgement::default() })
+    }
+}
+
+fn call_and_answer(arguments: &str) -> String {
+    format!(
+        r#"{{"role": "assistant", "tool_calls": [{{"id": "c", "name": "buy"{arguments}}}]}},
+        {{"role": "tool", "id": "c", "content": "no", "error": true}}"#
+    )
+}
+
+/// Whether texts are kept changes no verdict, also where the arguments have no digest but that of their text.
+#[test]
+fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
+    let deep = format!(r#", "arguments": {}1{}"#, "[".repeat(200), "]".repeat(200));
+    let spellings = [
+        [
+            r#", "arguments": {"a": 1, "b": [2, {"c": "x"}]}"#,
+            r#", "arguments": {"b": [2.0, {"c": "\u0078"}], "a": 1}"#,
+        ],
+        [r#", "arguments": null"#, ""],
+        [r#", "arguments": {"a": 1e999}"#, r#", "arguments": {"a": 1e999}"#],
+        [r#", "arguments": "\ud800""#, r#", "arguments": "\ud800""#],
+        [&deep, &deep],
+    ];
+    for compare in ["null", r#"["a"]"#] {
+        let tasks = format!(
+            r#"[{{"id": "t", "evaluation_criteria": {{"actions": [{{"name": "buy", "arguments": {{"a": 1, "b": 0}},
+            "compare_args": {compare}}}]}}}}]"#
+        );
+        for [first, second] in &spellings {
+            let messages = [first, second, first].map(|arguments| call_and_answer(arguments)).join(",");
+            let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": [{messages}]}}"#);
+            let text = format!(r#"{{"tasks": {tasks}, "simulations": [{}, {}]}}"#, run("one"), run("two"));
+            let [without, with] = [false, true].map(|reads| {
+                let mut detectors = default_detectors();
+                detectors.push(Box::new(Reader { reads, count: 0 }));
+                Scanner::new(detectors, ScanOptions::default()).scan_slice("x.json".as_ref(), text.as_bytes())
+            });
+            assert!(without.errors.is_empty(), "{first}: {:?}", without.errors);
+            for record in &without.traces {
+                // The second call is the first one again, however it is spelled.
+                let blind = record.verdict("feedback_blindness").unwrap().findings();
+                assert_eq!(blind.iter().map(|finding| finding.first).collect::<Vec<_>>(), [1], "{first}");
+            }
+            assert_eq!(without.traces.len(), 2);
+            assert_eq!(dump(&[without]), dump(&[with]), "{first} {compare}");
+        }
+    }
+    let text = format!(
+        r#"{{"simulations": [{{"id": "one", "messages": [{}]}}]}}"#,
+        call_and_answer(spellings[0][0])
+    );
+    for (reads, texts) in [(false, 0.0), (true, 1.0)] {
+        let scanner = Scanner::new(vec![Box::new(Reader { reads, count: 0 })], ScanOptions::default());
+        let file = scanner.scan_slice("x.json".as_ref(), text.as_bytes());
+        let found = file.traces[0].verdict("reader").and_then(|verdict| verdict.measure("texts"));
+        assert_eq!(found, Some(texts));
+    }
+}
 
 #[test]
 fn errors_name_file_run_line_and_column() {

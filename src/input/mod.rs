@@ -6,6 +6,7 @@ mod cut;
 mod native;
 mod pairing;
 mod tau2;
+mod tau2_messages;
 mod window;
 mod wire;
 
