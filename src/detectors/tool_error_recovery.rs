@@ -115,22 +115,33 @@ struct State {
     config: ToolErrorRecoveryConfig,
     calls: u64,
     tools: DigestMap<Tool>,
-    errors: Vec<OpenError>,
+    errors: Vec<Failure>,
 }
 
 #[derive(Debug, Default)]
 struct Tool {
     calls: u64,
+    /// The name, from the first failure on.
+    name: Option<Box<str>>,
     /// Positions, in the list of errors, of the errors that wait for a success.
     waiting: Vec<usize>,
 }
 
 #[derive(Debug)]
-struct OpenError {
+struct Failure {
     tool: Digest,
     arguments: Digest,
-    calls_before: u64,
-    error: ToolError,
+    step: u64,
+    /// Calls of the tool up to this one.
+    calls: u64,
+    recovery: Option<Recovery>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Recovery {
+    step: u64,
+    attempts: u64,
+    changed_arguments: bool,
 }
 
 impl Fold for State {
@@ -142,27 +153,24 @@ impl Fold for State {
         match action.status {
             Status::Unknown => {}
             Status::Error => {
+                tool.name.get_or_insert_with(|| action.name.into());
                 tool.waiting.push(self.errors.len());
-                self.errors.push(OpenError {
+                self.errors.push(Failure {
                     tool: digests.name,
                     arguments: digests.arguments,
-                    calls_before: tool.calls,
-                    error: ToolError {
-                        step: step.index(),
-                        tool: action.name.to_owned(),
-                        recovered_by: None,
-                        attempts: 0,
-                        changed_arguments: None,
-                        abandoned: false,
-                    },
+                    step: step.index(),
+                    calls: tool.calls,
+                    recovery: None,
                 });
             }
             Status::Ok => {
                 for position in tool.waiting.drain(..) {
-                    let Some(open) = self.errors.get_mut(position) else { continue };
-                    open.error.recovered_by = Some(step.index());
-                    open.error.attempts = tool.calls - open.calls_before;
-                    open.error.changed_arguments = Some(open.arguments != digests.arguments);
+                    let Some(error) = self.errors.get_mut(position) else { continue };
+                    error.recovery = Some(Recovery {
+                        step: step.index(),
+                        attempts: tool.calls - error.calls,
+                        changed_arguments: error.arguments != digests.arguments,
+                    });
                 }
             }
         }
@@ -174,31 +182,17 @@ impl Fold for State {
     }
 
     fn finish(&mut self) -> Verdict {
-        let Self { config, calls, tools, errors } = self;
-        let (calls, errors) = (*calls, std::mem::take(errors));
-        let count = errors.len() as u64;
-        let errors: Vec<ToolError> = errors
-            .into_iter()
-            .map(|open| {
-                let mut error = open.error;
-                if error.recovered_by.is_none() {
-                    let all = tools.get(&open.tool).map_or(open.calls_before, |tool| tool.calls);
-                    error.attempts = all - open.calls_before;
-                    error.abandoned = error.attempts == 0;
-                }
-                error
-            })
-            .collect();
-        let recovered = errors.iter().filter(|error| error.recovered_by.is_some()).count() as u64;
+        let count = self.errors.len() as u64;
+        let recovered = self.errors.iter().filter(|error| error.recovery.is_some()).count() as u64;
         let rate = recovery_rate(recovered, count);
         let measures = vec![
-            Measure::count("tool_calls", calls),
+            Measure::count("tool_calls", self.calls),
             Measure::count("errors", count),
             Measure::count("recovered", recovered),
             Measure { name: "recovery_rate", value: rate },
         ];
-        let detected = count > 0 && rate < config.threshold;
-        let findings = if detected { finding(errors, recovered).into_iter().collect() } else { Vec::new() };
+        let detected = count > 0 && rate < self.config.threshold;
+        let findings = if detected { self.finding(recovered).into_iter().collect() } else { Vec::new() };
         Verdict::Judged(Judgement { detected, score: Some(rate), findings, measures })
     }
 
@@ -215,17 +209,34 @@ fn recovery_rate(recovered: u64, errors: u64) -> f64 {
     if errors == 0 { 1.0 } else { recovered as f64 / errors as f64 }
 }
 
-fn finding(errors: Vec<ToolError>, recovered: u64) -> Option<Finding> {
-    let mut open = errors.iter().filter(|error| error.recovered_by.is_none());
-    let first = open.next()?.step;
-    let last = open.next_back().map_or(first, |error| error.step);
-    let message = format!("{recovered} of {} tool errors recovered", errors.len());
-    Some(Finding {
-        detector: ToolErrorRecovery::ID,
-        mode: ToolErrorRecovery::MODE,
-        first,
-        last,
-        message,
-        evidence: Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors }),
-    })
+impl State {
+    fn finding(&self, recovered: u64) -> Option<Finding> {
+        let mut open = self.errors.iter().filter(|error| error.recovery.is_none());
+        let first = open.next()?.step;
+        let last = open.next_back().map_or(first, |error| error.step);
+        let message = format!("{recovered} of {} tool errors recovered", self.errors.len());
+        let errors = self.errors.iter().map(|error| self.evidence(error)).collect();
+        Some(Finding {
+            detector: ToolErrorRecovery::ID,
+            mode: ToolErrorRecovery::MODE,
+            first,
+            last,
+            message,
+            evidence: Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors }),
+        })
+    }
+
+    fn evidence(&self, error: &Failure) -> ToolError {
+        let tool = self.tools.get(&error.tool);
+        let later = tool.map_or(0, |tool| tool.calls - error.calls);
+        let attempts = error.recovery.map_or(later, |recovery| recovery.attempts);
+        ToolError {
+            step: error.step,
+            tool: tool.and_then(|tool| tool.name.as_deref()).unwrap_or_default().to_owned(),
+            recovered_by: error.recovery.map(|recovery| recovery.step),
+            attempts,
+            changed_arguments: error.recovery.map(|recovery| recovery.changed_arguments),
+            abandoned: attempts == 0,
+        }
+    }
 }
