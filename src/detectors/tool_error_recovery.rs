@@ -104,7 +104,8 @@ impl Detector for ToolErrorRecovery {
         Box::new(State {
             config: self.config.clone(),
             calls: 0,
-            tools: DigestMap::default(),
+            ids: DigestMap::default(),
+            tools: Vec::new(),
             errors: Vec::new(),
         })
     }
@@ -114,7 +115,9 @@ impl Detector for ToolErrorRecovery {
 struct State {
     config: ToolErrorRecoveryConfig,
     calls: u64,
-    tools: DigestMap<Tool>,
+    /// Places in the list of tools.
+    ids: DigestMap<usize>,
+    tools: Vec<Tool>,
     errors: Vec<Failure>,
 }
 
@@ -129,26 +132,34 @@ struct Tool {
 
 #[derive(Debug)]
 struct Failure {
-    tool: Digest,
     arguments: Digest,
     step: u64,
     /// Calls of the tool up to this one.
     calls: u64,
+    /// Place in the list of tools.
+    tool: u32,
     recovery: Option<Recovery>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Recovery {
     step: u64,
-    attempts: u64,
+    attempts: u32,
     changed_arguments: bool,
 }
+
+const _: () = assert!(size_of::<Failure>() <= 56);
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
         let Some((action, digests)) = step.digested(self.config.actors) else { return };
         self.calls += 1;
-        let tool = self.tools.entry(digests.name).or_default();
+        let next = self.tools.len();
+        let id = *self.ids.entry(digests.name).or_insert(next);
+        if id == next {
+            self.tools.push(Tool::default());
+        }
+        let Some(tool) = self.tools.get_mut(id) else { return };
         tool.calls += 1;
         match action.status {
             Status::Unknown => {}
@@ -156,10 +167,10 @@ impl Fold for State {
                 tool.name.get_or_insert_with(|| action.name.into());
                 tool.waiting.push(self.errors.len());
                 self.errors.push(Failure {
-                    tool: digests.name,
                     arguments: digests.arguments,
                     step: step.index(),
                     calls: tool.calls,
+                    tool: u32::try_from(id).unwrap_or(u32::MAX),
                     recovery: None,
                 });
             }
@@ -168,7 +179,7 @@ impl Fold for State {
                     let Some(error) = self.errors.get_mut(position) else { continue };
                     error.recovery = Some(Recovery {
                         step: step.index(),
-                        attempts: tool.calls - error.calls,
+                        attempts: u32::try_from(tool.calls - error.calls).unwrap_or(u32::MAX),
                         changed_arguments: error.arguments != digests.arguments,
                     });
                 }
@@ -198,7 +209,8 @@ impl Fold for State {
 
     fn restart(&mut self, _routing: &Routing) -> bool {
         self.calls = 0;
-        empty(&mut self.tools);
+        empty(&mut self.ids);
+        self.tools.clear();
         self.errors.clear();
         true
     }
@@ -227,9 +239,9 @@ impl State {
     }
 
     fn evidence(&self, error: &Failure) -> ToolError {
-        let tool = self.tools.get(&error.tool);
+        let tool = self.tools.get(error.tool as usize);
         let later = tool.map_or(0, |tool| tool.calls - error.calls);
-        let attempts = error.recovery.map_or(later, |recovery| recovery.attempts);
+        let attempts = error.recovery.map_or(later, |recovery| recovery.attempts.into());
         ToolError {
             step: error.step,
             tool: tool.and_then(|tool| tool.name.as_deref()).unwrap_or_default().to_owned(),
