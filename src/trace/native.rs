@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::route::{ReferenceRoute, Routing};
 use super::sink::{LabelledFailure, Metadata, Unpaired};
-use super::step::{Action, Actor, Arguments, Provenance, Status, StepInput};
-use super::trace::{ActionRecord, Body, Record, Trace};
+use super::step::{Action, Actor, Arguments, Event, Provenance, Status, Step, StepInput};
+use super::trace::Trace;
 use crate::error::{Error, Result};
 
 /// The version of the native JSON form that this crate writes, and the only one it reads.
@@ -135,30 +135,29 @@ impl WireStep {
     }
 }
 
-impl From<&Record> for WireStep {
-    fn from(record: &Record) -> Self {
+impl From<Step<'_>> for WireStep {
+    fn from(step: Step<'_>) -> Self {
         let mut wire = Self {
-            step: Some(record.index),
-            turn: Some(record.turn),
-            actor: Some(record.actor),
-            location: record.location.as_deref().map(Into::into),
-            progress: record.progress,
+            step: Some(step.index()),
+            turn: Some(step.turn()),
+            actor: Some(step.actor()),
+            location: step.location().map(Into::into),
+            progress: step.progress(),
             ..Self::default()
         };
-        match &record.body {
-            Body::Message(text) => wire.text = Some(text.to_string()),
-            Body::Action(action) => {
-                let ActionRecord { name, arguments, call_id, observation, error_type, .. } = action;
-                wire.name = Some(name.to_string());
+        match step.event() {
+            Event::Message(text) => wire.text = Some(text.to_str().into()),
+            Event::Action(action) => {
+                wire.name = Some(action.name.to_owned());
                 // Arguments that are no sound JSON are kept as a text.
-                wire.arguments = arguments.as_deref().map(|json| {
+                wire.arguments = action.arguments.as_ref().and_then(Arguments::json).map(|json| {
                     serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
                 });
-                wire.call_id = call_id.as_deref().map(Into::into);
-                wire.observation = observation.as_deref().map(Into::into);
+                wire.call_id = action.call_id.map(Into::into);
+                wire.observation = action.observation.map(|text| text.to_str().into());
                 wire.status = Some(action.status);
                 wire.provenance = Some(action.provenance);
-                wire.error_type = error_type.as_deref().map(Into::into);
+                wire.error_type = action.error_type.map(Into::into);
             }
         }
         wire
@@ -186,7 +185,7 @@ impl Serialize for Trace {
                 Routing::Known(route) => Some((**route).clone()),
                 Routing::Unknown(_) => None,
             },
-            steps: self.steps.iter().map(Into::into).collect(),
+            steps: self.steps().map(Into::into).collect(),
         }
         .serialize(serializer)
     }

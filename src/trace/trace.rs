@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::digest::Digest;
 use super::route::{ReferenceRoute, Routing};
 use super::sink::{Ending, Gate, LabelledFailure, Metadata, StepSink, Unpaired};
 use super::step::{Action, Actor, Arguments, Digests, Event, Provenance, Status, Step, StepInput};
@@ -24,102 +25,127 @@ use crate::error::Result;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    pub(super) steps: Vec<Record>,
+    steps: Vec<Record>,
     pub(super) routing: Routing,
     pub(super) ending: Ending,
 }
 
-/// A step as it is kept.
+/// A step as it is kept: small, so that long traces are walked fast.
+#[derive(Debug, Clone)]
+struct Record {
+    index: u64,
+    turn: u64,
+    /// Not a number where it is not known.
+    progress: f64,
+    rare: Option<Box<Rare>>,
+    actor: Actor,
+    body: Body,
+}
+
+/// What few sources tell of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Record {
-    pub(super) index: u64,
-    pub(super) turn: u64,
-    pub(super) actor: Actor,
-    pub(super) location: Option<Box<str>>,
-    pub(super) progress: Option<f64>,
-    pub(super) body: Body,
+struct Rare {
+    location: Option<Box<str>>,
+    error_type: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Body {
+enum Body {
     Message(Box<str>),
     Action(ActionRecord),
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct ActionRecord {
-    pub(super) name: Box<str>,
+struct ActionRecord {
+    name: Box<str>,
     /// As the source spells them.
-    pub(super) arguments: Option<Box<str>>,
-    pub(super) call_id: Option<Box<str>>,
-    pub(super) observation: Option<Box<str>>,
-    pub(super) status: Status,
-    pub(super) provenance: Provenance,
-    pub(super) error_type: Option<Box<str>>,
-    digests: Digests,
+    arguments: Option<Box<str>>,
+    call_id: Option<Box<str>>,
+    observation: Option<Box<str>>,
+    status: Status,
+    provenance: Provenance,
+    name_digest: Digest,
+    /// Of the folded name, where it differs.
+    folded_name_digest: Option<Box<Digest>>,
+    arguments_digest: Digest,
+    observation_digest: Digest,
+}
+
+const _: () = assert!(size_of::<Record>() <= 168);
+
+impl PartialEq for Record {
+    fn eq(&self, other: &Self) -> bool {
+        let plain = |record: &Self| (record.index, record.turn, record.progress(), record.actor);
+        plain(self) == plain(other) && self.rare == other.rare && self.body == other.body
+    }
 }
 
 /// Equal whatever the spelling of the arguments.
 impl PartialEq for ActionRecord {
     fn eq(&self, other: &Self) -> bool {
-        let texts = |record: &Self| {
-            [
-                Some(&record.name),
-                record.call_id.as_ref(),
-                record.observation.as_ref(),
-                record.error_type.as_ref(),
-            ]
-            .map(Option::<&Box<str>>::cloned)
-        };
-        texts(self) == texts(other)
-            && (self.status, self.provenance, self.digests) == (other.status, other.provenance, other.digests)
+        (&self.name, &self.call_id, &self.observation) == (&other.name, &other.call_id, &other.observation)
+            && (self.status, self.provenance, self.digests())
+                == (other.status, other.provenance, other.digests())
     }
 }
 
 impl Record {
     fn keep(step: &Step<'_>) -> Self {
+        let mut error_type = None;
         let body = match (&step.event, step.digests) {
             (Event::Action(action), digests) => {
-                let arguments = action.arguments.as_ref().and_then(|a| a.json().map(Box::from));
+                let digests = digests.unwrap_or_else(|| Digests::of(action));
                 let observation = action.observation.map(|text| Box::from(text.to_str()));
+                error_type = action.error_type.map(Into::into);
                 Body::Action(ActionRecord {
                     name: action.name.into(),
-                    arguments,
+                    arguments: action.arguments.as_ref().and_then(|a| a.json().map(Box::from)),
                     call_id: action.call_id.map(Into::into),
                     status: action.status,
                     provenance: action.provenance,
-                    error_type: action.error_type.map(Into::into),
-                    digests: Digests {
-                        // The kept text is decoded, and is compared as such from now on.
-                        observation: observation.as_deref().map(super::Digest::of_text),
-                        ..digests.unwrap_or_else(|| Digests::of(action))
-                    },
+                    name_digest: digests.name,
+                    folded_name_digest: (digests.folded_name != digests.name)
+                        .then(|| Box::new(digests.folded_name)),
+                    arguments_digest: digests.arguments,
+                    // The kept text is decoded, and is compared as such from now on.
+                    observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_text),
                     observation,
                 })
             }
             (Event::Message(text), _) => Body::Message(text.to_str().into()),
         };
+        let location = step.location.map(Into::into);
+        let is_rare = location.is_some() || error_type.is_some();
         Self {
             index: step.index,
             turn: step.turn,
+            progress: step.progress.unwrap_or(f64::NAN),
+            rare: is_rare.then(|| Box::new(Rare { location, error_type })),
             actor: step.actor,
-            location: step.location.map(Into::into),
-            progress: step.progress,
             body,
         }
     }
 
+    fn progress(&self) -> Option<f64> {
+        (!self.progress.is_nan()).then_some(self.progress)
+    }
+
     fn view(&self) -> Step<'_> {
+        let rare = self.rare.as_deref();
         let (event, digests) = match &self.body {
             Body::Message(text) => (Event::Message((&**text).into()), None),
-            Body::Action(record) => (Event::Action(record.view()), Some(record.digests)),
+            Body::Action(record) => {
+                let error_type = rare.and_then(|rare| rare.error_type.as_deref());
+                let action = Action { error_type, ..record.view() };
+                (Event::Action(action), Some(record.digests()))
+            }
         };
         Step {
             index: self.index,
             turn: self.turn,
             actor: self.actor,
-            location: self.location.as_deref(),
-            progress: self.progress,
+            location: rare.and_then(|rare| rare.location.as_deref()),
+            progress: self.progress(),
             event,
             digests,
         }
@@ -127,15 +153,24 @@ impl Record {
 }
 
 impl ActionRecord {
+    fn digests(&self) -> Digests {
+        Digests {
+            name: self.name_digest,
+            folded_name: self.folded_name_digest.as_deref().copied().unwrap_or(self.name_digest),
+            arguments: self.arguments_digest,
+            observation: self.observation.as_ref().map(|_| self.observation_digest),
+        }
+    }
+
     fn view(&self) -> Action<'_> {
         Action {
             name: &self.name,
-            arguments: self.arguments.as_deref().map(|a| Arguments::from_parts(a, self.digests.arguments)),
+            arguments: self.arguments.as_deref().map(|a| Arguments::from_parts(a, self.arguments_digest)),
             call_id: self.call_id.as_deref(),
             observation: self.observation.as_deref().map(Into::into),
             status: self.status,
             provenance: self.provenance,
-            error_type: self.error_type.as_deref(),
+            error_type: None,
         }
     }
 }
