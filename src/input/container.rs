@@ -336,7 +336,8 @@ impl<'x, L: Layout> Careful<'x, L> {
         let mut values = 0;
         let initial = self.pass.layout.clone();
         while let Some(first) = window.peek()? {
-            if values > 0 {
+            // What one value told does not hold for the next. Where none follows, it still holds at the end.
+            if values > 0 && matches!(first, b'{' | b'[') {
                 *self.pass.layout = initial.clone();
             }
             match first {
