@@ -1660,14 +1660,17 @@ proptest! {
 #[test]
 fn a_header_behind_the_runs_holds_where_litter_follows() {
     let (open, close) = &layouts()[3];
-    let text = three_runs(open, close).0 + "}";
     let options = ReadOptions::default();
-    let (traces, reading) = read_traces(text.as_bytes(), &options);
-    let (others, other) = stream(text.as_bytes(), &options);
-    assert!(
-        traces.len() == 3 && traces.iter().all(|trace| trace.metadata().model.as_deref() == Some("gpt-4.1"))
-    );
-    assert_eq!(native(&others), native(&traces));
-    assert_eq!(told(&other.errors), told(&reading.errors));
-    assert_eq!(reading.errors.len(), 1);
+    for litter in ["}", "{", "[", "7"] {
+        let text = three_runs(open, close).0 + litter;
+        let (traces, reading) = read_traces(text.as_bytes(), &options);
+        let (others, other) = stream(text.as_bytes(), &options);
+        assert!(
+            traces.len() == 3
+                && traces.iter().all(|trace| trace.metadata().model.as_deref() == Some("gpt-4.1"))
+        );
+        assert_eq!(native(&others), native(&traces));
+        assert_eq!(told(&other.errors), told(&reading.errors));
+        assert_eq!(reading.errors.len(), 1, "{litter}");
+    }
 }

@@ -137,10 +137,7 @@ pub(super) fn read_stream<L: Layout>(
     let pass = Pass { layout, sink, context: RunContext::default(), state: State::default() };
     let mut careful = Careful::new(pass, false, 0);
     careful.walk(window);
-    if careful.pass.state.late {
-        let Pass { layout, sink, .. } = &mut careful.pass;
-        sink.describe(layout.model(), layout.domain());
-    }
+    careful.pass.describe();
     careful.outcome()
 }
 
@@ -189,6 +186,13 @@ impl<L: Layout> Pass<'_, L> {
 }
 
 impl<L: Layout> Pass<'_, L> {
+    /// Tells the sink what the file says of its runs only behind them.
+    fn describe(&mut self) {
+        if self.state.late {
+            self.sink.describe(self.layout.model(), self.layout.domain());
+        }
+    }
+
     /// Reads one run from its own text.
     pub(super) fn run(&mut self, text: &[u8], value: WindowValue) -> Result<()> {
         let number = self.state.next;
@@ -338,6 +342,7 @@ impl<'x, L: Layout> Careful<'x, L> {
         while let Some(first) = window.peek()? {
             // What one value told does not hold for the next. Where none follows, it still holds at the end.
             if values > 0 && matches!(first, b'{' | b'[') {
+                self.pass.describe();
                 *self.pass.layout = initial.clone();
             }
             match first {
