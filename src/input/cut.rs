@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::container::{Layout, Outcome, Pass, RunContext, State, key};
+use super::careful::key;
+use super::container::{Layout, Outcome, Pass, RunContext, State};
 use super::window::{Value as WindowValue, Window};
 use crate::trace::StepSink;
 

@@ -1,6 +1,7 @@
 //! Readers: from bytes of a known format to validated steps. Wire structs stay in here.
 
 mod benchtrace;
+mod careful;
 mod container;
 mod cut;
 mod native;

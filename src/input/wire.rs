@@ -48,7 +48,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 /// Reads a derived key as bytes: a known key needs no check, and one that is not known is passed over.
-pub(super) struct ByteKey<S>(pub(super) S);
+struct ByteKey<S>(S);
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for ByteKey<S> {
     type Value = S::Value;
