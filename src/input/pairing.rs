@@ -118,15 +118,12 @@ impl<'a> Pairing<'a> {
 
     /// Hands on what is complete, as soon as there is enough of it.
     pub(super) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
-        if self.queue.len() < BATCH {
+        if self.hold || self.queue.len() < BATCH {
             return Ok(());
         }
-        while !self.hold
-            && matches!(self.queue.front(), Some(Entry::Message { .. } | Entry::Call(_, Some(_), _)))
-        {
-            self.hand_on(sink)?;
-        }
-        Ok(())
+        let waits = |entry: &Entry<'_>| matches!(entry, Entry::Call(_, None, _));
+        let complete = self.queue.iter().position(waits).unwrap_or(self.queue.len());
+        self.hand_on(complete, sink)
     }
 
     /// Ends the run: pairs what is left, and hands on everything.
@@ -141,38 +138,39 @@ impl<'a> Pairing<'a> {
                 }
             }
         }
-        while !self.queue.is_empty() {
-            self.hand_on(sink)?;
-        }
+        self.hand_on(self.queue.len(), sink)?;
         Ok(self.unpaired)
     }
 
-    fn hand_on(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
-        let Some(entry) = self.queue.pop_front() else { return Ok(()) };
-        self.gone += 1;
-        let input = match &entry {
-            Entry::Paired => return Ok(()),
-            Entry::Message { actor, turn, text } => StepInput::message(*actor, *text).turn(*turn),
-            Entry::Orphan { turn, answer, .. } => {
-                self.unpaired.messages += 1;
-                let text = answer.text.unwrap_or_else(|| Text::from(""));
-                StepInput::message(Actor::Environment, text).turn(*turn)
-            }
-            Entry::Call(call, answer, _) => {
-                self.unpaired.calls += u64::from(answer.is_none());
-                let action = Action {
-                    name: &call.name,
-                    arguments: call.arguments.clone(),
-                    call_id: Some(&*call.id),
-                    observation: answer.and_then(|answer| answer.text),
-                    status: answer.map_or(Status::Unknown, |answer| answer.status),
-                    provenance: answer.map_or(Provenance::None, |answer| answer.provenance),
-                    error_type: None,
-                };
-                StepInput::action(call.actor, action).turn(call.turn)
-            }
-        };
-        sink(&self.gate.admit(input)?);
+    /// Hands on so many entries.
+    fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        for entry in self.queue.range(..count) {
+            let input = match entry {
+                Entry::Paired => continue,
+                Entry::Message { actor, turn, text } => StepInput::message(*actor, *text).turn(*turn),
+                Entry::Orphan { turn, answer, .. } => {
+                    self.unpaired.messages += 1;
+                    let text = answer.text.unwrap_or_else(|| Text::from(""));
+                    StepInput::message(Actor::Environment, text).turn(*turn)
+                }
+                Entry::Call(call, answer, _) => {
+                    self.unpaired.calls += u64::from(answer.is_none());
+                    let action = Action {
+                        name: &call.name,
+                        arguments: call.arguments.clone(),
+                        call_id: Some(&*call.id),
+                        observation: answer.and_then(|answer| answer.text),
+                        status: answer.map_or(Status::Unknown, |answer| answer.status),
+                        provenance: answer.map_or(Provenance::None, |answer| answer.provenance),
+                        error_type: None,
+                    };
+                    StepInput::action(call.actor, action).turn(call.turn)
+                }
+            };
+            sink(&self.gate.admit(input)?);
+        }
+        self.queue.drain(..count);
+        self.gone += count as u64;
         Ok(())
     }
 }
