@@ -4,6 +4,7 @@
 //! group of runs the Pearson correlations of recovery rate, error count and call count with the reward.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
@@ -22,9 +23,9 @@ pub struct SimulationRow {
     /// The source's own id.
     pub id: Option<String>,
     /// The model.
-    pub model: Option<String>,
+    pub model: Option<Arc<str>>,
     /// The domain.
-    pub domain: Option<String>,
+    pub domain: Option<Arc<str>>,
     /// The task.
     pub task: Option<String>,
     /// Which trial of the task.

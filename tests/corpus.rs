@@ -819,8 +819,8 @@ fn every_run_of_the_replication_is_counted_rightly() {
     for actors in [Actors::All, Actors::Agent, Actors::User] {
         for (row, expected) in rows(actors).iter().zip(counted(actors)) {
             let found = Counted {
-                model: row.model.clone().unwrap(),
-                domain: row.domain.clone().unwrap(),
+                model: row.model.as_deref().unwrap().to_owned(),
+                domain: row.domain.as_deref().unwrap().to_owned(),
                 reward: row.reward,
                 calls: row.tool_calls,
                 errors: row.errors,

@@ -1,5 +1,7 @@
 //! `BenchTrace` episodes: `{version, game, n_episodes?, episodes: […]}`, a bare list, or one episode.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
@@ -27,7 +29,7 @@ pub enum Alignment {
 pub(super) struct BenchTrace {
     /// `None`: as the first entry of each episode tells.
     alignment: Option<Alignment>,
-    game: Option<String>,
+    game: Option<Arc<str>>,
 }
 
 #[derive(Deserialize)]
@@ -129,8 +131,8 @@ impl Layout for BenchTrace {
         context.typed(self.feed(&episode, position, sink))
     }
 
-    fn domain(&self) -> Option<&str> {
-        self.game.as_deref()
+    fn domain(&self) -> Option<&Arc<str>> {
+        self.game.as_ref()
     }
 }
 
@@ -169,11 +171,11 @@ impl BenchTrace {
     }
 
     fn ending(&self, episode: &Episode<'_>) -> Result<Ending> {
-        let owned = |text: &Option<Str<'_>>| text.as_ref().map(|text| text.0.clone().into_owned());
+        let shared = |text: &Option<Str<'_>>| text.as_ref().map(|text| Arc::from(&*text.0));
         let mut metadata = Metadata {
             id: episode.id.as_ref().map(|id| id.0.clone().into_owned()),
-            model: owned(&episode.model),
-            domain: owned(&episode.game).or_else(|| self.game.clone()),
+            model: shared(&episode.model),
+            domain: shared(&episode.game).or_else(|| self.game.clone()),
             ..Metadata::default()
         };
         metadata.task = episode.task_type.and_then(|task| serde_json::from_str(task.get()).ok());
@@ -189,7 +191,7 @@ impl BenchTrace {
                     mode: failure.mode.0.clone().into_owned(),
                     range: failure.range,
                     core,
-                    diagnosis: owned(&failure.diagnosis),
+                    diagnosis: failure.diagnosis.as_ref().map(|text| text.0.clone().into_owned()),
                 })
                 .collect();
         }

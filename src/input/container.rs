@@ -5,6 +5,7 @@
 //! takes over.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
@@ -47,12 +48,12 @@ pub(super) trait Layout: Clone {
     }
 
     /// The model that the file names.
-    fn model(&self) -> Option<&str> {
+    fn model(&self) -> Option<&Arc<str>> {
         None
     }
 
     /// The domain that the file names.
-    fn domain(&self) -> Option<&str> {
+    fn domain(&self) -> Option<&Arc<str>> {
         None
     }
 }
@@ -193,7 +194,8 @@ impl<L: Layout> Pass<'_, L> {
     /// Tells the sink what the file says of its runs only behind them.
     pub(super) fn describe(&mut self) {
         if self.state.late {
-            self.sink.describe(self.layout.model(), self.layout.domain());
+            let Self { layout, sink, .. } = self;
+            sink.describe(layout.model().map(Arc::as_ref), layout.domain().map(Arc::as_ref));
         }
     }
 

@@ -20,8 +20,8 @@ use crate::trace::{Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Header {
     info: Info,
-    flat_model: Option<String>,
-    flat_domain: Option<String>,
+    flat_model: Option<Arc<str>>,
+    flat_domain: Option<Arc<str>>,
     /// The routes of the tasks; `None`: the file has told no tasks (yet).
     routes: Option<Arc<HashMap<String, Routing>>>,
     /// Whether one of the routes compares single arguments.
@@ -39,13 +39,13 @@ struct Info {
 #[derive(Debug, Clone, Deserialize)]
 struct AgentInfo {
     #[serde(default)]
-    llm: Option<String>,
+    llm: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 struct EnvironmentInfo {
     #[serde(default)]
-    domain_name: Option<String>,
+    domain_name: Option<Arc<str>>,
 }
 
 #[derive(Deserialize)]
@@ -149,19 +149,19 @@ impl Layout for Tau2 {
         std::mem::replace(&mut self.argument_texts, keep)
     }
 
-    fn model(&self) -> Option<&str> {
+    fn model(&self) -> Option<&Arc<str>> {
         let agent = self.header.info.agent_info.as_ref();
-        agent.and_then(|agent| agent.0.llm.as_deref()).or(self.header.flat_model.as_deref())
+        agent.and_then(|agent| agent.0.llm.as_ref()).or(self.header.flat_model.as_ref())
     }
 
-    fn domain(&self) -> Option<&str> {
+    fn domain(&self) -> Option<&Arc<str>> {
         let environment = self.header.info.environment_info.as_ref();
-        environment.and_then(|e| e.0.domain_name.as_deref()).or(self.header.flat_domain.as_deref())
+        environment.and_then(|e| e.0.domain_name.as_ref()).or(self.header.flat_domain.as_ref())
     }
 }
 
 /// A flat key that names the model or the domain; whatever else it may be elsewhere is not for us.
-fn flat<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+fn flat<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Arc<str>>, D::Error> {
     let raw = <&'de RawValue>::deserialize(value)?;
     Ok(serde_json::from_str(raw.get()).ok())
 }
@@ -276,8 +276,8 @@ impl<'de> Visitor<'de> for RunVisitor<'_, 'de> {
         if !begun {
             sink.begin(context.position(), &layout.routing(metadata.task.as_deref()));
         }
-        metadata.model = layout.model().map(str::to_owned);
-        metadata.domain = layout.domain().map(str::to_owned);
+        metadata.model = layout.model().cloned();
+        metadata.domain = layout.domain().cloned();
         let mut ending = context.typed(Ending::new(metadata, reward))?;
         if has_messages {
             ending.unpaired = context.typed(scratch.pairing.finish(&mut |step| sink.step(step)))?;

@@ -1,6 +1,7 @@
 //! The summary of a scan.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::table::{Table, name};
 use crate::corpus::TraceRecord;
@@ -8,7 +9,7 @@ use crate::corpus::TraceRecord;
 /// Counts, per detector and model, over the runs of a scan.
 #[derive(Debug, Clone, Default)]
 pub struct ScanSummary {
-    counts: BTreeMap<(&'static str, Option<String>), Counts>,
+    counts: BTreeMap<(&'static str, Option<Arc<str>>), Counts>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,5 +1,7 @@
 //! The native JSON form: wire structs, and what is checked on the way in.
 
+use std::sync::Arc;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -37,9 +39,9 @@ struct WireTrace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
+    model: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    domain: Option<String>,
+    domain: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! The door to the detectors: [`Gate`] validates steps, a [`StepSink`] takes them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +19,10 @@ pub struct Metadata {
     pub id: Option<String>,
     /// The model that drove the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub model: Option<Arc<str>>,
     /// The domain, environment or game.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub domain: Option<String>,
+    pub domain: Option<Arc<str>>,
     /// The task within the domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -97,8 +98,8 @@ impl Ending {
 impl Metadata {
     /// Fills in model and domain where they are missing.
     pub(crate) fn describe(&mut self, model: Option<&str>, domain: Option<&str>) {
-        self.model = self.model.take().or_else(|| model.map(str::to_owned));
-        self.domain = self.domain.take().or_else(|| domain.map(str::to_owned));
+        self.model = self.model.take().or_else(|| model.map(Arc::from));
+        self.domain = self.domain.take().or_else(|| domain.map(Arc::from));
     }
 }
 
