@@ -40,6 +40,8 @@ pub(super) struct Pairing<'a> {
     queue: VecDeque<Entry<'a>>,
     /// How many entries have left the queue.
     gone: u64,
+    /// How many entries have been paired, or found to have no partner.
+    seen: u64,
     /// The oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
     hold: bool,
@@ -54,12 +56,19 @@ enum Entry<'a> {
         text: Text<'a>,
     },
     Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call of the id */ Option<u64>),
+    /// An answer that nobody has looked for a call for.
+    Answer {
+        turn: u64,
+        id: Cow<'a, str>,
+        answer: Answer<'a>,
+    },
+    /// An answer without a call (so far).
     Orphan {
         turn: u64,
         id: Digest,
         answer: Answer<'a>,
     },
-    /// An orphan that found its call.
+    /// An answer that found its call.
     Paired,
 }
 
@@ -69,6 +78,7 @@ impl<'a> Pairing<'a> {
         self.gate = Gate::new();
         self.queue.clear();
         self.gone = 0;
+        self.seen = 0;
         empty(&mut self.open);
         self.hold = hold;
         self.unpaired = Unpaired::default();
@@ -79,23 +89,43 @@ impl<'a> Pairing<'a> {
     }
 
     pub(super) fn call(&mut self, call: Call<'a>) {
-        let number = self.gone + self.queue.len() as u64;
-        let id = Digest::of_text(&call.id);
+        self.queue.push_back(Entry::Call(call, None, None));
+    }
+
+    pub(super) fn answer(&mut self, turn: u64, id: Cow<'a, str>, answer: Answer<'a>) {
+        self.queue.push_back(Entry::Answer { turn, id, answer });
+    }
+
+    /// Pairs what has come since this was last done.
+    fn pair_new(&mut self) {
+        for number in self.seen..self.gone + self.queue.len() as u64 {
+            match self.entry(number) {
+                Some(Entry::Call(call, ..)) => {
+                    let id = Digest::of_text(&call.id);
+                    self.open(id, number);
+                }
+                Some(Entry::Answer { turn, id, answer }) => {
+                    let (turn, id, answer) = (*turn, Digest::of_text(id), *answer);
+                    let paired = self.pair(id, answer);
+                    self.hold |= !paired;
+                    if let Some(entry) = self.entry(number) {
+                        *entry = if paired { Entry::Paired } else { Entry::Orphan { turn, id, answer } };
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.seen = self.gone + self.queue.len() as u64;
+    }
+
+    /// The call of this number waits for an answer.
+    fn open(&mut self, id: Digest, number: u64) {
         let newest = self.open.entry(id).or_insert((number, number));
         let before = std::mem::replace(&mut newest.1, number);
-        self.queue.push_back(Entry::Call(call, None, None));
         if before != number
             && let Some(Entry::Call(_, _, next)) = self.entry(before)
         {
             *next = Some(number);
-        }
-    }
-
-    pub(super) fn answer(&mut self, turn: u64, id: &str, answer: Answer<'a>) {
-        let id = Digest::of_text(id);
-        if !self.pair(id, answer) {
-            self.hold = true;
-            self.queue.push_back(Entry::Orphan { turn, id, answer });
         }
     }
 
@@ -118,7 +148,11 @@ impl<'a> Pairing<'a> {
 
     /// Hands on what is complete, as soon as there is enough of it.
     pub(super) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
-        if self.hold || self.queue.len() < BATCH {
+        if self.queue.len() < BATCH {
+            return Ok(());
+        }
+        self.pair_new();
+        if self.hold {
             return Ok(());
         }
         let waits = |entry: &Entry<'_>| matches!(entry, Entry::Call(_, None, _));
@@ -128,6 +162,7 @@ impl<'a> Pairing<'a> {
 
     /// Ends the run: pairs what is left, and hands on everything.
     pub(super) fn finish(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
+        self.pair_new();
         if self.hold && !self.open.is_empty() {
             for position in 0..self.queue.len() {
                 let Some(&Entry::Orphan { id, answer, .. }) = self.queue.get(position) else { continue };
@@ -146,7 +181,7 @@ impl<'a> Pairing<'a> {
     fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         for entry in self.queue.range(..count) {
             let input = match entry {
-                Entry::Paired => continue,
+                Entry::Paired | Entry::Answer { .. } => continue,
                 Entry::Message { actor, turn, text } => StepInput::message(*actor, *text).turn(*turn),
                 Entry::Orphan { turn, answer, .. } => {
                     self.unpaired.messages += 1;

@@ -323,6 +323,6 @@ impl<'de> ToolMessage<'de> {
             None => (Status::Ok, Provenance::None),
         };
         let id = self.id.unwrap_or_default().0;
-        pairing.answer(turn, &id, Answer { text, status, provenance });
+        pairing.answer(turn, id, Answer { text, status, provenance });
     }
 }
