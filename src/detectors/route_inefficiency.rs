@@ -1,6 +1,8 @@
 //! `route_inefficiency`: far more steps than the reference route needs.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +130,8 @@ impl Detector for RouteInefficiency {
             tracker: Tracker::default(),
             not_applicable: None,
             told: Vec::new(),
-            due: None,
+            due: BinaryHeap::new(),
+            touched: Vec::new(),
             certain: Vec::new(),
         };
         state.restart(routing);
@@ -144,8 +147,10 @@ struct State {
     not_applicable: Option<Cow<'static, str>>,
     /// Which pairs have been told online.
     told: Vec<bool>,
-    /// The unit at which the next pair becomes a finding if its end is not reached before.
-    due: Option<u64>,
+    /// When pairs become findings if their ends are not reached before: units, and places in the list of pairs.
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Scratch: the pairs to look at after a step.
+    touched: Vec<usize>,
     certain: Vec<Finding>,
 }
 
@@ -155,21 +160,30 @@ impl Fold for State {
             return;
         }
         let Some(now) = self.tracker.observe(step) else { return };
-        if !now.reached_some && self.due.is_none_or(|due| now.unit < due) {
-            return;
+        self.touched.clear();
+        self.touched.extend(self.tracker.touched());
+        while let Some(&Reverse((due, place))) = self.due.peek()
+            && due <= now
+        {
+            self.due.pop();
+            self.touched.push(place);
         }
-        self.due = None;
-        let tracker = &self.tracker;
-        for (&pair, told) in tracker.pairs().iter().zip(&mut self.told) {
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        for &place in &self.touched {
+            let (Some(&pair), Some(told)) = (self.tracker.pairs().get(place), self.told.get_mut(place))
+            else {
+                continue;
+            };
             if *told {
                 continue;
             }
-            if let Some(finding) = finding(&self.config, tracker, pair) {
+            if let Some(finding) = finding(&self.config, &self.tracker, pair) {
                 self.certain.push(finding);
                 *told = true;
-            } else if let Some(start) = tracker.waiting_since(pair) {
+            } else if let Some(start) = self.tracker.waiting_since(pair) {
                 let due = start.saturating_add(too_far(&self.config, pair.distance));
-                self.due = Some(self.due.map_or(due, |other| other.min(due)));
+                self.due.push(Reverse((due, place)));
             }
         }
     }
@@ -209,7 +223,7 @@ impl Fold for State {
         };
         self.told.clear();
         self.told.resize(self.tracker.pairs().len(), false);
-        self.due = Some(0);
+        self.due.clear();
         self.certain.clear();
         true
     }

@@ -32,13 +32,6 @@ struct Point {
     step: u64,
 }
 
-/// What a step did to the tracker.
-#[derive(Debug)]
-pub(super) struct Now {
-    pub(super) unit: u64,
-    pub(super) reached_some: bool,
-}
-
 /// A milestone, or the virtual start, and where the run reached it.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
@@ -72,14 +65,17 @@ struct ScoreRule {
     reached: usize,
 }
 
+/// Whose action it is, and the digest of what it does.
+type Key = (Digest, Actor);
+
 #[derive(Debug, Default)]
 struct ActionRule {
     chosen: Vec<Actor>,
     actions: u64,
     /// Marks by the digest of all that decides them, where names or whole arguments do; sorted.
-    exact: Vec<(Digest, usize)>,
+    exact: Vec<(Key, usize)>,
     /// Marks by name, where some of the arguments decide; sorted.
-    partial: Vec<(Digest, usize)>,
+    partial: Vec<(Key, usize)>,
 }
 
 impl Tracker {
@@ -151,8 +147,8 @@ impl Tracker {
         &self.pairs
     }
 
-    /// Takes a step; `None` where it does not count.
-    pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<Now> {
+    /// Takes a step, and gives back its unit; `None` where it does not count.
+    pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<u64> {
         self.reached.clear();
         let milestones = self.route.as_ref()?.milestones();
         let unit = if self.by_score {
@@ -167,6 +163,7 @@ impl Tracker {
             && let Some(start) = self.marks.first_mut()
         {
             start.reached = Some(Point { unit: 0, step: step.index() });
+            self.reached.push(0);
         }
         self.last = Some(point);
         for &mark in &self.reached {
@@ -174,7 +171,13 @@ impl Tracker {
                 mark.reached.get_or_insert(point);
             }
         }
-        Some(Now { unit, reached_some: !self.reached.is_empty() })
+        Some(unit)
+    }
+
+    /// The places, in the list of pairs, of those that begin or end at a mark which the last step reached.
+    pub(super) fn touched(&self) -> impl Iterator<Item = usize> {
+        let starts = self.reached.iter().flat_map(|&mark| [mark.checked_sub(1), Some(mark)]).flatten();
+        starts.filter_map(|start| self.pairs.binary_search_by_key(&start, |pair| pair.start).ok())
     }
 
     fn point(&self, mark: usize) -> Option<Point> {
@@ -225,7 +228,7 @@ impl Tracker {
 }
 
 /// The marks of a key in a sorted list.
-fn marks_of(sorted: &[(Digest, usize)], key: Digest) -> impl Iterator<Item = usize> {
+fn marks_of(sorted: &[(Key, usize)], key: Key) -> impl Iterator<Item = usize> {
     let start = sorted.partition_point(|(other, _)| *other < key);
     sorted.iter().skip(start).take_while(move |(other, _)| *other == key).map(|(_, mark)| *mark)
 }
@@ -242,14 +245,15 @@ impl ScoreRule {
 
 impl ActionRule {
     fn expect(&mut self, action: &ExpectedAction, mark: usize) {
-        if !self.chosen.contains(&action.actor()) {
-            self.chosen.push(action.actor());
+        let actor = action.actor();
+        if !self.chosen.contains(&actor) {
+            self.chosen.push(actor);
         }
         let name = action.name_digest();
         match action.compare() {
-            None => self.exact.push((name.and(action.digest()), mark)),
-            Some([]) => self.exact.push((name, mark)),
-            Some(_) => self.partial.push((name, mark)),
+            None => self.exact.push(((name.and(action.digest()), actor), mark)),
+            Some([]) => self.exact.push(((name, actor), mark)),
+            Some(_) => self.partial.push(((name, actor), mark)),
         }
     }
 
@@ -270,13 +274,11 @@ impl ActionRule {
             Target::Action(expected) => Some(expected),
             Target::Score(_) => None,
         };
-        let open = |mark: &usize| {
-            marks.get(*mark).is_some_and(|mark| mark.reached.is_none())
-                && expected(*mark).is_some_and(|expected| expected.actor() == step.actor())
-        };
-        let exact = marks_of(&self.exact, name.and(arguments)).chain(marks_of(&self.exact, name));
-        reached.extend(exact.filter(open));
-        let partial = marks_of(&self.partial, name).filter(open);
+        let open = |mark: &usize| marks.get(*mark).is_some_and(|mark| mark.reached.is_none());
+        // All marks of such a key are reached at once: where the first is not open, none is.
+        let exact = |key| marks_of(&self.exact, (key, step.actor())).take_while(open);
+        reached.extend(exact(name.and(arguments)).chain(exact(name)));
+        let partial = marks_of(&self.partial, (name, step.actor())).filter(open);
         reached
             .extend(partial.filter(|mark| expected(*mark).is_some_and(|expected| agree(action, expected))));
         Some(self.actions)
