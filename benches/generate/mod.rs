@@ -3,7 +3,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "no bench uses all of it")]
 
 use serde_json::{Value, json};
-use tracelint::{Status, Trace};
+use tracelint::{Actor, ExpectedAction, Milestone, ReferenceRoute, Status, Trace};
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
 pub struct Random(pub u64);
@@ -101,15 +101,22 @@ fn simulation(random: &mut Random, run: u64) -> Value {
 
 /// A trace that repeats a cycle of three calls, one of which fails.
 pub fn cycle(steps: u64) -> Trace {
-    trace(steps, |step| (json!({"n": step % 3}), if step % 3 == 0 { Status::Error } else { Status::Ok }))
+    let never = vec![expected(1, "cancel_order", &json!({}))];
+    trace(steps, never, |step| (json!({"n": step % 3}), if step % 3 == 0 { Status::Error } else { Status::Ok }))
 }
 
-/// A trace whose calls are all different.
+/// A trace whose calls are all different. Every tenth is on the route.
 pub fn distinct(steps: u64) -> Trace {
-    trace(steps, |step| (json!({"n": step}), Status::Ok))
+    let tenth = (1..).zip((0..steps).step_by(10));
+    let route = tenth.map(|(position, step)| expected(position, "get_order", &json!({"n": step}))).collect();
+    trace(steps, route, |step| (json!({"n": step}), Status::Ok))
 }
 
-fn trace(steps: u64, call: impl Fn(u64) -> (Value, Status)) -> Trace {
+fn expected(position: u64, name: &str, arguments: &Value) -> Milestone {
+    Milestone::action(position, ExpectedAction::new(Actor::Agent, name, arguments, None))
+}
+
+fn trace(steps: u64, milestones: Vec<Milestone>, call: impl Fn(u64) -> (Value, Status)) -> Trace {
     let mut builder = Trace::builder();
     for step in 0..steps {
         let (arguments, status) = call(step);
@@ -117,9 +124,7 @@ fn trace(steps: u64, call: impl Fn(u64) -> (Value, Status)) -> Trace {
         // A call after the last one is always valid.
         builder.call("get_order", &arguments, status, &observation).ok();
     }
-    let expected = tracelint::ExpectedAction::new(tracelint::Actor::Agent, "cancel_order", &json!({}), None);
-    let route = tracelint::ReferenceRoute::new(vec![tracelint::Milestone::action(1, expected)]);
-    let builder = match route {
+    let builder = match ReferenceRoute::new(milestones) {
         Ok(route) => builder.route(route),
         Err(_) => builder,
     };
