@@ -102,7 +102,9 @@ fn simulation(random: &mut Random, run: u64) -> Value {
 /// A trace that repeats a cycle of three calls, one of which fails.
 pub fn cycle(steps: u64) -> Trace {
     let never = vec![expected(1, "cancel_order", &json!({}))];
-    trace(steps, never, |step| (json!({"n": step % 3}), if step % 3 == 0 { Status::Error } else { Status::Ok }))
+    trace(steps, never, |step| {
+        (json!({"n": step % 3}), if step % 3 == 0 { Status::Error } else { Status::Ok })
+    })
 }
 
 /// A trace whose calls are all different. Every tenth is on the route.

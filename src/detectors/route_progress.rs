@@ -1,11 +1,10 @@
 //! Which milestones of a reference route a run has reached, and when.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::route_inefficiency::MilestoneEvidence;
-use crate::trace::{
-    Action, Actor, Actors, Digest, Digests, ExpectedAction, Milestone, ReferenceRoute, Step, Target,
-};
+use crate::trace::{Actor, Actors, Digest, Digests, ExpectedAction, Milestone, ReferenceRoute, Step, Target};
 
 /// Two consecutive milestones.
 #[derive(Debug, Clone, Copy)]
@@ -72,10 +71,10 @@ type Key = (Digest, Actor);
 struct ActionRule {
     chosen: Vec<Actor>,
     actions: u64,
-    /// Marks by the digest of all that decides them, where names or whole arguments do; sorted.
-    exact: Vec<(Key, usize)>,
-    /// Marks by name, where some of the arguments decide; sorted.
-    partial: Vec<(Key, usize)>,
+    /// Marks by the digest of all that decides them; sorted.
+    marks: Vec<(Key, usize)>,
+    /// By name, which arguments decide where not all of them do.
+    compared: BTreeSet<(Key, Vec<String>)>,
 }
 
 impl Tracker {
@@ -123,8 +122,7 @@ impl Tracker {
         let pairs = pairs.map(|(start, distance)| Pair { start, distance });
         self.pairs.extend(pairs.filter(|pair| pair.distance > 0));
         self.scores.ascending.sort_by(|a, b| a.0.total_cmp(&b.0));
-        self.actions.exact.sort_unstable();
-        self.actions.partial.sort_unstable();
+        self.actions.marks.sort_unstable();
         self.route = Some(Arc::clone(route));
         Ok(())
     }
@@ -136,8 +134,8 @@ impl Tracker {
         scores.reached = 0;
         actions.chosen.clear();
         actions.actions = 0;
-        actions.exact.clear();
-        actions.partial.clear();
+        actions.marks.clear();
+        actions.compared.clear();
         pairs.clear();
         marks.clear();
         *last = None;
@@ -150,12 +148,12 @@ impl Tracker {
     /// Takes a step, and gives back its unit; `None` where it does not count.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<u64> {
         self.reached.clear();
-        let milestones = self.route.as_ref()?.milestones();
+        self.route.as_ref()?;
         let unit = if self.by_score {
             self.scores.observe(step, &mut self.reached);
             step.index()
         } else {
-            self.actions.observe(step, milestones, &self.marks, &mut self.reached)?
+            self.actions.observe(step, &self.marks, &mut self.reached)?
         };
         let point = Point { unit, step: step.index() };
         if self.last.is_none()
@@ -250,43 +248,46 @@ impl ActionRule {
             self.chosen.push(actor);
         }
         let name = action.name_digest();
-        match action.compare() {
-            None => self.exact.push(((name.and(action.digest()), actor), mark)),
-            Some([]) => self.exact.push(((name, actor), mark)),
-            Some(_) => self.partial.push(((name, actor), mark)),
-        }
+        let decisive = match action.compare() {
+            None => name.and(action.digest()),
+            Some([]) => name,
+            Some(compared) => {
+                let mut compared = compared.to_vec();
+                compared.sort_unstable();
+                compared.dedup();
+                let decisive = with_members(name, &compared, |member| action.member(member));
+                self.compared.insert(((name, actor), compared));
+                decisive
+            }
+        };
+        self.marks.push(((decisive, actor), mark));
     }
 
     /// The number of the action; `None` where the step does not count.
-    fn observe(
-        &mut self,
-        step: &Step<'_>,
-        milestones: &[Milestone],
-        marks: &[Mark],
-        reached: &mut Vec<usize>,
-    ) -> Option<u64> {
+    fn observe(&mut self, step: &Step<'_>, marks: &[Mark], reached: &mut Vec<usize>) -> Option<u64> {
         if !self.chosen.contains(&step.actor()) {
             return None;
         }
         let (action, Digests { name, arguments, .. }) = step.digested(Actors::All)?;
         self.actions += 1;
-        let expected = |mark: usize| match &milestones.get(marks.get(mark)?.milestone?)?.target {
-            Target::Action(expected) => Some(expected),
-            Target::Score(_) => None,
-        };
+        // All marks of one key are reached at once: where the first is not open, none is.
         let open = |mark: &usize| marks.get(*mark).is_some_and(|mark| mark.reached.is_none());
-        // All marks of such a key are reached at once: where the first is not open, none is.
-        let exact = |key| marks_of(&self.exact, (key, step.actor())).take_while(open);
-        reached.extend(exact(name.and(arguments)).chain(exact(name)));
-        let partial = marks_of(&self.partial, (name, step.actor())).filter(open);
-        reached
-            .extend(partial.filter(|mark| expected(*mark).is_some_and(|expected| agree(action, expected))));
+        let open_marks = |decisive| marks_of(&self.marks, (decisive, step.actor())).take_while(open);
+        reached.extend(open_marks(name.and(arguments)).chain(open_marks(name)));
+        let key = (name, step.actor());
+        let compared = self.compared.range((key, Vec::new())..).take_while(|(other, _)| *other == key);
+        for (_, members) in compared {
+            let given =
+                |member: &str| action.arguments.as_ref().and_then(|arguments| arguments.member(member));
+            reached.extend(open_marks(with_members(name, members, given)));
+        }
         Some(self.actions)
     }
 }
 
-/// Whether the arguments that count are equal: given alike, or missing on both sides.
-fn agree(action: &Action<'_>, expected: &ExpectedAction) -> bool {
-    let given = |name: &str| action.arguments.as_ref().and_then(|arguments| arguments.member(name));
-    expected.compare().unwrap_or_default().iter().all(|name| given(name) == expected.member(name))
+/// The digest of a name with some of the arguments, each of which may be missing.
+fn with_members(name: Digest, members: &[String], given: impl Fn(&str) -> Option<Digest>) -> Digest {
+    members.iter().fold(name, |digest, member| {
+        digest.and(Digest::of_text(member)).and(given(member).unwrap_or(Digest::NONE))
+    })
 }
