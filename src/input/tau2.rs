@@ -3,7 +3,6 @@
 //! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of `info`),
 //! a bare list of runs, one run, or a directory with `results.json` beside `simulations/<id>.json`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -14,7 +13,9 @@ use super::ReadOptions;
 use super::container::{Layout, RunContext};
 use super::tau2_messages::{Messages, Requestor, Scratch};
 use super::wire::{ByteKeys, Ident, Object, Str, whole_number};
-use crate::trace::{Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing, StepSink};
+use crate::trace::{
+    Digest, DigestMap, Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing, StepSink,
+};
 
 /// What the runs of a file have in common.
 #[derive(Debug, Clone, Default)]
@@ -22,8 +23,8 @@ pub(super) struct Header {
     info: Info,
     flat_model: Option<Arc<str>>,
     flat_domain: Option<Arc<str>>,
-    /// The routes of the tasks; `None`: the file has told no tasks (yet).
-    routes: Option<Arc<HashMap<String, Routing>>>,
+    /// The routes of the tasks by the digests of their ids; `None`: the file has told no tasks (yet).
+    routes: Option<Arc<DigestMap<Routing>>>,
     /// Whether one of the routes compares single arguments.
     looks_inside: bool,
 }
@@ -181,7 +182,7 @@ impl Tau2 {
             return Routing::Unknown(why.into());
         };
         let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };
-        match routes.get(task) {
+        match routes.get(&Digest::of_text(task)) {
             Some(routing) => routing.clone(),
             None => Routing::Unknown(format!("task {task} is not in the file").into()),
         }
@@ -199,7 +200,7 @@ impl Task<'_> {
         self.actions().any(|action| action.compare_args.as_ref().is_some_and(|names| !names.is_empty()))
     }
 
-    fn routing(self) -> (String, Routing) {
+    fn routing(self) -> (Digest, Routing) {
         let actions = self.evaluation_criteria.and_then(|criteria| criteria.0.actions).unwrap_or_default();
         let milestones = (1..).zip(actions).map(|(reference_step, Object(expected))| {
             let actor = expected.requestor.unwrap_or(Requestor::Assistant).actor();
@@ -211,7 +212,7 @@ impl Task<'_> {
             Ok(route) => Routing::Known(Arc::new(route)),
             Err(error) => Routing::Unknown(error.message().into()),
         };
-        (self.id.0.into_owned(), routing)
+        (Digest::of_text(&self.id.0), routing)
     }
 }
 
