@@ -181,6 +181,7 @@ impl<'a> Pairing<'a> {
     fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         for entry in self.queue.range(..count) {
             let input = match entry {
+                // What is handed on has been paired, so that no answer is left as it came.
                 Entry::Paired | Entry::Answer { .. } => continue,
                 Entry::Message { actor, turn, text } => StepInput::message(*actor, *text).turn(*turn),
                 Entry::Orphan { turn, answer, .. } => {
