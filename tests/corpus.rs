@@ -352,7 +352,7 @@ fn a_file_in_memory_gives_what_the_file_gives() {
     assert_eq!(dump(&[slice]), dump(&file));
 }
 
-// ---- Errors ------------------------------------------------------------------------------------------------------
+// ---- Texts of arguments ------------------------------------------------------------------------------------------
 
 /// Counts the arguments that it can read.
 #[derive(Debug, Clone, Copy)]
@@ -452,6 +452,8 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
         assert_eq!(found, Some(texts));
     }
 }
+
+// ---- Errors ------------------------------------------------------------------------------------------------------
 
 #[test]
 fn errors_name_file_run_line_and_column() {
