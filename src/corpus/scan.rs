@@ -420,7 +420,7 @@ impl StepSink for Sink<'_> {
         self.records.clear();
     }
 
-    fn describe(&mut self, model: Option<&str>, domain: Option<&str>) {
+    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
         for record in &mut self.records {
             record.metadata.describe(model, domain);
         }

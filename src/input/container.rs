@@ -194,8 +194,7 @@ impl<L: Layout> Pass<'_, L> {
     /// Tells the sink what the file says of its runs only behind them.
     pub(super) fn describe(&mut self) {
         if self.state.late {
-            let Self { layout, sink, .. } = self;
-            sink.describe(layout.model().map(Arc::as_ref), layout.domain().map(Arc::as_ref));
+            self.sink.describe(self.layout.model(), self.layout.domain());
         }
     }
 

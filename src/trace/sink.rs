@@ -97,9 +97,9 @@ impl Ending {
 
 impl Metadata {
     /// Fills in model and domain where they are missing.
-    pub(crate) fn describe(&mut self, model: Option<&str>, domain: Option<&str>) {
-        self.model = self.model.take().or_else(|| model.map(Arc::from));
-        self.domain = self.domain.take().or_else(|| domain.map(Arc::from));
+    pub(crate) fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
+        self.model = self.model.take().or_else(|| model.cloned());
+        self.domain = self.domain.take().or_else(|| domain.cloned());
     }
 }
 
@@ -121,7 +121,7 @@ pub trait StepSink {
     fn rewind(&mut self);
 
     /// The file names its model and domain only behind its runs: they hold for those that name none.
-    fn describe(&mut self, model: Option<&str>, domain: Option<&str>);
+    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>);
 }
 
 /// Validates the steps of one run, in order. The only maker of a [`Step`].

@@ -1,5 +1,7 @@
 //! A whole run in memory, and the builder that validates it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::digest::Digest;
@@ -348,7 +350,7 @@ impl StepSink for TraceCollector {
         self.steps.clear();
     }
 
-    fn describe(&mut self, model: Option<&str>, domain: Option<&str>) {
+    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
         for trace in &mut self.traces {
             trace.ending.metadata.describe(model, domain);
         }
