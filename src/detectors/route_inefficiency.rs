@@ -129,9 +129,8 @@ impl Detector for RouteInefficiency {
             config: self.config.clone(),
             tracker: Tracker::default(),
             not_applicable: None,
-            told: Vec::new(),
             due: BinaryHeap::new(),
-            touched: Vec::new(),
+            over: Vec::new(),
             certain: Vec::new(),
         };
         state.restart(routing);
@@ -145,12 +144,10 @@ struct State {
     tracker: Tracker,
     /// Why there is nothing to say of the trace.
     not_applicable: Option<Cow<'static, str>>,
-    /// Which pairs have been told online.
-    told: Vec<bool>,
     /// When pairs become findings if their ends are not reached before: units, and places in the list of pairs.
     due: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Scratch: the pairs to look at after a step.
-    touched: Vec<usize>,
+    /// Scratch: the pairs whose time is over.
+    over: Vec<usize>,
     certain: Vec<Finding>,
 }
 
@@ -160,32 +157,24 @@ impl Fold for State {
             return;
         }
         let Some(now) = self.tracker.observe(step) else { return };
-        self.touched.clear();
-        self.touched.extend(self.tracker.touched());
-        while let Some(&Reverse((due, place))) = self.due.peek()
-            && due <= now
-        {
-            self.due.pop();
-            self.touched.push(place);
-        }
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        for &place in &self.touched {
-            let (Some(&pair), Some(told)) = (self.tracker.pairs().get(place), self.told.get_mut(place))
-            else {
-                continue;
-            };
-            if *told {
-                continue;
-            }
-            if let Some(finding) = finding(&self.config, &self.tracker, pair) {
-                self.certain.push(finding);
-                *told = true;
-            } else if let Some(start) = self.tracker.waiting_since(pair) {
+        let pair = |place: usize| self.tracker.pairs().get(place).copied();
+        for place in self.tracker.begun() {
+            let Some(pair) = pair(place) else { continue };
+            if let Some(start) = self.tracker.start_of(pair) {
                 let due = start.saturating_add(too_far(&self.config, pair.distance));
                 self.due.push(Reverse((due, place)));
             }
         }
+        self.over.clear();
+        while let Some(&Reverse((due, place))) = self.due.peek()
+            && due <= now
+        {
+            self.due.pop();
+            self.over.push(place);
+        }
+        self.over.sort_unstable();
+        let pairs = self.over.iter().filter_map(|&place| pair(place));
+        self.certain.extend(pairs.filter_map(|pair| finding(&self.config, &self.tracker, pair)));
     }
 
     /// A finding when its range is over, or has become too long already.
@@ -221,8 +210,6 @@ impl Fold for State {
             Routing::Unknown(reason) => Some(reason.clone()),
             Routing::Known(route) => self.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
         };
-        self.told.clear();
-        self.told.resize(self.tracker.pairs().len(), false);
         self.due.clear();
         self.certain.clear();
         true

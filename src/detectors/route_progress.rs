@@ -172,10 +172,10 @@ impl Tracker {
         Some(unit)
     }
 
-    /// The places, in the list of pairs, of those that begin or end at a mark which the last step reached.
-    pub(super) fn touched(&self) -> impl Iterator<Item = usize> {
-        let starts = self.reached.iter().flat_map(|&mark| [mark.checked_sub(1), Some(mark)]).flatten();
-        starts.filter_map(|start| self.pairs.binary_search_by_key(&start, |pair| pair.start).ok())
+    /// The places, in the list of pairs, of those that begin at a mark which the last step reached.
+    pub(super) fn begun(&self) -> impl Iterator<Item = usize> {
+        let place = |start| self.pairs.binary_search_by_key(start, |pair| pair.start).ok();
+        self.reached.iter().filter_map(place)
     }
 
     fn point(&self, mark: usize) -> Option<Point> {
@@ -193,11 +193,8 @@ impl Tracker {
         Some(Reach { steps, reached, first_step: start.step, last_step: end.step })
     }
 
-    /// The unit at which the pair began, where its end is still open.
-    pub(super) fn waiting_since(&self, pair: Pair) -> Option<u64> {
-        if self.point(pair.start + 1).is_some() {
-            return None;
-        }
+    /// The unit at which the pair began.
+    pub(super) fn start_of(&self, pair: Pair) -> Option<u64> {
         self.point(pair.start).map(|start| start.unit)
     }
 
