@@ -63,6 +63,20 @@ enum Cause {
     Text(String),
 }
 
+/// As much of an input as a message quotes, with its control characters escaped.
+pub(crate) fn echo(input: &str) -> String {
+    const QUOTED: usize = 200;
+    let mut text = String::new();
+    for (position, char) in input.chars().enumerate() {
+        if position == QUOTED {
+            text.push('…');
+            break;
+        }
+        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
+    }
+    text
+}
+
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
