@@ -82,6 +82,7 @@ mod detectors;
 mod error;
 mod fingerprint;
 mod input;
+mod names;
 mod replication;
 mod report;
 pub mod stats;
