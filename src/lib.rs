@@ -83,6 +83,7 @@ mod error;
 mod fingerprint;
 mod input;
 mod json;
+mod names;
 mod replication;
 mod report;
 pub mod stats;

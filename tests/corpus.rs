@@ -381,7 +381,7 @@ impl Detector for Reader {
 
 impl Fold for Reader {
     fn observe(&mut self, step: &Step<'_>) {
-        let arguments = step.action_of(Actors::All).and_then(|action| action.arguments.as_ref());
+        let arguments = step.action_of(Actors::All).and_then(|action| action.arguments.as_ref().present());
         self.count += u64::from(arguments.is_some_and(|arguments| arguments.json().is_some()));
     }
 

@@ -105,11 +105,12 @@ fn line(step: &Step<'_>) -> String {
     match step.event() {
         Event::Message(text) => write!(line, ": {}", text.to_str()),
         Event::Action(action) => {
-            let arguments = action.arguments.as_ref().and_then(Arguments::canonical).unwrap_or_default();
+            let arguments =
+                action.arguments.as_ref().present().and_then(Arguments::canonical).unwrap_or_default();
             let id = action.call_id.map_or_else(|| "none".to_owned(), |id| format!("#{id}"));
             let (status, provenance) = (action.status, action.provenance);
             let observation =
-                action.observation.map_or_else(String::new, |text| format!(": {}", text.to_str()));
+                action.observation.present().map_or_else(String::new, |text| format!(": {}", text.to_str()));
             write!(line, " {}({arguments}) {id} -> {status:?} by {provenance:?}{observation}", action.name)
         }
     }
@@ -1330,7 +1331,7 @@ fn half_a_surrogate_pair_costs_nothing_in_a_text() {
         .steps()
         .map(|step| match step.event() {
             Event::Message(text) => text.to_str().into_owned(),
-            Event::Action(action) => action.observation.unwrap().to_str().into_owned(),
+            Event::Action(action) => action.observation.present().unwrap().to_str().into_owned(),
         })
         .collect();
     assert_eq!(texts, ["\u{fffd} broken", "\u{fffd}\u{fffd}A"]);

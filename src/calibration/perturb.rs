@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::stats::Rng;
 use crate::trace::{
-    Actor, Arguments, Event, ExpectedAction, Milestone, ReferenceRoute, StepInput, Target, Trace,
+    Actor, Arguments, Content, Event, ExpectedAction, Milestone, ReferenceRoute, StepInput, Target, Trace,
     TraceBuilder,
 };
 
@@ -101,10 +101,10 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
                 id = cipher.apply(call_id);
                 action.call_id = Some(&id);
             }
-            let given = action.arguments.as_ref().and_then(Arguments::json);
+            let given = action.arguments.as_ref().present().and_then(Arguments::json);
             if let (Some(rng), Some(given)) = (&mut order, given) {
                 arguments = reorder(given, rng);
-                action.arguments = Some(Arguments::from_json(&arguments));
+                action.arguments = Content::Present(Arguments::from_json(&arguments));
             }
         }
         builder.push(StepInput {
@@ -113,6 +113,8 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
             actor: step.actor(),
             location: step.location(),
             progress: step.progress(),
+            time: step.time(),
+            usage: step.usage().copied(),
             event,
         })?;
     }
@@ -247,7 +249,10 @@ mod tests {
     fn first_action(trace: &Trace) -> (String, String) {
         let step = trace.steps().find(|step| matches!(step.event(), Event::Action(_))).unwrap();
         let Event::Action(action) = step.event() else { unreachable!() };
-        (action.call_id.unwrap().to_owned(), action.arguments.as_ref().unwrap().json().unwrap().to_owned())
+        (
+            action.call_id.unwrap().to_owned(),
+            action.arguments.as_ref().present().unwrap().json().unwrap().to_owned(),
+        )
     }
 
     #[test]

@@ -235,16 +235,17 @@ impl State {
         }
         action.status == Status::Error
             || (!self.rules.patterns.is_empty()
-                && action.observation.is_some_and(|observation| {
+                && action.observation.present().is_some_and(|observation| {
                     let text = observation.to_str().to_lowercase();
                     self.rules.patterns.iter().any(|pattern| pattern.find(text.as_bytes()).is_some())
                 }))
     }
 
-    fn key(&self, digests: &Digests) -> crate::trace::Digest {
+    /// `None`: the action is like no other.
+    fn key(&self, digests: &Digests) -> Option<crate::trace::Digest> {
         match self.rules.config.key {
-            FeedbackKey::Call => digests.name.and(digests.arguments),
-            FeedbackKey::Name => digests.name,
+            FeedbackKey::Call => digests.arguments.map(|arguments| digests.name.and(arguments)),
+            FeedbackKey::Name => Some(digests.name),
         }
     }
 }
@@ -255,7 +256,7 @@ impl Fold for State {
         let position = self.actions;
         self.actions += 1;
         let transient = self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
-        let key = self.key(&digests);
+        let Some(key) = self.key(&digests) else { return };
         let window = self.rules.config.window;
         if let Some(refused) = self.refused.get_mut(&key) {
             if let Some(window) = window {
@@ -273,7 +274,7 @@ impl Fold for State {
         if self.is_negative(action, transient) {
             let refused = self.refused.entry(key).or_default();
             if window.is_some() || refused.attempts.is_empty() {
-                let observation = action.observation.map(|text| text.head(QUOTED).into_owned());
+                let observation = action.observation.present().map(|text| text.head(QUOTED).into_owned());
                 refused.attempts.push_back(Attempt { action: position, step: step.index(), observation });
             }
         }

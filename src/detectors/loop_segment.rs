@@ -147,7 +147,7 @@ impl Segment {
             LoopDefinition::Repeat => self.repeat(key),
             LoopDefinition::Stuck => {
                 let covered = self.covered;
-                let chain = self.chain(key, position, step.index(), digests.observation);
+                let chain = self.chain(key, position, step.index(), digests.observation.present());
                 let run = self.failure_run(key, position, step.index(), action.status, digests.folded_name);
                 let new = |span: &Span| covered.is_none_or(|end| span.first > end);
                 run.filter(new).or(chain.filter(new))
@@ -156,7 +156,8 @@ impl Segment {
     }
 
     fn key(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) -> u32 {
-        let called = digests.folded_name.and(digests.arguments);
+        let unique = || Digest::NONE.and(Digest::of_number(to_u32(self.keys.len())));
+        let called = digests.folded_name.and(digests.arguments.unwrap_or_else(unique));
         let digest = match step.location() {
             Some(location) => called.and(Digest::of_text(location)),
             None => called,
@@ -165,7 +166,7 @@ impl Segment {
         let id = *self.ids.entry(digest).or_insert(next);
         if id == next {
             self.keys.push(Key {
-                first_observation: observation_digest(digests.observation),
+                first_observation: observation_digest(digests.observation.present()),
                 start_step: 0,
                 observation: 0,
                 count: 0,

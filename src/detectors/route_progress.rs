@@ -270,12 +270,12 @@ impl ActionRule {
         // All marks of one key are reached at once: where the first is not open, none is.
         let open = |mark: &usize| marks.get(*mark).is_some_and(|mark| mark.reached.is_none());
         let open_marks = |decisive| marks_of(&self.marks, (decisive, step.actor())).take_while(open);
-        reached.extend(open_marks(name.and(arguments)).chain(open_marks(name)));
+        let whole = arguments.map(|arguments| open_marks(name.and(arguments)));
+        reached.extend(whole.into_iter().flatten().chain(open_marks(name)));
         let key = (name, step.actor());
         let compared = self.compared.range((key, Vec::new())..).take_while(|(other, _)| *other == key);
         for (_, members) in compared {
-            let given =
-                |member: &str| action.arguments.as_ref().and_then(|arguments| arguments.member(member));
+            let given = |member: &str| action.arguments.as_ref().present()?.member(member);
             reached.extend(open_marks(with_members(name, members, given)));
         }
         Some(self.actions)

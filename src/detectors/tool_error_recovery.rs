@@ -81,7 +81,8 @@ pub struct ToolError {
     pub recovered_by: Option<u64>,
     /// Later calls of the tool, up to and including the recovering one; without one, all later calls.
     pub attempts: u64,
-    /// Whether the recovering call had other arguments than the failed one.
+    /// Whether the recovering call had other arguments than the failed one; `None` also where one of the two was
+    /// not recorded.
     pub changed_arguments: Option<bool>,
     /// Whether the tool was never called again.
     pub abandoned: bool,
@@ -132,7 +133,7 @@ struct Tool {
 
 #[derive(Debug)]
 struct Failure {
-    arguments: Digest,
+    arguments: Option<Digest>,
     step: u64,
     /// Calls of the tool up to this one.
     calls: u64,
@@ -145,10 +146,10 @@ struct Failure {
 struct Recovery {
     step: u64,
     attempts: u32,
-    changed_arguments: bool,
+    changed_arguments: Option<bool>,
 }
 
-const _: () = assert!(size_of::<Failure>() <= 56);
+const _: () = assert!(size_of::<Failure>() <= 64);
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
@@ -180,7 +181,10 @@ impl Fold for State {
                     error.recovery = Some(Recovery {
                         step: step.index(),
                         attempts: u32::try_from(tool.calls - error.calls).unwrap_or(u32::MAX),
-                        changed_arguments: error.arguments != digests.arguments,
+                        changed_arguments: error
+                            .arguments
+                            .zip(digests.arguments)
+                            .map(|(failed, now)| failed != now),
                     });
                 }
             }
@@ -247,7 +251,7 @@ impl State {
             tool: tool.and_then(|tool| tool.name.as_deref()).unwrap_or_default().to_owned(),
             recovered_by: error.recovery.map(|recovery| recovery.step),
             attempts,
-            changed_arguments: error.recovery.map(|recovery| recovery.changed_arguments),
+            changed_arguments: error.recovery.and_then(|recovery| recovery.changed_arguments),
             abandoned: attempts == 0,
         }
     }

@@ -227,7 +227,7 @@ impl Entry<'_> {
         };
         let status = if feedback.is_some() { Status::Ok } else { Status::Unknown };
         let mut action = Action::new(name).provenance(Provenance::None);
-        (action.observation, action.status) = (feedback, status);
+        (action.observation, action.status) = (feedback.into(), status);
         StepInput::action(Actor::Agent, action)
     }
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use crate::error::Result;
 use crate::trace::{
-    Action, Actor, Arguments, Digest, DigestMap, Gate, Provenance, Status, Step, StepInput, Text, Unpaired,
-    empty,
+    Action, Actor, Arguments, Digest, DigestMap, Gate, Provenance, Status, Step, StepInput, Text,
+    UnknownReason, Unpaired, empty,
 };
 
 /// How many steps wait until some are handed on: what reads and what judges run one after the other, not in turns.
@@ -193,11 +193,12 @@ impl<'a> Pairing<'a> {
                     self.unpaired.calls += u64::from(answer.is_none());
                     let action = Action {
                         name: &call.name,
-                        arguments: call.arguments.clone(),
+                        arguments: call.arguments.clone().into(),
                         call_id: Some(&*call.id),
-                        observation: answer.and_then(|answer| answer.text),
+                        observation: answer.and_then(|answer| answer.text).into(),
                         status: answer.map_or(Status::Unknown, |answer| answer.status),
                         provenance: answer.map_or(Provenance::None, |answer| answer.provenance),
+                        reason: answer.is_none().then_some(UnknownReason::Unanswered),
                         error_type: None,
                     };
                     StepInput::action(call.actor, action).turn(call.turn)

@@ -11,6 +11,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
+use super::canonical::{self, MAX_DEPTH};
+
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,9 +33,6 @@ const OBJECT: u64 = 5;
 const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
 
-/// Deeper values are compared by their spelling instead: the parser would refuse them as well.
-const MAX_DEPTH: u8 = 127;
-
 impl Digest {
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
@@ -45,16 +44,22 @@ impl Digest {
     }
 
     /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value
-    /// equal (1 and 1.0).
+    /// equal (1 and 1.0). What is nested deeper than 128 levels has the digest of its canonical text.
     #[must_use]
     pub fn of_value(value: &Value) -> Self {
-        Canonical::new().deserialize(value).unwrap_or_else(|_| Self::tagged(OPAQUE, b""))
+        let deep = |_| Self::tagged(STRING, canonical::of_value(value).as_bytes());
+        Canonical::new().deserialize(value).unwrap_or_else(deep)
     }
 
-    /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for itself.
-    pub(crate) fn of_json(json: &str) -> Self {
+    /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for a string of it.
+    #[must_use]
+    pub fn of_json(json: &str) -> Self {
         let mut parser = serde_json::Deserializer::from_str(json);
-        Canonical::new().deserialize(&mut parser).unwrap_or_else(|_| Self::tagged(OPAQUE, json.as_bytes()))
+        // The digest has a limit of its own.
+        parser.disable_recursion_limit();
+        let digest =
+            Canonical::new().deserialize(&mut parser).and_then(|digest| parser.end().map(|()| digest));
+        digest.unwrap_or_else(|_| Self::tagged(STRING, json.as_bytes()))
     }
 
     /// The digest of arguments: null is none.
@@ -137,11 +142,16 @@ impl Canonical {
         Self { depth: 0 }
     }
 
+    /// One level further down, where there may be one.
     fn deeper<E: serde::de::Error>(&self) -> Result<Self, E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom("nested too deeply"));
         }
         Ok(Self { depth: self.depth + 1 })
+    }
+
+    fn again(&self) -> Self {
+        Self { depth: self.depth }
     }
 }
 
@@ -189,7 +199,8 @@ impl<'de> Visitor<'de> for Canonical {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Digest, A::Error> {
         let mut digest = Digest::tagged(ARRAY, b"");
-        while let Some(item) = items.next_element_seed(self.deeper()?)? {
+        let inside = self.deeper()?;
+        while let Some(item) = items.next_element_seed(inside.again())? {
             digest = digest.and(item);
         }
         Ok(digest)
@@ -200,8 +211,9 @@ impl<'de> Visitor<'de> for Canonical {
         let mut few = [(Digest(0, 0), Digest(0, 0)); 8];
         let mut many = Vec::new();
         let mut count = 0;
-        while let Some(key) = entries.next_key_seed(self.deeper()?)? {
-            let pair = (key, entries.next_value_seed(self.deeper()?)?);
+        let inside = self.deeper()?;
+        while let Some(key) = entries.next_key_seed(inside.again())? {
+            let pair = (key, entries.next_value_seed(inside.again())?);
             if let Some(slot) = few.get_mut(count) {
                 *slot = pair;
             } else {
@@ -288,52 +300,6 @@ pub(crate) fn member(json: &str, name: &str) -> Option<Digest> {
     parser.deserialize_map(Member(name)).ok().flatten()
 }
 
-/// A JSON value written in canonical form. A text that is no sound JSON value is given back as it is.
-pub(crate) fn canonical_text(json: &str) -> String {
-    serde_json::from_str::<Value>(json).map_or_else(|_| json.to_owned(), |value| canonical_value(&value))
-}
-
-/// A JSON value written in canonical form: keys sorted, whole numbers without a fraction.
-pub(crate) fn canonical_value(value: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(value, &mut text);
-    text
-}
-
-fn write_canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(entries) => {
-            let mut sorted: Vec<_> = entries.iter().collect();
-            sorted.sort_by_key(|(key, _)| key.as_str());
-            out.push('{');
-            for (i, (key, entry)) in sorted.into_iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_canonical(&Value::String(key.clone()), out);
-                out.push(':');
-                write_canonical(entry, out);
-            }
-            out.push('}');
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_canonical(item, out);
-            }
-            out.push(']');
-        }
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()).and_then(integer) {
-            Some(integer) => out.push_str(&integer.to_string()),
-            None => out.push_str(&number.to_string()),
-        },
-        other => out.push_str(&other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,8 +336,8 @@ mod tests {
     fn values_and_texts_agree() {
         let value = json!({"z": [1, 2.0, {"y": "x\n"}], "a": 1e300, "m": -3});
         assert_eq!(Digest::of_value(&value), Digest::of_json(&value.to_string()));
-        assert_eq!(canonical_value(&value), r#"{"a":1e+300,"m":-3,"z":[1,2,{"y":"x\n"}]}"#);
-        assert_eq!(Digest::of_json(&canonical_value(&value)), Digest::of_value(&value));
+        assert_eq!(canonical::of_value(&value), r#"{"a":1e+300,"m":-3,"z":[1,2,{"y":"x\n"}]}"#);
+        assert_eq!(Digest::of_json(&canonical::of_value(&value)), Digest::of_value(&value));
     }
 
     #[test]
@@ -381,6 +347,24 @@ mod tests {
         assert_ne!(Digest::of_json(&deep), Digest::of_json("[[]]"));
         assert_eq!(Digest::of_json("{nope"), Digest::of_json("{nope"));
         assert_ne!(Digest::of_json(r#""\ud800""#), Digest::of_json(r#""\ud801""#));
+        assert_ne!(Digest::of_json("1 2"), Digest::of_json("1 3"));
+    }
+
+    #[test]
+    fn deep_values_differ_where_their_content_does() {
+        let nested = |depth: usize, core: i64| {
+            let mut value = json!(core);
+            for _ in 0..depth {
+                value = Value::from(vec![value]);
+            }
+            value
+        };
+        for depth in [127, 128, 129, 300, 3000] {
+            let (one, two) = (nested(depth, 1), nested(depth, 2));
+            assert_ne!(Digest::of_value(&one), Digest::of_value(&two), "{depth}");
+            assert_eq!(Digest::of_value(&one), Digest::of_json(&canonical::of_value(&one)), "{depth}");
+        }
+        assert_ne!(Digest::of_value(&nested(200, 1)), Digest::of_value(&nested(201, 1)));
     }
 
     #[test]

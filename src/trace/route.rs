@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::canonical;
 use super::digest::{self, Digest};
 use super::step::Actor;
 use crate::error::{Error, Result};
@@ -38,7 +39,7 @@ impl ExpectedAction {
             actor,
             name: name.to_owned(),
             name_digest: Digest::of_text(name),
-            arguments: digest::canonical_value(arguments),
+            arguments: canonical::of_value(arguments),
             digest: Digest::of_arguments(arguments),
             compare,
         }
@@ -205,14 +206,13 @@ impl From<Option<ReferenceRoute>> for Routing {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 enum WireRoute {
     Scores { milestones: Vec<WireScore> },
     Actions { milestones: Vec<WireAction> },
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireScore {
     reference_step: u64,
     score: f64,
@@ -221,7 +221,6 @@ struct WireScore {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireAction {
     reference_step: u64,
     #[serde(default = "agent")]
@@ -269,7 +268,8 @@ impl From<ReferenceRoute> for WireRoute {
                 Target::Action(action) => actions.push(WireAction {
                     reference_step,
                     actor: action.actor,
-                    arguments: serde_json::from_str(&action.arguments).unwrap_or_default(),
+                    arguments: serde_json::from_str(&action.arguments)
+                        .unwrap_or(Value::String(action.arguments)),
                     name: action.name,
                     compare: action.compare,
                     label,

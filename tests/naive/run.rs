@@ -88,8 +88,8 @@ impl Event {
             None => StepInput::message(self.actor, "as I was saying"),
             Some(call) => {
                 let mut action = Action::new(call.name);
-                action.arguments = call.arguments.as_deref().map(Arguments::from_json);
-                action.observation = call.observation.as_deref().map(Into::into);
+                action.arguments = call.arguments.as_deref().map(Arguments::from_json).into();
+                action.observation = call.observation.as_deref().map(Into::into).into();
                 action.status = call.status;
                 action.error_type = call.error_type;
                 StepInput::action(self.actor, action)
