@@ -26,6 +26,10 @@ pub enum ErrorKind {
     Config,
     /// A golden entry breaks a rule of the golden set.
     Golden,
+    /// Something is larger than what may be held.
+    TooLarge,
+    /// The input is of no known format, or of one that this build cannot read.
+    Format,
     /// A statistic is not defined for its input.
     Statistics,
 }
@@ -125,6 +129,20 @@ impl Error {
     #[must_use]
     pub(crate) fn at(mut self, location: Location) -> Self {
         self.0.location = Some(location);
+        self
+    }
+
+    /// The same without a place.
+    #[must_use]
+    pub(crate) fn unplaced(mut self) -> Self {
+        self.0.location = None;
+        self
+    }
+
+    /// The same with the runs counted from a later one.
+    #[must_use]
+    pub(crate) fn with_runs_from(mut self, first: u64) -> Self {
+        self.0.run = self.0.run.map(|run| run + first);
         self
     }
 

@@ -219,7 +219,7 @@ pub struct CalibrationReport {
 #[must_use]
 pub fn calibrate(
     set: &GoldenSet,
-    detectors: &[Box<dyn Detector>],
+    detectors: &[std::sync::Arc<dyn Detector>],
     options: &CalibrationOptions,
 ) -> CalibrationReport {
     CalibrationReport {

@@ -47,7 +47,7 @@ pub(super) fn build_boxed<D: Configured>(
     preset: Preset,
     actors: Actors,
     overrides: &Value,
-) -> Result<Box<dyn Detector>> {
+) -> Result<std::sync::Arc<dyn Detector>> {
     let mut config = preset_value::<D>(preset, actors);
     match (overrides, config.as_object_mut()) {
         (Value::Null, _) => {}
@@ -58,7 +58,7 @@ pub(super) fn build_boxed<D: Configured>(
     }
     let name = |message: String| Error::new(ErrorKind::Config, format!("{}: {message}", D::ID));
     let config = read_config::<D::Config>(&config).map_err(name)?;
-    Ok(Box::new(D::build(config).map_err(|error| name(error.message()))?))
+    Ok(std::sync::Arc::new(D::build(config).map_err(|error| name(error.message()))?))
 }
 
 /// Reads field by field, so that a wrong type names its field as well.

@@ -90,7 +90,7 @@ struct OpenFold {
 impl Monitor {
     /// Opens a trace.
     #[must_use]
-    pub fn new(detectors: &[Box<dyn Detector>], routing: &Routing) -> Self {
+    pub fn new(detectors: &[std::sync::Arc<dyn Detector>], routing: &Routing) -> Self {
         let folds = detectors
             .iter()
             .map(|detector| OpenFold { id: detector.id(), fold: detector.start(routing), told: 0 })
@@ -135,7 +135,7 @@ impl Monitor {
     }
 
     /// Opens another trace for the same detectors, with the memory of the one before.
-    pub(crate) fn reopen(&mut self, detectors: &[Box<dyn Detector>], routing: &Routing) {
+    pub(crate) fn reopen(&mut self, detectors: &[std::sync::Arc<dyn Detector>], routing: &Routing) {
         self.gate = Gate::new();
         for (open, detector) in self.folds.iter_mut().zip(detectors) {
             open.told = 0;

@@ -45,7 +45,7 @@ pub struct DetectorInfo {
     /// The whole documentation, in Markdown.
     pub docs: &'static str,
     preset: fn(Preset, Actors) -> Value,
-    build: fn(Preset, Actors, &Value) -> Result<Box<dyn Detector>>,
+    build: fn(Preset, Actors, &Value) -> Result<std::sync::Arc<dyn Detector>>,
 }
 
 impl DetectorInfo {
@@ -70,7 +70,12 @@ impl DetectorInfo {
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config), naming the field, where one is unknown or out of range.
-    pub fn build(&self, preset: Preset, actors: Actors, overrides: &Value) -> Result<Box<dyn Detector>> {
+    pub fn build(
+        &self,
+        preset: Preset,
+        actors: Actors,
+        overrides: &Value,
+    ) -> Result<std::sync::Arc<dyn Detector>> {
         (self.build)(preset, actors, overrides)
     }
 }
@@ -91,12 +96,12 @@ pub fn detector_info(id: &str) -> Option<&'static DetectorInfo> {
 
 /// Every detector with its default configuration for tool traces.
 #[must_use]
-pub fn default_detectors() -> Vec<Box<dyn Detector>> {
+pub fn default_detectors() -> Vec<std::sync::Arc<dyn Detector>> {
     vec![
-        Box::new(FeedbackBlindness::default()),
-        Box::new(Loop::default()),
-        Box::new(RouteInefficiency::default()),
-        Box::new(ToolErrorRecovery::default()),
+        std::sync::Arc::new(FeedbackBlindness::default()),
+        std::sync::Arc::new(Loop::default()),
+        std::sync::Arc::new(RouteInefficiency::default()),
+        std::sync::Arc::new(ToolErrorRecovery::default()),
     ]
 }
 

@@ -21,11 +21,11 @@ enum Cause {
 }
 
 impl Fault {
-    pub(super) fn end(at: usize) -> Self {
+    pub(crate) fn end_at(at: usize) -> Self {
         Self(Box::new((at, Cause::End)))
     }
 
-    pub(super) fn encoding(at: usize) -> Self {
+    pub(crate) fn encoding_at(at: usize) -> Self {
         Self(Box::new((at, Cause::Encoding)))
     }
 

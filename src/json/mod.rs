@@ -67,6 +67,16 @@ pub(crate) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
+    /// The value that begins at an offset of a text and ends with it.
+    pub(crate) fn over(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at, depth: 0 }
+    }
+
+    /// Where it begins in the text that it was found in.
+    pub(crate) fn offset(self) -> usize {
+        self.at
+    }
+
     /// A reader of the value.
     pub(crate) fn json(self) -> Json<'a> {
         Json { bytes: self.bytes, at: self.at, depth: self.depth }
@@ -222,7 +232,7 @@ impl<'a> Json<'a> {
             Some(b't' | b'f') => Kind::Bool,
             Some(b'n') => Kind::Null,
             Some(_) => return Err(Fault::syntax(self.at, "expected a value")),
-            None => return Err(Fault::end(self.at)),
+            None => return Err(Fault::end_at(self.at)),
         })
     }
 
@@ -275,7 +285,7 @@ impl<'a> Json<'a> {
                     return Ok(());
                 }
                 Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `}`")),
-                None => return Err(Fault::end(self.at)),
+                None => return Err(Fault::end_at(self.at)),
             }
         }
     }
@@ -307,7 +317,7 @@ impl<'a> Json<'a> {
                     return Ok(());
                 }
                 Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `]`")),
-                None => return Err(Fault::end(self.at)),
+                None => return Err(Fault::end_at(self.at)),
             }
         }
     }
@@ -332,17 +342,17 @@ impl<'a> Json<'a> {
 
     /// A key, with the colon behind it.
     #[inline]
-    fn key(&mut self) -> Read<Cow<'a, [u8]>> {
+    pub(crate) fn key(&mut self) -> Read<Cow<'a, [u8]>> {
         match self.peek_byte() {
             Some(b'"') => {}
             Some(_) => return Err(Fault::syntax(self.at, "expected a key")),
-            None => return Err(Fault::end(self.at)),
+            None => return Err(Fault::end_at(self.at)),
         }
         let string = self.string_extent::<true>()?;
         match self.peek_byte() {
             Some(b':') => self.at += 1,
             Some(_) => return Err(Fault::syntax(self.at, "expected `:`")),
-            None => return Err(Fault::end(self.at)),
+            None => return Err(Fault::end_at(self.at)),
         }
         Ok(match string.escapes() {
             Escapes::None => Cow::Borrowed(string.inner()),
@@ -367,7 +377,7 @@ impl<'a> Json<'a> {
     #[cold]
     fn unsound(&self, unsound: Unsound) -> Fault {
         match unsound {
-            Unsound::Open => Fault::end(self.bytes.len()),
+            Unsound::Open => Fault::end_at(self.bytes.len()),
             Unsound::Control(at) => Fault::syntax(at, "a control character stands in a string"),
             Unsound::Escape(at) => Fault::syntax(at, "no such escape"),
         }
@@ -391,7 +401,7 @@ impl<'a> Json<'a> {
         }
         let same = rest.iter().zip(literal).take_while(|(a, b)| a == b).count();
         if same == rest.len() {
-            return Err(Fault::end(self.bytes.len()));
+            return Err(Fault::end_at(self.bytes.len()));
         }
         Err(Fault::syntax(self.at + same, "no such literal"))
     }
@@ -431,7 +441,7 @@ impl<'a> Json<'a> {
     #[inline]
     pub(crate) fn string(&mut self) -> Read<Cow<'a, str>> {
         let string = self.text()?;
-        string.to_str().ok_or_else(|| Fault::encoding(self.at))
+        string.to_str().ok_or_else(|| Fault::encoding_at(self.at))
     }
 
     /// Reads a string, or null.
@@ -475,7 +485,7 @@ impl<'a> Json<'a> {
         };
         let fault = |at: usize| match self.bytes.get(at) {
             Some(_) => Err(Fault::syntax(at, "no such number")),
-            None => Err(Fault::end(at)),
+            None => Err(Fault::end_at(at)),
         };
         let mut at = start + usize::from(self.bytes.get(start) == Some(&b'-'));
         let whole = at;
@@ -628,7 +638,7 @@ impl<'a> Json<'a> {
                 Some(b'f') => self.literal(b"false")?,
                 Some(b'n') => self.literal(b"null")?,
                 Some(_) => return Err(Fault::syntax(self.at, "expected a value")),
-                None => return Err(Fault::end(self.at)),
+                None => return Err(Fault::end_at(self.at)),
             }
             // What is behind it.
             loop {
@@ -650,7 +660,7 @@ impl<'a> Json<'a> {
                         let wanted = if in_object { "expected `,` or `}`" } else { "expected `,` or `]`" };
                         return Err(Fault::syntax(self.at, wanted));
                     }
-                    None => return Err(Fault::end(self.at)),
+                    None => return Err(Fault::end_at(self.at)),
                 }
                 self.at += 1;
                 self.depth -= 1;
@@ -664,7 +674,7 @@ impl<'a> Json<'a> {
         match self.peek_byte() {
             Some(b'"') => self.string_extent::<false>()?,
             Some(_) => return Err(Fault::syntax(self.at, "expected a key")),
-            None => return Err(Fault::end(self.at)),
+            None => return Err(Fault::end_at(self.at)),
         };
         match self.peek_byte() {
             Some(b':') => {
@@ -672,7 +682,7 @@ impl<'a> Json<'a> {
                 Ok(())
             }
             Some(_) => Err(Fault::syntax(self.at, "expected `:`")),
-            None => Err(Fault::end(self.at)),
+            None => Err(Fault::end_at(self.at)),
         }
     }
 

@@ -164,7 +164,7 @@ impl ActionRecord {
             folded_name_digest: (digests.folded_name != digests.name).then(|| Box::new(digests.folded_name)),
             arguments_digest: digests.arguments.unwrap_or(Digest::NONE),
             // The kept text is decoded, and is compared as such from now on.
-            observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_text),
+            observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_decoded),
             observation,
         }
     }
@@ -414,17 +414,6 @@ impl StepSink for TraceCollector {
 
     fn abandon(&mut self) {
         self.steps.clear();
-    }
-
-    fn rewind(&mut self) {
-        self.traces.clear();
-        self.steps.clear();
-    }
-
-    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
-        for trace in &mut self.traces {
-            trace.ending.metadata.describe(model, domain);
-        }
     }
 }
 
