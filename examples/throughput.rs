@@ -60,7 +60,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
     let work: Vec<&Input> = std::iter::repeat_n(&inputs, wanted.div_ceil(once).max(1)).flatten().collect();
     let megabytes = work.iter().map(|input| input.bytes.len()).sum::<usize>() as f64 / 1e6;
-    let scanner = Scanner::new(default_detectors(), ScanOptions::default());
+    let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
     let runs = AtomicUsize::new(0);
     let floor = |input: &Input| {
         let mut parser = serde_json::Deserializer::from_slice(&input.bytes);

@@ -12,12 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tracelint::{
     Actors, Detector, ErrorKind, FailureClass, FailureMode, FileScan, Finding, Fingerprint, Fold, Format,
-    Judgement, Location, Measure, PassK, Progress, ReadOptions, Replication, Routing, ScanOptions, Scanner,
+    Judgement, Location, Measure, PassK, ReadOptions, Replication, Routing, ScanEvent, ScanOptions, Scanner,
     SimulationRow, Step, ToolErrorRecovery, ToolErrorRecoveryConfig, Verdict, default_detectors,
     pass_k_by_pair, read_traces,
 };
@@ -71,7 +71,7 @@ fn golden_files() -> Vec<PathBuf> {
 }
 
 fn scanner(options: ScanOptions) -> Scanner {
-    Scanner::new(default_detectors(), options)
+    Scanner::new(default_detectors(), options).unwrap()
 }
 
 fn threads(count: usize) -> ScanOptions {
@@ -428,8 +428,10 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
             let text = format!(r#"{{"tasks": {tasks}, "simulations": [{}, {}]}}"#, run("one"), run("two"));
             let [without, with] = [false, true].map(|reads| {
                 let mut detectors = default_detectors();
-                detectors.push(Box::new(Reader { reads, count: 0 }));
-                Scanner::new(detectors, ScanOptions::default()).scan_slice("x.json".as_ref(), text.as_bytes())
+                detectors.push(Arc::new(Reader { reads, count: 0 }));
+                Scanner::new(detectors, ScanOptions::default())
+                    .unwrap()
+                    .scan_slice("x.json".as_ref(), text.as_bytes())
             });
             assert!(without.errors.is_empty(), "{first}: {:?}", without.errors);
             for record in &without.traces {
@@ -446,7 +448,8 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
         call_and_answer(spellings[0][0])
     );
     for (reads, texts) in [(false, 0.0), (true, 1.0)] {
-        let scanner = Scanner::new(vec![Box::new(Reader { reads, count: 0 })], ScanOptions::default());
+        let scanner =
+            Scanner::new(vec![Arc::new(Reader { reads, count: 0 })], ScanOptions::default()).unwrap();
         let file = scanner.scan_slice("x.json".as_ref(), text.as_bytes());
         let found = file.traces[0].verdict("reader").and_then(|verdict| verdict.measure("texts"));
         assert_eq!(found, Some(texts));
@@ -550,30 +553,30 @@ fn progress_reaches_the_totals() {
     mixed_corpus(&folder);
     for count in [1, 2, 8] {
         let told = Mutex::new(Vec::new());
-        let mut files = 0_u64;
-        let mut traces = 0_u64;
-        let mut bytes = 0_u64;
+        let (mut files, mut traces, mut bytes) = (0_u64, 0_u64, 0_u64);
         scanner(threads(count))
             .scan(
                 std::slice::from_ref(&folder.0),
                 |now| told.lock().unwrap().push(now),
-                |file| {
-                    files += 1;
-                    traces += file.traces.len() as u64;
-                    bytes += fs::metadata(&file.path).unwrap().len();
+                |event| match event {
+                    ScanEvent::Record(_) => traces += 1,
+                    ScanEvent::End(summary) => {
+                        files += 1;
+                        bytes += fs::metadata(&summary.path).unwrap().len();
+                    }
+                    _ => {}
                 },
             )
             .unwrap();
-        let mut told = told.into_inner().unwrap();
-        told.sort_by_key(|now| now.files);
-        let numbers: Vec<u64> = told.iter().map(|now| now.files).collect();
-        assert_eq!(numbers, (1..=files).collect::<Vec<_>>(), "told after every file");
-        assert!(
-            told.windows(2).all(|pair| pair[0].bytes <= pair[1].bytes && pair[0].traces <= pair[1].traces)
-        );
-        assert!(told.iter().all(|now| now.bytes_total == bytes));
+        let told = told.into_inner().unwrap();
+        assert!(!told.is_empty() && told.iter().all(|now| now.bytes_total == bytes));
+        assert!(told.windows(2).all(|pair| {
+            pair[0].bytes <= pair[1].bytes
+                && pair[0].traces <= pair[1].traces
+                && pair[0].files <= pair[1].files
+        }));
         let last = *told.last().unwrap();
-        assert_eq!(last, Progress { bytes, bytes_total: bytes, files, traces });
+        assert_eq!((last.bytes, last.files, last.traces), (bytes, files, traces));
     }
 }
 
@@ -581,14 +584,15 @@ fn progress_reaches_the_totals() {
 
 #[test]
 fn a_record_in_json_is_what_the_page_says() {
-    let detector: Vec<Box<dyn Detector>> = vec![Box::new(ToolErrorRecovery::default())];
+    let detector: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::default())];
     let text = r#"{"model": "m", "domain": "d", "simulations": [
         {"id": "r", "reward_info": {"reward": 0.5}, "messages": []},
         {"task_id": 3, "messages": [
             {"role": "user", "content": "hi"},
             {"role": "assistant", "tool_calls": [{"id": "1", "name": "look"}]},
             {"role": "tool", "id": "1", "content": "Error: dark"}]}]}"#;
-    let scanner = Scanner::new(detector, ScanOptions { fingerprints: true, ..ScanOptions::default() });
+    let scanner =
+        Scanner::new(detector, ScanOptions { fingerprints: true, ..ScanOptions::default() }).unwrap();
     let file = scanner.scan_slice(Path::new("some/file.json"), text.as_bytes());
     assert_eq!(
         serde_json::to_string(&file.traces[0]).unwrap(),
@@ -711,9 +715,9 @@ fn counted(actors: Actors) -> Vec<Counted> {
 
 fn rows(actors: Actors) -> Vec<SimulationRow> {
     let config = ToolErrorRecoveryConfig { actors, ..ToolErrorRecoveryConfig::default() };
-    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ToolErrorRecovery::new(config).unwrap())];
+    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::new(config).unwrap())];
     let read = ReadOptions { routes: false, ..ReadOptions::default() };
-    let scanner = Scanner::new(detectors, ScanOptions { read, ..ScanOptions::default() });
+    let scanner = Scanner::new(detectors, ScanOptions { read, ..ScanOptions::default() }).unwrap();
     let files = scanner.collect(&[golden()]).unwrap();
     files.iter().flat_map(|file| &file.traces).map(|record| SimulationRow::of(record).unwrap()).collect()
 }

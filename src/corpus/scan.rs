@@ -16,9 +16,8 @@ use crate::trace::{Ending, Event, Routing, Step};
 /// More threads than this are a mistake.
 const MOST_THREADS: usize = 1024;
 
-/// How a corpus is scanned.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
+/// How a corpus is scanned. Fields may be added: write `..ScanOptions::default()` behind those that you set.
+#[derive(Debug, Clone)]
 pub struct ScanOptions {
     /// How files are read.
     pub read: ReadOptions,
@@ -26,6 +25,23 @@ pub struct ScanOptions {
     pub fingerprints: bool,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
+    /// Files up to this size, in bytes, are held whole and read by one thread. Larger ones are read as they come, and
+    /// cut into pieces where several threads can share them.
+    pub whole_file_limit: u64,
+    /// How large such a piece is, in bytes, at least.
+    pub piece_bytes: usize,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            read: ReadOptions::default(),
+            fingerprints: false,
+            threads: None,
+            whole_file_limit: 4 << 20,
+            piece_bytes: 1 << 20,
+        }
+    }
 }
 
 /// Runs detectors over corpora.

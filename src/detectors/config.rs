@@ -19,6 +19,8 @@ pub enum Preset {
     BenchTrace,
 }
 
+crate::names::named! { Preset, "preset" { Default => "default", BenchTrace => "bench-trace" } }
+
 /// A detector of this crate: its name, its documentation, and how it is made from a configuration.
 pub(super) trait Configured: Detector + Sized + 'static {
     type Config: Serialize + DeserializeOwned + Default;

@@ -8,7 +8,7 @@ use super::runs::{Header, OpenRun};
 use super::sample::Sample;
 use super::{Format, ReadOptions};
 use crate::error::{Error, Result};
-use crate::json::{Fault, Json, JsonString, Kind, Read};
+use crate::json::{Fault, Json, JsonString, Read};
 use crate::names::named;
 use crate::trace::{
     Action, Actor, Content, Ending, Gate, LabelledFailure, Metadata, Milestone, Provenance, ReferenceRoute,

@@ -8,7 +8,7 @@ use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
-const LOOKED_AT: [usize; 3] = [256 << 10, 4 << 20, 64 << 20];
+const LOOKED_AT: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -153,6 +153,9 @@ fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
     let seen = match document {
         Document::Object(members) => format!("an object with {}", keys(members)),
         Document::List(items) => format!("a list with {}", first(items)),
+        Document::Lines(lines) if lines.is_empty() => {
+            "neither an object nor a list nor lines of objects".to_owned()
+        }
         Document::Lines(lines) => format!("lines with {}", first(lines)),
     };
     let wants: Vec<String> = entries()

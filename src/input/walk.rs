@@ -18,8 +18,7 @@ const LOOK_AHEAD: usize = 8 << 20;
 /// How much of an object is looked at to see whether it is a run or holds runs.
 const CLASSIFIED: usize = 1 << 20;
 
-/// How large a piece of an input becomes, in bytes and in records.
-const PIECE_BYTES: usize = 1 << 20;
+/// How many records a piece of an input has at most, or nearly so.
 const PIECE_RECORDS: usize = 1024;
 
 /// A part of an input that can be read by itself.
@@ -42,6 +41,9 @@ enum PieceKind {
 
 /// Takes the pieces of an input, in order, instead of their runs.
 pub(crate) trait Pieces {
+    /// How large a piece should be, in bytes.
+    fn bytes(&self) -> usize;
+
     /// Takes the next piece. So many positions were given to the runs between it and the piece before, which the
     /// sink has had; those behind it are numbered from 0 again.
     fn piece(&mut self, piece: Piece, positions: u64);
@@ -94,6 +96,8 @@ pub(super) struct Walk<'w, 's, 'p> {
     pub(super) pieces: Option<&'w mut (dyn Pieces + 'p)>,
     /// Whether only what stands beside the runs is wanted: the last header that was read.
     pub(super) header_only: Option<Header>,
+    /// Whether an object that holds no list of runs is sound all the same, because they lie elsewhere.
+    pub(super) may_hold_none: bool,
     /// Opens the input again from its start, where that can be done.
     pub(super) again: Option<&'w dyn Fn() -> Option<Box<dyn std::io::Read>>>,
 }
@@ -303,6 +307,7 @@ impl Walk<'_, '_, '_> {
         let mut header = self.companion.cloned().unwrap_or_default();
         let mut listed = false;
         let mut behind = false;
+        let place = window.place(0);
         window.consume(1);
         loop {
             let Some(byte) = Self::next_byte(window)? else {
@@ -352,6 +357,9 @@ impl Walk<'_, '_, '_> {
         }
         if self.header_only.is_some() {
             self.header_only = Some(header);
+        } else if !listed && !self.may_hold_none {
+            let what = format!("the object holds no `{}`", self.reader.list);
+            self.runs.fail(Error::shape(what).at(place.location()));
         }
         Ok(Stop::Done)
     }
@@ -375,8 +383,10 @@ impl Walk<'_, '_, '_> {
 
     /// Reads the list of runs that is the value of a member, or whatever stands there instead.
     fn held_runs(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<Stop> {
-        if !self.runs_follow(window)? {
-            return Ok(Stop::Done);
+        match self.runs_follow(window)? {
+            Some(true) => {}
+            Some(false) => return Ok(Stop::Done),
+            None => return Ok(Stop::Lost),
         }
         if self.header_only.is_none() && !(self.reader.is_complete)(header) {
             self.look_ahead(window, header)?;
@@ -438,31 +448,28 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Whether a list of runs comes next. Null stands for none; anything else is an error, and passed over.
-    fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<bool> {
+    /// Whether a list of runs comes next, and its first byte is there. Anything else is an error, and passed over.
+    fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<Option<bool>> {
         if Self::next_byte(window)? == Some(b'[') {
-            return Ok(true);
+            return Ok(Some(true));
         }
         loop {
             let mut json = Json::starting_at(window.unread(), 0, 1);
-            let null = json.null();
-            let read = null.and_then(|null| if null { Ok(()) } else { json.list(|_| Ok(())) });
-            let end = json.offset();
-            match read {
-                Ok(()) => {
-                    window.consume(end);
-                    return Ok(false);
-                }
-                Err(fault) if fault.is_end() && window.grow()? => {}
-                Err(fault) => {
-                    self.fail_at(window, fault);
-                    let mut json = Json::starting_at(window.unread(), 0, 1);
-                    let _ = json.skip_unsound();
-                    let end = json.offset();
-                    window.consume(end);
-                    return Ok(false);
-                }
+            let fault = match json.list(|_| Ok(())) {
+                Ok(()) => return Ok(Some(false)),
+                Err(fault) if fault.is_end() && window.grow()? => continue,
+                Err(fault) => fault,
+            };
+            let lost = fault.is_end();
+            self.fail_at(window, fault);
+            if lost {
+                return Ok(None);
             }
+            let mut json = Json::starting_at(window.unread(), 0, 1);
+            let _ = json.skip_unsound();
+            let end = json.offset();
+            window.consume(end);
+            return Ok(Some(false));
         }
     }
 
@@ -482,7 +489,12 @@ impl Walk<'_, '_, '_> {
         }
         loop {
             let mut json = Json::starting_at(window.unread(), 0, 1);
-            if json.skip_unsound().is_some() {
+            let passed = json.clone();
+            let passed = json.skip().is_ok() || {
+                json = passed;
+                json.skip_unsound().is_some()
+            };
+            if passed {
                 let mut ahead = header.clone();
                 let read = self.members_behind(&mut json, &mut ahead);
                 if read.is_ok() || window.is_whole() {
@@ -637,6 +649,7 @@ impl Walk<'_, '_, '_> {
 
     /// Cuts the items of a list into pieces.
     fn cut_items(&mut self, window: &mut Window<'_>, header: &Arc<Header>) -> Result<Stop> {
+        let size = self.pieces.as_ref().map_or(usize::MAX, |pieces| pieces.bytes());
         let mut first = true;
         let mut cut = |walk: &mut Self, window: &mut Window<'_>, end: usize, unclosed: bool| {
             let piece = Piece {
@@ -667,7 +680,7 @@ impl Walk<'_, '_, '_> {
                         json.advance();
                         at = At::Item;
                         seen = json.offset();
-                        if seen >= PIECE_BYTES || records >= PIECE_RECORDS {
+                        if seen >= size || records >= PIECE_RECORDS {
                             break Stop::More;
                         }
                         continue;
@@ -704,7 +717,7 @@ impl Walk<'_, '_, '_> {
                     return Ok(Stop::Lost);
                 }
                 // Only a comma is a place to cut at.
-                Stop::More if at == At::Item && (seen >= PIECE_BYTES || records >= PIECE_RECORDS) => {
+                Stop::More if at == At::Item && (seen >= size || records >= PIECE_RECORDS) => {
                     cut(self, window, seen, false);
                     (seen, records) = (0, 0);
                 }
@@ -729,7 +742,8 @@ impl Walk<'_, '_, '_> {
     fn lines(&mut self, window: &mut Window<'_>) -> Result<()> {
         if self.pieces.is_some() && self.header_only.is_none() {
             let format = self.runs.reading.format;
-            return cut_lines(window, format, |piece| self.hand_over(piece));
+            let size = self.pieces.as_ref().map_or(usize::MAX, |pieces| pieces.bytes());
+            return cut_lines(window, format, size, |piece| self.hand_over(piece));
         }
         let header = self.companion.cloned().unwrap_or_default();
         // How much of what is unread is known to have no end of a line.
@@ -800,17 +814,18 @@ impl Walk<'_, '_, '_> {
 pub(super) fn cut_lines(
     window: &mut Window<'_>,
     format: Option<super::Format>,
+    size: usize,
     mut take: impl FnMut(Piece),
 ) -> Result<()> {
+    let size = size.max(1);
     loop {
         let bytes = window.unread();
-        let full = bytes.get(..PIECE_BYTES).and_then(|piece| memchr::memrchr(b'\n', piece));
+        let full = bytes.get(..size).and_then(|piece| memchr::memrchr(b'\n', piece));
         let end = match full {
             Some(end) => Some(end + 1),
             // A line that is longer than a piece is one.
-            None if bytes.len() >= PIECE_BYTES => {
-                memchr::memchr(b'\n', bytes.get(PIECE_BYTES..).unwrap_or_default())
-                    .map(|end| PIECE_BYTES + end + 1)
+            None if bytes.len() >= size => {
+                memchr::memchr(b'\n', bytes.get(size..).unwrap_or_default()).map(|end| size + end + 1)
             }
             None => None,
         };
@@ -860,6 +875,7 @@ pub(super) fn read_header(
         companion: None,
         pieces: None,
         header_only: Some(Header::default()),
+        may_hold_none: true,
         again: None,
     };
     let _ = Walk::next_byte(window).ok()?.filter(|byte| *byte == b'{')?;

@@ -14,10 +14,10 @@ use std::borrow::Cow;
 
 pub(crate) use fault::{Fault, Read};
 pub(crate) use scan::Escapes;
-pub(crate) use string::{JsonString, unescape};
+pub(crate) use string::JsonString;
 
 use fault::{unexpected, unknown_name};
-use scan::{Unsound, string_end};
+use scan::{Unsound, leading_space, short_sound_string_end, short_string_end, string_end};
 
 /// How deep values may be nested.
 pub(crate) const MAX_DEPTH: u32 = 128;
@@ -188,16 +188,36 @@ impl<'a> Json<'a> {
     /// Passes over white space.
     #[inline]
     pub(crate) fn space(&mut self) {
-        while let Some(byte) = self.bytes.get(self.at) {
-            match byte {
-                b' ' | b'\n' => {
-                    self.at += 1;
-                    // Indentation comes in runs.
-                    while self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) == Some(&[b' '; 8]) {
-                        self.at += 8;
+        if self.bytes.get(self.at).is_none_or(|byte| *byte > b' ') {
+            return;
+        }
+        // A single space, as behind a colon.
+        if self.bytes.get(self.at + 1).is_some_and(|byte| *byte > b' ')
+            && self.bytes.get(self.at) == Some(&b' ')
+        {
+            self.at += 1;
+            return;
+        }
+        self.long_space();
+    }
+
+    fn long_space(&mut self) {
+        loop {
+            match self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
+                Some(block) => {
+                    let space = leading_space(*block);
+                    self.at += space;
+                    if space == 16 {
+                        continue;
                     }
                 }
-                b'\t' | b'\r' => self.at += 1,
+                None => {
+                    let rest = self.bytes.get(self.at..).unwrap_or_default();
+                    self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n')).count();
+                }
+            }
+            match self.bytes.get(self.at) {
+                Some(b'\t' | b'\r') => self.at += 1,
                 _ => return,
             }
         }
@@ -239,7 +259,11 @@ impl<'a> Json<'a> {
     #[cold]
     fn not(&mut self, expected: &str) -> Fault {
         match self.kind() {
-            Ok(kind) => unexpected(self.at, expected, kind.name()),
+            // What is no JSON at all is not of a wrong kind.
+            Ok(kind) => match self.clone().skip() {
+                Err(fault) if !fault.is_end() => fault,
+                _ => unexpected(self.at, expected, kind.name()),
+            },
             Err(fault) => fault,
         }
     }
@@ -270,12 +294,17 @@ impl<'a> Json<'a> {
             return Ok(());
         }
         loop {
-            let key = self.key()?;
-            self.space();
-            let start = self.at;
-            member(&key, self)?;
-            if self.at == start {
-                self.skip()?;
+            // Most keys are short and plain, and their colon follows at once.
+            if self.peek_byte() == Some(b'"')
+                && let Some(close) = short_sound_string_end(self.bytes, self.at + 1)
+                && self.bytes.get(close + 1) == Some(&b':')
+            {
+                let key = self.bytes.get(self.at + 1..close).unwrap_or_default();
+                self.at = close + 2;
+                self.member(key, &mut member)?;
+            } else {
+                let key = self.key()?;
+                self.member(&key, &mut member)?;
             }
             match self.peek_byte() {
                 Some(b',') => self.at += 1,
@@ -288,6 +317,15 @@ impl<'a> Json<'a> {
                 None => return Err(Fault::end_at(self.at)),
             }
         }
+    }
+
+    /// Has the value of a member read, or passes over it.
+    #[inline]
+    fn member(&mut self, key: &[u8], member: &mut impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<()> {
+        self.space();
+        let start = self.at;
+        member(key, self)?;
+        if self.at == start { self.skip() } else { Ok(()) }
     }
 
     /// Reads a list item by item. `item` reads each, or leaves it.
@@ -392,13 +430,19 @@ impl<'a> Json<'a> {
         }
     }
 
+    #[inline]
     fn literal(&mut self, literal: &'static [u8]) -> Read<()> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        if rest.starts_with(literal) {
+        if self.bytes.get(self.at..self.at + literal.len()) == Some(literal) {
             self.at += literal.len();
             // What would make another word of it is for whoever reads on to refuse.
             return Ok(());
         }
+        self.no_literal(literal)
+    }
+
+    #[cold]
+    fn no_literal(&mut self, literal: &'static [u8]) -> Read<()> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
         let same = rest.iter().zip(literal).take_while(|(a, b)| a == b).count();
         if same == rest.len() {
             return Err(Fault::end_at(self.bytes.len()));
@@ -479,9 +523,11 @@ impl<'a> Json<'a> {
     #[inline]
     fn number_extent(&mut self) -> Read<(&'a [u8], bool)> {
         let start = self.at;
-        let digits = |at: usize| {
-            let rest = self.bytes.get(at..).unwrap_or_default();
-            at + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+        let digits = |mut at: usize| {
+            while self.bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            }
+            at
         };
         let fault = |at: usize| match self.bytes.get(at) {
             Some(_) => Err(Fault::syntax(at, "no such number")),
@@ -607,9 +653,10 @@ impl<'a> Json<'a> {
         loop {
             // A value.
             match self.peek_byte() {
-                Some(b'"') => {
-                    self.string_extent::<false>()?;
-                }
+                Some(b'"') => match short_string_end(self.bytes, self.at + 1) {
+                    Some(close) => self.at = close + 1,
+                    None => self.skip_long_string()?,
+                },
                 Some(b'{') => {
                     self.deeper()?;
                     if self.peek_byte() == Some(b'}') {
@@ -669,13 +716,34 @@ impl<'a> Json<'a> {
         }
     }
 
+    fn skip_long_string(&mut self) -> Read<()> {
+        match string_end::<false>(self.bytes, self.at + 1) {
+            Ok(extent) => {
+                self.at = extent.close + 1;
+                Ok(())
+            }
+            Err(unsound) => Err(self.unsound(unsound)),
+        }
+    }
+
     #[inline]
     fn skip_key(&mut self) -> Read<()> {
+        if self.peek_byte() == Some(b'"')
+            && let Some(close) = short_string_end(self.bytes, self.at + 1)
+            && self.bytes.get(close + 1) == Some(&b':')
+        {
+            self.at = close + 2;
+            return Ok(());
+        }
+        self.skip_any_key()
+    }
+
+    fn skip_any_key(&mut self) -> Read<()> {
         match self.peek_byte() {
-            Some(b'"') => self.string_extent::<false>()?,
+            Some(b'"') => self.skip_long_string()?,
             Some(_) => return Err(Fault::syntax(self.at, "expected a key")),
             None => return Err(Fault::end_at(self.at)),
-        };
+        }
         match self.peek_byte() {
             Some(b':') => {
                 self.at += 1;

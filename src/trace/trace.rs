@@ -1,7 +1,5 @@
 //! A whole run in memory, and the builder that validates it.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
