@@ -12,6 +12,7 @@ mod common;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
@@ -88,8 +89,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<u8, common::Failure> {
-    let config = ToolErrorRecoveryConfig { actors: arguments.actors.into(), threshold: arguments.threshold };
-    let detector: Box<dyn Detector> = Box::new(ToolErrorRecovery::new(config.clone())?);
+    let config = ToolErrorRecoveryConfig {
+        actors: arguments.actors.into(),
+        threshold: arguments.threshold,
+        ..ToolErrorRecoveryConfig::published()
+    };
+    let detector: Arc<dyn Detector> = Arc::new(ToolErrorRecovery::new(config.clone())?);
     let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
     let options = ScanOptions { read, threads: arguments.threads.map(Into::into), ..ScanOptions::default() };
     let paths = if arguments.paths.is_empty() {

@@ -9,6 +9,7 @@ mod common;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use serde_json::Value;
@@ -136,7 +137,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
 }
 
-fn detectors(arguments: &Arguments) -> Result<Vec<Box<dyn Detector>>, common::Failure> {
+fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
     let actors = match arguments.actors {
         Chosen::Agent => Actors::Agent,
         Chosen::User => Actors::User,

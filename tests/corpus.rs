@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
@@ -367,7 +368,7 @@ impl Detector for Reader {
     }
 
     fn mode(&self) -> FailureMode {
-        FailureMode { class: FailureClass::System, name: "reader" }
+        FailureMode::new(FailureClass::System, "reader")
     }
 
     fn reads_argument_texts(&self) -> bool {
@@ -428,7 +429,7 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
             let text = format!(r#"{{"tasks": {tasks}, "simulations": [{}, {}]}}"#, run("one"), run("two"));
             let [without, with] = [false, true].map(|reads| {
                 let mut detectors = default_detectors();
-                detectors.push(Box::new(Reader { reads, count: 0 }));
+                detectors.push(Arc::new(Reader { reads, count: 0 }));
                 Scanner::new(detectors, ScanOptions::default()).scan_slice("x.json".as_ref(), text.as_bytes())
             });
             assert!(without.errors.is_empty(), "{first}: {:?}", without.errors);
@@ -446,7 +447,7 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
         call_and_answer(spellings[0][0])
     );
     for (reads, texts) in [(false, 0.0), (true, 1.0)] {
-        let scanner = Scanner::new(vec![Box::new(Reader { reads, count: 0 })], ScanOptions::default());
+        let scanner = Scanner::new(vec![Arc::new(Reader { reads, count: 0 })], ScanOptions::default());
         let file = scanner.scan_slice("x.json".as_ref(), text.as_bytes());
         let found = file.traces[0].verdict("reader").and_then(|verdict| verdict.measure("texts"));
         assert_eq!(found, Some(texts));
@@ -581,7 +582,7 @@ fn progress_reaches_the_totals() {
 
 #[test]
 fn a_record_in_json_is_what_the_page_says() {
-    let detector: Vec<Box<dyn Detector>> = vec![Box::new(ToolErrorRecovery::default())];
+    let detector: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::default())];
     let text = r#"{"model": "m", "domain": "d", "simulations": [
         {"id": "r", "reward_info": {"reward": 0.5}, "messages": []},
         {"task_id": 3, "messages": [
@@ -711,7 +712,7 @@ fn counted(actors: Actors) -> Vec<Counted> {
 
 fn rows(actors: Actors) -> Vec<SimulationRow> {
     let config = ToolErrorRecoveryConfig { actors, ..ToolErrorRecoveryConfig::default() };
-    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ToolErrorRecovery::new(config).unwrap())];
+    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::new(config).unwrap())];
     let read = ReadOptions { routes: false, ..ReadOptions::default() };
     let scanner = Scanner::new(detectors, ScanOptions { read, ..ScanOptions::default() });
     let files = scanner.collect(&[golden()]).unwrap();

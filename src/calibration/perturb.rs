@@ -1,9 +1,9 @@
 //! Changes to a trace that cannot change what is true of it.
 
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::names::named;
 use crate::stats::Rng;
 use crate::trace::{
     Actor, Arguments, Content, Event, ExpectedAction, Milestone, ReferenceRoute, StepInput, Target, Trace,
@@ -13,8 +13,8 @@ use crate::trace::{
 /// A change that leaves the right answer alone.
 ///
 /// The trace model has no clock; its time axis is the step index. So that is what is shifted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Perturbation {
     /// Every letter of every tool name, here and in the reference route, becomes another, one to one.
     RenamedTools,
@@ -37,17 +37,15 @@ impl Perturbation {
         Self::NeutralMessages,
         Self::ShiftedSteps,
     ];
+}
 
-    /// The perturbation's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RenamedTools => "renamed_tools",
-            Self::RenamedCallIds => "renamed_call_ids",
-            Self::ReorderedArguments => "reordered_arguments",
-            Self::NeutralMessages => "neutral_messages",
-            Self::ShiftedSteps => "shifted_steps",
-        }
+named! {
+    Perturbation, "perturbation" {
+        RenamedTools => "renamed_tools",
+        RenamedCallIds => "renamed_call_ids",
+        ReorderedArguments => "reordered_arguments",
+        NeutralMessages => "neutral_messages",
+        ShiftedSteps => "shifted_steps",
     }
 }
 
@@ -56,7 +54,8 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 /// The trace under all of these perturbations. The same seed makes the same trace.
 ///
 /// # Errors
-/// None for a trace that was built: what is changed stays valid, short of step indices beyond 64 bits.
+/// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where a step index or turn would need more than 64 bits; what is
+/// changed stays valid otherwise.
 pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Result<Trace> {
     let on = |perturbation| perturbations.contains(&perturbation);
     // Each perturbation draws from its own source, so that it does the same alone and in company.
@@ -86,7 +85,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         if let Some(rng) = neutral.as_mut().filter(|_| between_turns)
             && rng.below(2) == 0
         {
-            insert(&mut builder, rng, step.index() + shift, step.turn() + shift)?;
+            insert(&mut builder, rng, moved(step.index(), shift)?, moved(step.turn(), shift)?)?;
             shift += 1;
         }
         turn = Some(step.turn());
@@ -108,8 +107,8 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
             }
         }
         builder.push(StepInput {
-            index: Some(step.index() + shift),
-            turn: Some(step.turn() + shift),
+            index: Some(moved(step.index(), shift)?),
+            turn: Some(moved(step.turn(), shift)?),
             actor: step.actor(),
             location: step.location(),
             progress: step.progress(),
@@ -119,6 +118,12 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         })?;
     }
     builder.build()
+}
+
+fn moved(index: u64, shift: u64) -> Result<u64> {
+    let beyond =
+        || Error::trace(format!("step {index} cannot be moved by {shift}: there are no more numbers"));
+    index.checked_add(shift).ok_or_else(beyond)
 }
 
 fn scores(route: &ReferenceRoute) -> bool {

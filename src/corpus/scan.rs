@@ -146,14 +146,14 @@ pub struct Progress {
 /// ```
 #[derive(Debug)]
 pub struct Scanner {
-    detectors: Vec<Box<dyn Detector>>,
+    detectors: Vec<Arc<dyn Detector>>,
     options: ScanOptions,
 }
 
 impl Scanner {
     /// A scanner with these detectors. It keeps the texts of arguments where one of them reads them.
     #[must_use]
-    pub fn new(detectors: Vec<Box<dyn Detector>>, mut options: ScanOptions) -> Self {
+    pub fn new(detectors: Vec<Arc<dyn Detector>>, mut options: ScanOptions) -> Self {
         options.read.argument_texts = detectors.iter().any(|detector| detector.reads_argument_texts());
         Self { detectors, options }
     }
@@ -369,7 +369,7 @@ fn fill(file: &SourceFile, limit: u64, buffer: &mut Vec<u8>) -> Result<Option<Bo
 
 /// Folds the detectors over the runs of one file.
 struct Sink<'s> {
-    detectors: &'s [Box<dyn Detector>],
+    detectors: &'s [Arc<dyn Detector>],
     fingerprints: bool,
     file: Arc<Path>,
     position: u64,
@@ -383,8 +383,8 @@ impl StepSink for Sink<'_> {
     fn begin(&mut self, position: u64, routing: &Routing) {
         self.position = position;
         match &mut self.monitor {
-            Some(monitor) => monitor.reopen(self.detectors, routing),
-            None => self.monitor = Some(Monitor::new(self.detectors, routing)),
+            Some(monitor) => monitor.reopen(routing),
+            None => self.monitor = Some(Monitor::open(self.detectors, routing)),
         }
         self.fingerprint = self.fingerprints.then(FingerprintBuilder::default);
     }

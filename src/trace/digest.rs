@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
@@ -36,6 +36,9 @@ const PAIR: u64 = 7;
 impl Digest {
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
+
+    /// Stands for something that was not recorded, where nothing compares it.
+    pub(crate) const UNRECORDED: Self = Self(0, 1);
 
     /// The digest of a plain text.
     #[must_use]
@@ -275,29 +278,52 @@ fn integer(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && value.abs() < LIMIT).then_some(value as i128)
 }
 
+/// The digests of the members of a JSON object, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Members(Vec<(Digest, Digest)>);
+
+impl Members {
+    /// Those of a JSON text; none where it is no sound object.
+    pub(crate) fn of(json: &str) -> Self {
+        let mut parser = serde_json::Deserializer::from_str(json);
+        parser.disable_recursion_limit();
+        let mut members = parser.deserialize_map(MembersOf).unwrap_or_default();
+        // Stable: where a key stands twice the last value counts.
+        members.sort_by_key(|(key, _)| *key);
+        Self(members)
+    }
+
+    /// The digest of one of them.
+    pub(crate) fn get(&self, name: &str) -> Option<Digest> {
+        let wanted = Digest::tagged(STRING, name.as_bytes());
+        let behind = self.0.partition_point(|(key, _)| *key <= wanted);
+        let (key, value) = self.0.get(behind.checked_sub(1)?)?;
+        (*key == wanted).then_some(*value)
+    }
+}
+
+struct MembersOf;
+
+impl<'de> Visitor<'de> for MembersOf {
+    type Value = Vec<(Digest, Digest)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        let inside = Canonical { depth: 1 };
+        while let Some(key) = entries.next_key_seed(inside.again())? {
+            members.push((key, entries.next_value_seed(inside.again())?));
+        }
+        Ok(members)
+    }
+}
+
 /// The digest of one member of a JSON object text; `None` where it has no such member.
 pub(crate) fn member(json: &str, name: &str) -> Option<Digest> {
-    struct Member<'n>(&'n str);
-    impl<'de> Visitor<'de> for Member<'_> {
-        type Value = Option<Digest>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-            let mut found = None;
-            let wanted = Digest::tagged(STRING, self.0.as_bytes());
-            while let Some(key) = entries.next_key_seed(Canonical::new())? {
-                if key == wanted {
-                    found = Some(entries.next_value_seed(Canonical::new())?);
-                } else {
-                    entries.next_value::<IgnoredAny>()?;
-                }
-            }
-            Ok(found)
-        }
-    }
-    let mut parser = serde_json::Deserializer::from_str(json);
-    parser.deserialize_map(Member(name)).ok().flatten()
+    Members::of(json).get(name)
 }
 
 #[cfg(test)]
@@ -371,6 +397,7 @@ mod tests {
     fn members_are_found_by_name() {
         assert_eq!(member(r#"{"a":{"b":1},"c":2}"#, "c"), Some(Digest::of_json("2.0")));
         assert_eq!(member(r#"{"a":1}"#, "b"), None);
+        assert_eq!(member(r#"{"a":1,"b":0,"a":[2]}"#, "a"), Some(Digest::of_json("[2]")));
         assert_eq!(member("[1]", "b"), None);
     }
 }
