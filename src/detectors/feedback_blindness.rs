@@ -219,7 +219,6 @@ impl Rule for FeedbackBlindness {
 
 /// Evidence of `feedback_blindness`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct FeedbackBlindnessEvidence {
     /// The step at which the same action was refused: by default the latest such step, in the preset the earliest
     /// that is remembered.

@@ -197,7 +197,6 @@ named! {
 
 /// Evidence of `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct LoopEvidence {
     /// What repeats; of several parts, the kind of the earlier one.
     pub kind: LoopKind,

@@ -134,7 +134,6 @@ impl Rule for RouteInefficiency {
 
 /// A milestone as the evidence names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct MilestoneEvidence {
     /// The step at which the reference reaches it.
     pub reference_step: u64,
@@ -158,7 +157,6 @@ pub enum RouteInefficiencyEvidence {
 
 /// Evidence of a detour between two milestones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct PairEvidence {
     /// Steps that the agent took between the two milestones, or to the end of the trace.
     pub steps: u64,
@@ -176,7 +174,6 @@ pub struct PairEvidence {
 
 /// Evidence of a run with far more actions than its route has milestones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct RunEvidence {
     /// Actions of the chosen actors.
     pub actions: u64,

@@ -113,7 +113,6 @@ impl Rule for ToolErrorRecovery {
 
 /// Evidence of `tool_error_recovery`: every error of the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct ToolErrorRecoveryEvidence {
     /// The errors in the order of their steps.
     pub errors: Vec<ToolError>,
@@ -121,7 +120,6 @@ pub struct ToolErrorRecoveryEvidence {
 
 /// One tool error and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct ToolError {
     /// The step that failed.
     pub step: u64,

@@ -133,7 +133,6 @@ impl Rule for WastedActions {
 
 /// Evidence of `wasted_actions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct WastedActionsEvidence {
     /// Actions that failed.
     pub failed: u64,
@@ -147,7 +146,6 @@ pub struct WastedActionsEvidence {
 
 /// The wasted actions of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct WastedTool {
     /// The tool.
     pub tool: String,
