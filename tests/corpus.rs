@@ -600,7 +600,7 @@ fn a_record_in_json_is_what_the_page_says() {
         json!({
             "trace": "file#1", "position": 1, "file": "some/file.json", "model": "m", "domain": "d", "reward": null,
             "verdicts": {"tool_error_recovery": {"detected": true, "score": 0.0, "findings": [{
-                "mode": "operation/tool_error_recovery", "where": [1, 1], "message": "0 of 1 tool errors recovered",
+                "id": "tool_error_recovery:1-1", "mode": "operation/tool_error_recovery", "where": [1, 1], "message": "0 of 1 tool errors recovered",
                 "evidence": {"errors": [{"step": 1, "tool": "look", "recovered_by": null, "attempts": 0,
                     "changed_arguments": null, "abandoned": true}]}}]}},
             "fingerprint": {"user": {"tool:look": 1}}
@@ -629,7 +629,7 @@ fn a_record_has_every_detector_and_a_fingerprint_only_where_asked() {
             let detectors: Vec<&str> = verdicts.keys().map(String::as_str).collect();
             assert_eq!(
                 detectors,
-                ["feedback_blindness", "loop", "route_inefficiency", "tool_error_recovery"]
+                ["feedback_blindness", "loop", "route_inefficiency", "tool_error_recovery", "wasted_actions"]
             );
             for verdict in verdicts.values() {
                 assert!(verdict["detected"].is_boolean() && verdict["findings"].is_array(), "{verdict}");

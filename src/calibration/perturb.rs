@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::detectors::is_known_tool;
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::stats::Rng;
@@ -16,7 +17,8 @@ use crate::trace::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Perturbation {
-    /// Every letter of every tool name, here and in the reference route, becomes another, one to one.
+    /// Every letter of every tool name, here and in the reference route, becomes another, one to one. The names that
+    /// say something to a detector, such as `bash`, stay.
     RenamedTools,
     /// The same for the call ids.
     RenamedCallIds,
@@ -93,7 +95,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         let mut event = step.event().clone();
         if let Event::Action(action) = &mut event {
             if let Some(cipher) = &tools {
-                name = cipher.apply(action.name);
+                name = cipher.rename(action.name);
                 action.name = &name;
             }
             if let (Some(cipher), Some(call_id)) = (&ids, action.call_id) {
@@ -141,7 +143,7 @@ fn rename_route(route: &ReferenceRoute, cipher: Option<&Cipher>) -> Result<Refer
         (Target::Action(action), Some(cipher)) => {
             let renamed = ExpectedAction::from_json(
                 action.actor(),
-                &cipher.apply(action.name()),
+                &cipher.rename(action.name()),
                 action.arguments(),
                 action.compare().map(<[String]>::to_vec),
             );
@@ -167,6 +169,11 @@ impl Cipher {
             }
         }
         Self(table)
+    }
+
+    /// Another name for a tool; those that detectors know by name keep theirs.
+    fn rename(&self, tool: &str) -> String {
+        if is_known_tool(tool) { tool.to_owned() } else { self.apply(tool) }
     }
 
     fn apply(&self, text: &str) -> String {
@@ -300,5 +307,28 @@ mod tests {
         let texts = |seed| format!("{:?}", perturb(&original, &Perturbation::ALL, seed).unwrap());
         assert_eq!(texts(7), texts(7));
         assert_ne!(texts(7), texts(8));
+    }
+
+    #[test]
+    fn where_there_are_no_more_numbers_nothing_is_moved() {
+        let mut builder = Trace::builder();
+        let action = Action::new("find").answered(Status::Ok, "x");
+        builder.push(StepInput::action(Actor::Agent, action).at(u64::MAX)).unwrap();
+        let last = builder.build().unwrap();
+        for seed in 0..5 {
+            assert!(perturb(&last, &[Perturbation::ShiftedSteps], seed).is_err());
+            assert!(perturb(&last, &[Perturbation::RenamedTools], seed).is_ok());
+        }
+    }
+
+    #[test]
+    fn names_that_mean_something_are_kept() {
+        let mut builder = Trace::builder();
+        for name in ["bash", "BashOutput", "basher"] {
+            builder.call(name, &json!({}), Status::Ok, "x").unwrap();
+        }
+        let renamed = perturb(&builder.build().unwrap(), &[Perturbation::RenamedTools], 1).unwrap();
+        assert_eq!(names(&renamed)[..2], ["bash", "BashOutput"]);
+        assert_ne!(names(&renamed)[2], "basher");
     }
 }

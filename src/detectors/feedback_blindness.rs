@@ -1,6 +1,6 @@
 //! `feedback_blindness`: the agent repeats what was refused.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
@@ -203,7 +203,7 @@ impl Rule for FeedbackBlindness {
             novel_successes: 0,
             refused: DigestMap::default(),
             remembered: DigestMap::default(),
-            reported: DigestMap::default(),
+            reported: BTreeSet::new(),
             findings: Vec::new(),
         })
     }
@@ -243,7 +243,7 @@ struct State {
     /// By key, for the published rule: the first refusal alone, or all within the window.
     remembered: DigestMap<VecDeque<Attempt>>,
     /// The keys that have been reported.
-    reported: DigestMap<()>,
+    reported: BTreeSet<Digest>,
     findings: Vec<Finding>,
 }
 
@@ -290,11 +290,11 @@ impl State {
 
     /// Whether a blind repeat of this key is still to be reported.
     fn is_due(&self, key: Digest) -> bool {
-        self.rules.config.report == Report::Every || !self.reported.contains_key(&key)
+        self.rules.config.report == Report::Every || !self.reported.contains(&key)
     }
 
     fn report(&mut self, key: Digest, finding: Finding) {
-        self.reported.insert(key, ());
+        self.reported.insert(key);
         self.findings.push(finding);
     }
 
@@ -413,7 +413,7 @@ impl Fold for State {
         self.novel_successes = 0;
         empty(&mut self.refused);
         empty(&mut self.remembered);
-        empty(&mut self.reported);
+        self.reported.clear();
         self.findings.clear();
         true
     }

@@ -98,6 +98,11 @@ fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }
 
+/// Whether the name of a tool says something to a detector: that it polls, or that it is a shell.
+pub(crate) fn is_known_tool(name: &str) -> bool {
+    polling::is_known(name) || shell::default_subtools().contains_key(name)
+}
+
 /// The verdict of a detector that compares actions, on a trace of actions that cannot be compared.
 fn incomparable() -> Verdict {
     Verdict::NotApplicable { reason: Cow::Borrowed("no action has its arguments recorded") }

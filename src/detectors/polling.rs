@@ -98,6 +98,11 @@ impl PollingCall {
     }
 }
 
+/// Whether some calls of the tool are known to be polling.
+pub(super) fn is_known(name: &str) -> bool {
+    PollingCall::known().iter().any(|call| fold_name(&call.tool) == fold_name(name))
+}
+
 /// A list of polling calls, made ready.
 #[derive(Debug, Clone)]
 pub(super) struct Exempt {

@@ -249,6 +249,11 @@ impl Lexer<'_> {
                 ' ' | '\t' | '\r' => {
                     self.take();
                 }
+                // A line that goes on.
+                '\\' if self.rest.starts_with("\\\n") => {
+                    self.take();
+                    self.take();
+                }
                 '#' => {
                     let line = self.rest.find('\n').unwrap_or(self.rest.len());
                     self.rest = self.rest.get(line..).unwrap_or_default();

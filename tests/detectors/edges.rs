@@ -1,7 +1,10 @@
 //! A table of the sharp edges, spelled out by hand; in one pass over a whole trace and step by step.
 
 use serde_json::{Value, json};
-use tracelint::{Actors, DetectorInfo, Evidence, Trace, Verdict, detector_info};
+use tracelint::{
+    ALL, Action, Actor, Actors, DetectorInfo, Evidence, Milestone, Preset, ReferenceRoute, Status, StepInput,
+    Trace, Verdict, detector_info,
+};
 
 use crate::follow;
 use crate::naive::{self, Expected, cases};
@@ -71,4 +74,24 @@ fn the_sharp_edges_are_as_spelled_out() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Sums of steps that no number holds.
+#[test]
+fn milestones_at_the_end_of_all_numbers_do_not_overflow() {
+    for preset in [Preset::Default, Preset::BenchTrace] {
+        let milestones = [(0, 0.0), (1, 1.0), (2, 9.0), (u64::MAX, 9.0), (u64::MAX, 8.0)];
+        let milestones = milestones.map(|(step, score)| Milestone::score(step, score));
+        let mut builder = Trace::builder().route(ReferenceRoute::new(milestones.to_vec()).unwrap());
+        for (step, progress) in [(0, 0.0), (1, 1.0), (u64::MAX - 1, 2.0), (u64::MAX, 2.0)] {
+            let action = Action::new("look").answered(Status::Ok, "x");
+            let step = StepInput::action(Actor::Agent, action).at(step).turn(step);
+            builder.push(step.progress(progress)).unwrap();
+        }
+        let trace = builder.build().unwrap();
+        for info in ALL {
+            let detector = info.build(preset, Actors::All, &Value::Null).unwrap();
+            let _ = detector.detect(&trace);
+        }
+    }
 }

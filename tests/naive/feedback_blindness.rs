@@ -54,14 +54,12 @@ pub(crate) fn feedback_blindness(run: &Run, config: &FeedbackBlindnessConfig) ->
         if !config.same_feedback {
             return refused.next().filter(|_| !(config.success_recovers && now.is_ok()));
         }
-        refused
-            .filter(|before| {
-                negative(now)
-                    && before.same_observation(now)
-                    && before.turn() != now.turn()
-                    && novel_between(before, now) <= config.max_gap
-            })
-            .last()
+        refused.rfind(|before| {
+            negative(now)
+                && before.same_observation(now)
+                && before.turn() != now.turn()
+                && novel_between(before, now) <= config.max_gap
+        })
     };
     let mut findings = Vec::new();
     for (at, now) in actions.iter().enumerate() {

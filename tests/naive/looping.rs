@@ -52,8 +52,7 @@ fn endless_polls(
     let mut rows: Vec<Vec<usize>> = Vec::new();
     for &at in &polls {
         let now = &range[at];
-        let before =
-            polls.iter().copied().filter(|&other| other < at && same_key(&range[other], now)).next_back();
+        let before = polls.iter().copied().rfind(|&other| other < at && same_key(&range[other], now));
         let row = before.and_then(|before| rows.iter_mut().find(|row| row.contains(&before)));
         match row {
             Some(row) if range[row[0]].same_observation(now) => row.push(at),

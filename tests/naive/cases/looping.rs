@@ -313,7 +313,7 @@ fn repeated_failures() -> Vec<Case> {
 }
 
 fn loops_together() -> Vec<Case> {
-    let wait = ok("wait", A, "time passes");
+    let wait = ok("idle", A, "time passes");
     let (fail, other) = (error("buy", A, "sold out"), error("buy", B, "no money"));
     let waits = vec![wait.clone(); 4];
     vec![
@@ -386,14 +386,14 @@ fn loops_together() -> Vec<Case> {
             [looks(4), vec![look().scored(0.0), wait.clone().scored(1.0)], waits].concat(),
             loops([
                 (0, 4, turns(CALL, ("look", 5), 1, Some(1))),
-                (5, 9, turns(CALL, ("wait", 5), 1, Some(1))),
+                (5, 9, turns(CALL, ("idle", 5), 1, Some(1))),
             ]),
         ),
     ]
 }
 
 fn repeat() -> Vec<Case> {
-    let wait = ok("wait", A, "time passes");
+    let wait = ok("idle", A, "time passes");
     let loops = |events, verdict, name| looping(name, events, verdict).bench_trace();
     let kind = "repeat";
     vec![
@@ -410,7 +410,7 @@ fn repeat() -> Vec<Case> {
         ),
         loops(
             vec![look(), wait.clone(), wait.clone(), wait.clone(), look()],
-            self::loops([(0, 4, turns(kind, ("wait", 3), 2, None))]),
+            self::loops([(0, 4, turns(kind, ("idle", 3), 2, None))]),
             "the most repeated",
         ),
         loops(

@@ -16,8 +16,10 @@ fn passes(score: f64) -> Value {
 }
 
 fn wasted((first, last): (u64, u64), score: f64, evidence: Value) -> Value {
-    json!({"detected": true, "score": score, "findings": [
-        {"mode": "strategy/wasted_actions", "where": [first, last], "evidence": evidence}]})
+    let mut verdict = json!({"detected": true, "score": score, "findings": [
+        {"mode": "strategy/wasted_actions", "where": [first, last]}]});
+    verdict["findings"][0]["evidence"] = evidence;
+    verdict
 }
 
 fn of_one_tool(tool: &str, failed: u64, repeated: u64, actions: u64) -> Value {
