@@ -88,7 +88,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<u8, common::Failure> {
-    let config = ToolErrorRecoveryConfig { actors: arguments.actors.into(), threshold: arguments.threshold };
+    let config = ToolErrorRecoveryConfig {
+        actors: arguments.actors.into(),
+        threshold: arguments.threshold,
+        ..ToolErrorRecoveryConfig::published()
+    };
     let detector: std::sync::Arc<dyn Detector> = std::sync::Arc::new(ToolErrorRecovery::new(config.clone())?);
     let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
     let options = ScanOptions { read, threads: arguments.threads.map(Into::into), ..ScanOptions::default() };

@@ -101,7 +101,10 @@ impl Error {
         Self::new(ErrorKind::Trace, message)
     }
 
-    pub(crate) fn config(field: &str, message: impl fmt::Display) -> Self {
+    /// An error of a detector's configuration: the field, and what is wrong with it, in lower case and without a full
+    /// stop.
+    #[must_use]
+    pub fn config(field: &str, message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Config, format!("{field}: {message}"))
     }
 

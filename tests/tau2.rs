@@ -1700,8 +1700,10 @@ fn faults_around_the_runs_are_told_and_cost_no_run() {
     let (traces, errors) = read(format!("[{a},{b},{c},]"));
     assert_eq!((ids(&traces), errors.len()), (vec!["a", "b", "c"], 1));
     // What is passed over must be JSON as well.
-    let (traces, errors) =
-        read(format!(r#"{{"timestamp": 12abc, "info": null, "simulations": [{a}], "x": truely}}"#));
+    let (traces, errors) = read_with(
+        format!(r#"{{"timestamp": 12abc, "info": null, "simulations": [{a}], "x": truely}}"#).as_bytes(),
+        &tau2(),
+    );
     assert_eq!(ids(&traces), ["a"]);
     assert_eq!(errors.iter().filter(|error| error.kind() == ErrorKind::Syntax).count(), 2, "{errors:?}");
     let (_, errors) = read_with(br#"{"pad": "x", "simulations": ],"info": null}"#, &tau2());

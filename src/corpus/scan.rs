@@ -207,8 +207,8 @@ impl<'s> Folding<'s> {
         self.position = position;
         self.actions = 0;
         match &mut self.monitor {
-            Some(monitor) => monitor.reopen(&self.scanner.detectors, routing),
-            None => self.monitor = Some(Monitor::new(&self.scanner.detectors, routing)),
+            Some(monitor) => monitor.reopen(routing),
+            None => self.monitor = Some(Monitor::open(&self.scanner.detectors, routing)),
         }
         self.fingerprint = self.scanner.options.fingerprints.then(FingerprintBuilder::default);
     }

@@ -26,7 +26,7 @@ pub(crate) use walk::{Piece, Pieces};
 use format::{Entry, Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
-use sample::Parsed;
+use sample::{Document, Parsed};
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
@@ -262,6 +262,12 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             }
         }
         Err(error) => {
+            if let Document::Lines(lines) = &parsed.document
+                && lines.is_empty()
+                && let Some(error) = recognise::no_json(window)
+            {
+                return runs.fail(error);
+            }
             let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             runs.fail(error.at(window.place(start).location()));
         }

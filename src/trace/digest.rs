@@ -38,6 +38,9 @@ impl Digest {
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
 
+    /// Stands for something that was not recorded, where nothing compares it.
+    pub(crate) const UNRECORDED: Self = Self(0, 1);
+
     /// The digest of a plain text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
@@ -323,18 +326,42 @@ fn integer(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && value.abs() < LIMIT).then_some(value as i128)
 }
 
+/// The digests of the members of a JSON object, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Members(Vec<(Digest, Digest)>);
+
+impl Members {
+    /// Those of a JSON text; none where it is no sound object.
+    pub(crate) fn of(json: &str) -> Self {
+        let mut members = Vec::new();
+        let read = Json::new(json.as_bytes()).object(|key, value| {
+            members.push((Self::key(key), Digest::read(value)?));
+            Ok(())
+        });
+        if read.is_err() {
+            members.clear();
+        }
+        // Stable: where a key stands twice the last value counts.
+        members.sort_by_key(|(key, _)| *key);
+        Self(members)
+    }
+
+    fn key(name: &[u8]) -> Digest {
+        Digest::tagged(STRING, name)
+    }
+
+    /// The digest of one of them.
+    pub(crate) fn get(&self, name: &str) -> Option<Digest> {
+        let wanted = Self::key(name.as_bytes());
+        let behind = self.0.partition_point(|(key, _)| *key <= wanted);
+        let (key, value) = self.0.get(behind.checked_sub(1)?)?;
+        (*key == wanted).then_some(*value)
+    }
+}
+
 /// The digest of one member of a JSON object text; `None` where it has no such member.
 pub(crate) fn member(json: &str, name: &str) -> Option<Digest> {
-    let mut found = None;
-    Json::new(json.as_bytes())
-        .object(|key, value| {
-            if key == name.as_bytes() {
-                found = Some(Digest::read(value)?);
-            }
-            Ok(())
-        })
-        .ok()?;
-    found
+    Members::of(json).get(name)
 }
 
 #[cfg(test)]
@@ -409,6 +436,7 @@ mod tests {
     fn members_are_found_by_name() {
         assert_eq!(member(r#"{"a":{"b":1},"c":2}"#, "c"), Some(Digest::of_json("2.0")));
         assert_eq!(member(r#"{"a":1}"#, "b"), None);
+        assert_eq!(member(r#"{"a":1,"b":0,"a":[2]}"#, "a"), Some(Digest::of_json("[2]")));
         assert_eq!(member("[1]", "b"), None);
     }
 }

@@ -168,12 +168,12 @@ impl ActionRecord {
     }
 
     fn digests(&self) -> Digests {
-        Digests {
-            name: self.name_digest,
-            folded_name: self.folded_name_digest.as_deref().copied().unwrap_or(self.name_digest),
-            arguments: self.has_arguments_recorded.then_some(self.arguments_digest),
-            observation: self.observed().map(|_| self.observation_digest),
-        }
+        Digests::new(
+            self.name_digest,
+            self.folded_name_digest.as_deref().copied().unwrap_or(self.name_digest),
+            self.has_arguments_recorded.then_some(self.arguments_digest),
+            self.observed().map(|_| self.observation_digest),
+        )
     }
 
     fn observed(&self) -> Content<&str> {
