@@ -26,6 +26,8 @@ pub enum ErrorKind {
     Config,
     /// A golden entry breaks a rule of the golden set.
     Golden,
+    /// A record breaks a rule of an evaluation's input.
+    Evaluation,
     /// A statistic is not defined for its input.
     Statistics,
 }
@@ -89,6 +91,10 @@ impl Error {
 
     pub(crate) fn golden(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Golden, message)
+    }
+
+    pub(crate) fn evaluation(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Evaluation, message)
     }
 
     /// The parser's error, with its place as the error's own.

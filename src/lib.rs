@@ -80,6 +80,7 @@ mod calibration;
 mod corpus;
 mod detectors;
 mod error;
+pub mod evaluation;
 mod fingerprint;
 mod input;
 mod replication;

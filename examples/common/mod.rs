@@ -107,3 +107,11 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> std::result::Re
     out.flush()?;
     Ok(())
 }
+
+/// Tells errors of a file on stderr: the exit status that they ask for.
+pub(crate) fn told(path: &Path, errors: &[tracelint::Error]) -> u8 {
+    for error in errors {
+        eprintln!("error: {}: {error}", path.display());
+    }
+    if errors.is_empty() { 0 } else { 2 }
+}

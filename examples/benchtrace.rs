@@ -1,0 +1,415 @@
+//! `BenchTrace`'s evaluations: reflection, evolution, agreement, failure modes of episodes.
+//!
+//! `cargo run --release --example benchtrace -- --help`
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tracelint::evaluation::{
+    AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionScorer, FunnelRule,
+    GoldEpisode, Lines, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair, Record,
+    ReflectOptions, ReflectionRecord, agree, check_calls, detect_modes, evolve, gold_of_trace, predict,
+    proximity, read_lines, reflect, relate,
+};
+use tracelint::{
+    ALL, Actors, Detector, Format, Preset, ReadOptions, read_traces, render_agreement, render_calls,
+    render_evolution, render_modes, render_reflection, render_relations,
+};
+
+const AFTER: &str = "\
+Inputs are files of one JSON object per line (reflect --episodes: a BenchTrace
+file); without an input, the bundled generated data of golden/benchtrace is
+taken. Output is a table, or JSON with --json.
+
+Exit status: 0 fine; 2 something could not be read or was left out as bad (told
+on stderr with its line); 1 wrong usage, or nothing could be done.
+
+Example: benchtrace evolve --mode code --json out.json cases.jsonl";
+
+/// `BenchTrace`'s evaluations of reflection and evolution.
+#[derive(Parser)]
+#[command(after_help = AFTER)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Score predictions against annotated episodes
+    ///
+    /// Gold: {"id", "task", "subtask"?, "detection"?, "failures": [{"type", "where", "diagnosis"}]}.
+    /// Predictions of one model: {"episode", "model"?, "detection", "ranges", "diagnoses":
+    /// [{"failure", "mode", "description", "judge"?}]}.
+    Reflect(Reflect),
+    /// Tell whether failures were avoided after learning from them
+    ///
+    /// Cases: {"id", "task", "target": {"type", "where"}, "truncation", "original": [steps], "post": [steps], …}
+    /// with steps {"step", "obs", "action"}.
+    Evolve(Evolve),
+    /// Tell how close signals are to the failures under test
+    ///
+    /// Pairs: {"id", "signal": failure, "test": failure} with failures {"episode", "task", "subtask", "type", "where"}.
+    Proximity(OneFile<Reading>),
+    /// Compare two annotators
+    ///
+    /// Episodes: {"id", "a": [failures], "b": [failures]} with failures {"type", "where", "tier"}.
+    Agree(OneFile<Reading>),
+    /// Compare avoidance after right and wrong reflection
+    ///
+    /// Records: {"case", "framework"?, "class", "detection", "localization", "diagnosis", "avoided"}.
+    Relate(Plain),
+    /// Find the rule-based failures of text-game episodes
+    ///
+    /// Episodes: {"id", "trajectory": [{"step", "obs", "action", "cum_score"?, "reward"?}], "milestones"?,
+    /// "final_score"?}.
+    Modes(OneFile<Rules>),
+    /// Find malformed calls and missed expected actions of tool runs
+    ///
+    /// Runs: {"id", "actions": [{"step", "name", "arguments", "status", "observation"}],
+    /// "expected": [{"name", "arguments", "compare_args"}]}.
+    Calls(Plain),
+}
+
+#[derive(Args)]
+struct Reflect {
+    /// Annotated episodes
+    #[arg(long, value_name = "GOLD.jsonl")]
+    gold: Option<PathBuf>,
+    /// Predictions of one model
+    #[arg(long, value_name = "PREDICTIONS.jsonl")]
+    predictions: Option<PathBuf>,
+    /// Take the predictions from this crate's detectors, on --episodes
+    #[arg(long, value_enum, conflicts_with_all = ["predictions", "gold"], requires = "episodes")]
+    predict: Option<Predictor>,
+    /// A BenchTrace file of episodes with their annotated failures
+    #[arg(long, value_name = "EPISODES.json", requires = "predict")]
+    episodes: Option<PathBuf>,
+    /// Whose definition is followed
+    #[arg(long, value_enum, default_value_t)]
+    mode: Reading,
+    /// Another funnel, `recall`, that localization passes from this recall on
+    #[arg(long, value_name = "RECALL")]
+    recall_gate: Option<f64>,
+    #[command(flatten)]
+    intervals: Intervals,
+    #[command(flatten)]
+    out: Out,
+}
+
+#[derive(Args)]
+struct Evolve {
+    /// Test cases
+    cases: Option<PathBuf>,
+    /// Who decides
+    #[arg(long, value_enum, default_value_t)]
+    mode: Scorer,
+    #[command(flatten)]
+    intervals: Intervals,
+    #[command(flatten)]
+    out: Out,
+}
+
+#[derive(Args)]
+struct OneFile<M: ValueEnum + Clone + Default + Send + Sync + 'static> {
+    /// The input
+    input: Option<PathBuf>,
+    /// Whose definition is followed
+    #[arg(long, value_enum, default_value_t)]
+    mode: M,
+    #[command(flatten)]
+    out: Out,
+}
+
+#[derive(Args)]
+struct Plain {
+    /// The input
+    input: Option<PathBuf>,
+    #[command(flatten)]
+    out: Out,
+}
+
+#[derive(Args)]
+struct Intervals {
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Resamples of the bootstrap
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    resamples: u32,
+    /// Write 95% intervals into the JSON, too, under `intervals`
+    #[arg(long)]
+    intervals: bool,
+}
+
+#[derive(Args)]
+struct Out {
+    /// Write JSON to this file (`-`: to stdout, instead of the table)
+    #[arg(long, value_name = "OUT.json")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Predictor {
+    Detectors,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Reading {
+    #[default]
+    Paper,
+    Code,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Scorer {
+    #[default]
+    Paper,
+    Code,
+    Cosine,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Rules {
+    #[default]
+    Paper,
+    Code,
+    Dataset,
+}
+
+impl From<Reading> for Definition {
+    fn from(reading: Reading) -> Self {
+        match reading {
+            Reading::Paper => Self::Paper,
+            Reading::Code => Self::Code,
+        }
+    }
+}
+
+impl From<Scorer> for EvolutionScorer {
+    fn from(scorer: Scorer) -> Self {
+        match scorer {
+            Scorer::Paper => Self::Paper,
+            Scorer::Code => Self::Code,
+            Scorer::Cosine => Self::Cosine,
+        }
+    }
+}
+
+impl From<Rules> for ModeRules {
+    fn from(rules: Rules) -> Self {
+        match rules {
+            Rules::Paper => Self::Paper,
+            Rules::Code => Self::Code,
+            Rules::Dataset => Self::Dataset,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Arguments = match common::parse() {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    common::finish(match &arguments.command {
+        Command::Reflect(arguments) => run_reflect(arguments),
+        Command::Evolve(arguments) => run_evolve(arguments),
+        Command::Proximity(arguments) => run_proximity(arguments),
+        Command::Agree(arguments) => run_agree(arguments),
+        Command::Relate(arguments) => run_relate(arguments),
+        Command::Modes(arguments) => run_modes(arguments),
+        Command::Calls(arguments) => run_calls(arguments),
+    })
+}
+
+/// The path that was given, or that of a bundled file.
+fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/benchtrace");
+    path.map_or_else(|| Path::new(golden).join(bundled), Clone::clone)
+}
+
+fn read<T: Record>(path: &Path) -> Result<Lines<T>, common::Failure> {
+    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(read_lines(&bytes))
+}
+
+/// Tells what is wrong with lines; the sound records, and the exit status so far.
+fn sound<T>(path: &Path, lines: Lines<T>) -> Result<(Vec<T>, u8), common::Failure> {
+    let status = common::told(path, &lines.errors);
+    if lines.lines.is_empty() {
+        return Err(format!("{}: no record could be read", path.display()).into());
+    }
+    Ok((lines.into_records(), status))
+}
+
+/// Writes the JSON where it is wanted, else or beside it the table.
+fn write(out: &Out, value: &impl Serialize, table: &str) -> Result<(), common::Failure> {
+    match &out.json {
+        Some(path) if path.as_os_str() == "-" => println!("{}", serde_json::to_string_pretty(value)?),
+        Some(path) => {
+            common::write_json(path, value)?;
+            print!("{table}");
+        }
+        None => print!("{table}"),
+    }
+    Ok(())
+}
+
+fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
+    let (gold, predictions, status) = match &arguments.episodes {
+        Some(path) => by_detectors(path)?,
+        None => {
+            let gold_path = input(arguments.gold.as_ref(), "gold.jsonl");
+            let (gold, mut status) = sound(&gold_path, read::<GoldEpisode>(&gold_path)?)?;
+            let path = input(arguments.predictions.as_ref(), "predictions.jsonl");
+            let mut lines = read::<Prediction>(&path)?;
+            lines.check_against(&gold);
+            status = status.max(common::told(&path, &lines.errors));
+            (gold, lines.into_records(), status)
+        }
+    };
+    let mut options = ReflectOptions { definition: arguments.mode.into(), ..ReflectOptions::default() };
+    if let Some(least) = arguments.recall_gate {
+        let rule =
+            FunnelRule { localization: LocalizationGate::Recall(least), diagnosis: DiagnosisGate::Any };
+        options.funnels.insert("recall".to_owned(), rule);
+    }
+    let reflection = reflect(&gold, &predictions, &options);
+    let Intervals { seed, resamples, intervals } = arguments.intervals;
+    let of_all = reflection.intervals(None, resamples, seed);
+    let mut value = serde_json::to_value(&reflection)?;
+    if intervals {
+        let tasks: BTreeMap<&String, _> = reflection
+            .tasks
+            .keys()
+            .map(|task| (task, reflection.intervals(Some(task), resamples, seed)))
+            .collect();
+        value["intervals"] = json!({"seed": seed, "resamples": resamples, "all": of_all, "tasks": tasks});
+    }
+    write(&arguments.out, &value, &render_reflection(&reflection, &of_all))?;
+    Ok(status)
+}
+
+/// Annotated episodes of a `BenchTrace` file, and what the detectors, with the published rules, say of them.
+fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), common::Failure> {
+    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
+    let (traces, reading) = read_traces(&bytes, &options);
+    let mut status = common::told(path, &reading.errors);
+    let detectors: Vec<Box<dyn Detector>> = ALL
+        .iter()
+        .map(|info| info.build(Preset::BenchTrace, Actors::Agent, &Value::Null))
+        .collect::<Result<_, _>>()?;
+    let (mut gold, mut predictions) = (Vec::new(), Vec::new());
+    for (position, trace) in traces.iter().enumerate() {
+        if let Some(episode) = gold_of_trace(trace) {
+            predictions.push(predict(trace, &episode, &detectors));
+            gold.push(episode);
+        } else {
+            eprintln!("error: {}: episode {position} lacks an id, or a failure its place", path.display());
+            status = 2;
+        }
+    }
+    if gold.is_empty() {
+        return Err(format!("{}: no episode could be read", path.display()).into());
+    }
+    Ok((gold, predictions, status))
+}
+
+fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
+    let path = input(arguments.cases.as_ref(), "cases.jsonl");
+    let (cases, status) = sound(&path, read::<EvolutionCase>(&path)?)?;
+    let evolution = evolve(&cases, arguments.mode.into());
+    let Intervals { seed, resamples, intervals } = arguments.intervals;
+    let of_all = evolution.intervals(&cases, |_| true, resamples, seed);
+    let mut value = serde_json::to_value(&evolution)?;
+    if intervals {
+        let by = |key: fn(&EvolutionCase) -> Option<String>, names: Vec<String>| -> BTreeMap<String, Value> {
+            let of = |name: String| {
+                let found =
+                    evolution.intervals(&cases, |case| key(case).as_ref() == Some(&name), resamples, seed);
+                (name, json!(found))
+            };
+            names.into_iter().map(of).collect()
+        };
+        let names = |keys: Vec<&String>| keys.into_iter().cloned().collect::<Vec<_>>();
+        value["intervals"] = json!({
+            "seed": seed,
+            "resamples": resamples,
+            "all": of_all,
+            "by_class": by(|case| Some(case.target.class().to_owned()), names(evolution.by_class.keys().collect())),
+            "by_mode": by(|case| Some(case.target.mode.clone()), names(evolution.by_mode.keys().collect())),
+            "by_proximity": by(
+                |case| case.proximity.map(|proximity| proximity.to_string()),
+                evolution.by_proximity.keys().map(ToString::to_string).collect(),
+            ),
+            "by_distance": by(
+                |case| case.distance.map(|distance| distance.to_string()),
+                evolution.by_distance.keys().map(ToString::to_string).collect(),
+            ),
+        });
+    }
+    write(&arguments.out, &value, &render_evolution(&evolution, &of_all))?;
+    Ok(status)
+}
+
+fn run_proximity(arguments: &OneFile<Reading>) -> Result<u8, common::Failure> {
+    let path = input(arguments.input.as_ref(), "pairs.jsonl");
+    let (pairs, status) = sound(&path, read::<ProximityPair>(&path)?)?;
+    let definition = arguments.mode.into();
+    let found: Vec<_> = pairs.iter().map(|pair| proximity(pair, definition)).collect();
+    let mut table = String::new();
+    for pair in &found {
+        let told = match (pair.proximity, pair.why) {
+            (Some(proximity), _) => proximity.to_string(),
+            (None, why) => format!("none ({})", serde_json::to_value(why)?.as_str().unwrap_or_default()),
+        };
+        table += &format!("  {}: {told}\n", pair.id);
+    }
+    write(&arguments.out, &found, &table)?;
+    Ok(status)
+}
+
+fn run_agree(arguments: &OneFile<Reading>) -> Result<u8, common::Failure> {
+    let path = input(arguments.input.as_ref(), "annotators.jsonl");
+    let (episodes, status) = sound(&path, read::<AnnotatedEpisode>(&path)?)?;
+    let agreement = agree(&episodes, arguments.mode.into());
+    write(&arguments.out, &agreement, &render_agreement(&agreement))?;
+    Ok(status)
+}
+
+fn run_relate(arguments: &Plain) -> Result<u8, common::Failure> {
+    let path = input(arguments.input.as_ref(), "records.jsonl");
+    let (records, status) = sound(&path, read::<ReflectionRecord>(&path)?)?;
+    let relations = relate(&records);
+    write(&arguments.out, &relations, &render_relations(&relations))?;
+    Ok(status)
+}
+
+fn run_modes(arguments: &OneFile<Rules>) -> Result<u8, common::Failure> {
+    let path = input(arguments.input.as_ref(), "episodes.jsonl");
+    let rules = arguments.mode.into();
+    let mut lines = read::<ModeEpisode>(&path)?;
+    lines.retain(|episode| episode.check_for(rules));
+    let (episodes, status) = sound(&path, lines)?;
+    let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
+    write(&arguments.out, &reports, &render_modes(&reports))?;
+    Ok(status)
+}
+
+fn run_calls(arguments: &Plain) -> Result<u8, common::Failure> {
+    let path = input(arguments.input.as_ref(), "calls.jsonl");
+    let (runs, status) = sound(&path, read::<CallRun>(&path)?)?;
+    let reports: Vec<_> = runs.iter().map(check_calls).collect();
+    write(&arguments.out, &reports, &render_calls(&reports))?;
+    Ok(status)
+}
