@@ -3,10 +3,11 @@
 //! `cargo run --release --example benchtrace -- --help`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+#![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,10 +16,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracelint::evaluation::{
-    AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionScorer, FunnelRule,
-    GoldEpisode, Lines, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair, Record,
-    ReflectOptions, ReflectionRecord, agree, check_calls, detect_modes, evolve, gold_of_trace, predict,
-    proximity, read_lines, reflect, relate,
+    AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionIntervals, EvolutionScorer,
+    FunnelRule, GoldEpisode, Lines, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair,
+    Record, ReflectOptions, ReflectionRecord, agree, check_calls, detect_modes, evolve, gold_of_trace,
+    predict, proximity, read_lines, reflect, relate,
 };
 use tracelint::{
     ALL, Actors, Detector, Format, Preset, ReadOptions, read_traces, render_agreement, render_calls,
@@ -35,7 +36,11 @@ on stderr with its line); 1 wrong usage, or nothing could be done.
 
 Example: benchtrace evolve --mode code --json out.json cases.jsonl";
 
-/// `BenchTrace`'s evaluations of reflection and evolution.
+const STATUS: &str = "\
+Exit status: 0 fine; 2 something could not be read or was left out as bad (told
+on stderr with its line); 1 wrong usage, or nothing could be done.";
+
+/// BenchTrace's evaluations of reflection and evolution
 #[derive(Parser)]
 #[command(after_help = AFTER)]
 struct Arguments {
@@ -45,38 +50,58 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Score predictions against annotated episodes
+    /// Score predictions against annotated episodes.
     ///
-    /// Gold: {"id", "task", "subtask"?, "detection"?, "failures": [{"type", "where", "diagnosis"}]}.
-    /// Predictions of one model: {"episode", "model"?, "detection", "ranges", "diagnoses":
-    /// [{"failure", "mode", "description", "judge"?}]}.
+    /// GOLD.jsonl:
+    ///   {"id", "task", "subtask"?, "detection"?: "yes"|"no",
+    ///    "failures": [{"type", "where": [a, b], "diagnosis"}]}
+    /// PREDICTIONS.jsonl, of one model:
+    ///   {"episode", "model"?, "detection": "yes"|"no"|null, "ranges": [[a, b]],
+    ///    "diagnoses": [{"failure", "mode", "description", "judge"?: 0|0.5|1}]}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Reflect(Reflect),
-    /// Tell whether failures were avoided after learning from them
+    /// Tell whether failures were avoided after learning from them.
     ///
-    /// Cases: {"id", "task", "target": {"type", "where"}, "truncation", "original": [steps], "post": [steps], …}
-    /// with steps {"step", "obs", "action"}.
+    /// CASES, one per line:
+    ///   {"id", "framework"?, "task", "subtask"?, "proximity"?, "distance"?,
+    ///    "signal"?, "target": {"type", "where"}, "truncation",
+    ///    "original": [{"step", "obs", "action"}], "post": [the same],
+    ///    "original_obs"?: "before"|"after", "post_obs"?, "score"?, "score_max"?}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Evolve(Evolve),
-    /// Tell how close signals are to the failures under test
+    /// Tell how close signals are to the failures under test.
     ///
-    /// Pairs: {"id", "signal": failure, "test": failure} with failures {"episode", "task", "subtask", "type", "where"}.
+    /// INPUT, one pair per line:
+    ///   {"id", "signal": {"episode", "task", "subtask", "type", "where"},
+    ///    "test": {the same}}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Proximity(OneFile<Reading>),
-    /// Compare two annotators
+    /// Compare two annotators.
     ///
-    /// Episodes: {"id", "a": [failures], "b": [failures]} with failures {"type", "where", "tier"}.
+    /// INPUT, one episode per line:
+    ///   {"id", "a": [{"type", "where", "tier": "core"|"marginal"}], "b": [the same]}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Agree(OneFile<Reading>),
-    /// Compare avoidance after right and wrong reflection
+    /// Compare avoidance after right and wrong reflection.
     ///
-    /// Records: {"case", "framework"?, "class", "detection", "localization", "diagnosis", "avoided"}.
+    /// INPUT, one record per line:
+    ///   {"case", "framework"?, "class", "detection", "localization", "diagnosis",
+    ///    "avoided": true|false|null}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Relate(Plain),
-    /// Find the rule-based failures of text-game episodes
+    /// Find the rule-based failures of text-game episodes.
     ///
-    /// Episodes: {"id", "trajectory": [{"step", "obs", "action", "cum_score"?, "reward"?}], "milestones"?,
-    /// "final_score"?}.
+    /// INPUT, one episode per line:
+    ///   {"id", "trajectory": [{"step", "obs", "action", "cum_score"?, "reward"?}],
+    ///    "milestones"?: [{"action", "score_after", "room"?}], "final_score"?}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Modes(OneFile<Rules>),
-    /// Find malformed calls and missed expected actions of tool runs
+    /// Find malformed calls and missed expected actions of tool runs.
     ///
-    /// Runs: {"id", "actions": [{"step", "name", "arguments", "status", "observation"}],
-    /// "expected": [{"name", "arguments", "compare_args"}]}.
+    /// INPUT, one run per line:
+    ///   {"id", "actions": [{"step", "name", "arguments", "status", "observation",
+    ///    "arguments_text"?}], "expected": [{"name", "arguments", "compare_args"}]}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Calls(Plain),
 }
 
@@ -147,8 +172,8 @@ struct Intervals {
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     resamples: u32,
     /// Write 95% intervals into the JSON, too, under `intervals`
-    #[arg(long)]
-    intervals: bool,
+    #[arg(long = "intervals")]
+    wanted: bool,
 }
 
 #[derive(Args)]
@@ -264,18 +289,26 @@ fn write(out: &Out, value: &impl Serialize, table: &str) -> Result<(), common::F
     Ok(())
 }
 
+/// A report, and the intervals of its figures where they are wanted.
+#[derive(Serialize)]
+struct WithIntervals<'r, R> {
+    #[serde(flatten)]
+    report: &'r R,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<Value>,
+}
+
 fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
-    let (gold, predictions, status) = match &arguments.episodes {
-        Some(path) => by_detectors(path)?,
-        None => {
-            let gold_path = input(arguments.gold.as_ref(), "gold.jsonl");
-            let (gold, mut status) = sound(&gold_path, read::<GoldEpisode>(&gold_path)?)?;
-            let path = input(arguments.predictions.as_ref(), "predictions.jsonl");
-            let mut lines = read::<Prediction>(&path)?;
-            lines.check_against(&gold);
-            status = status.max(common::told(&path, &lines.errors));
-            (gold, lines.into_records(), status)
-        }
+    let (gold, predictions, status) = if let Some(path) = &arguments.episodes {
+        by_detectors(path)?
+    } else {
+        let gold_path = input(arguments.gold.as_ref(), "gold.jsonl");
+        let (gold, status) = sound(&gold_path, read::<GoldEpisode>(&gold_path)?)?;
+        let path = input(arguments.predictions.as_ref(), "predictions.jsonl");
+        let mut lines = read::<Prediction>(&path)?;
+        lines.check_against(&gold);
+        let status = status.max(common::told(&path, &lines.errors));
+        (gold, lines.into_records(), status)
     };
     let mut options = ReflectOptions { definition: arguments.mode.into(), ..ReflectOptions::default() };
     if let Some(least) = arguments.recall_gate {
@@ -283,19 +316,16 @@ fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
             FunnelRule { localization: LocalizationGate::Recall(least), diagnosis: DiagnosisGate::Any };
         options.funnels.insert("recall".to_owned(), rule);
     }
-    let reflection = reflect(&gold, &predictions, &options);
-    let Intervals { seed, resamples, intervals } = arguments.intervals;
-    let of_all = reflection.intervals(None, resamples, seed);
-    let mut value = serde_json::to_value(&reflection)?;
-    if intervals {
-        let tasks: BTreeMap<&String, _> = reflection
-            .tasks
-            .keys()
-            .map(|task| (task, reflection.intervals(Some(task), resamples, seed)))
-            .collect();
-        value["intervals"] = json!({"seed": seed, "resamples": resamples, "all": of_all, "tasks": tasks});
-    }
-    write(&arguments.out, &value, &render_reflection(&reflection, &of_all))?;
+    let report = reflect(&gold, &predictions, &options);
+    let Intervals { seed, resamples, wanted } = arguments.intervals;
+    let all = report.intervals(None, resamples, seed);
+    let table = render_reflection(&report, &all);
+    let intervals = wanted.then(|| {
+        let of = |task| (task, report.intervals(Some(task), resamples, seed));
+        let tasks: BTreeMap<&str, _> = report.tasks.keys().map(|task| of(task.as_str())).collect();
+        json!({"seed": seed, "resamples": resamples, "all": all, "tasks": tasks})
+    });
+    write(&arguments.out, &WithIntervals { report: &report, intervals }, &table)?;
     Ok(status)
 }
 
@@ -328,37 +358,31 @@ fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), 
 fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
     let path = input(arguments.cases.as_ref(), "cases.jsonl");
     let (cases, status) = sound(&path, read::<EvolutionCase>(&path)?)?;
-    let evolution = evolve(&cases, arguments.mode.into());
-    let Intervals { seed, resamples, intervals } = arguments.intervals;
-    let of_all = evolution.intervals(&cases, |_| true, resamples, seed);
-    let mut value = serde_json::to_value(&evolution)?;
-    if intervals {
-        let by = |key: fn(&EvolutionCase) -> Option<String>, names: Vec<String>| -> BTreeMap<String, Value> {
-            let of = |name: String| {
-                let found =
-                    evolution.intervals(&cases, |case| key(case).as_ref() == Some(&name), resamples, seed);
-                (name, json!(found))
-            };
-            names.into_iter().map(of).collect()
+    let report = evolve(&cases, arguments.mode.into());
+    let Intervals { seed, resamples, wanted } = arguments.intervals;
+    let all = report.intervals(&cases, |_| true, resamples, seed);
+    let table = render_evolution(&report, &all);
+    let by = |key: fn(&EvolutionCase) -> Option<String>| -> BTreeMap<String, EvolutionIntervals> {
+        let names: BTreeSet<String> = cases.iter().filter_map(key).collect();
+        let of = |name: &String| {
+            report.intervals(&cases, |case| key(case).as_ref() == Some(name), resamples, seed)
         };
-        let names = |keys: Vec<&String>| keys.into_iter().cloned().collect::<Vec<_>>();
-        value["intervals"] = json!({
+        names.iter().map(|name| (name.clone(), of(name))).collect()
+    };
+    let intervals = wanted.then(|| {
+        json!({
             "seed": seed,
             "resamples": resamples,
-            "all": of_all,
-            "by_class": by(|case| Some(case.target.class().to_owned()), names(evolution.by_class.keys().collect())),
-            "by_mode": by(|case| Some(case.target.mode.clone()), names(evolution.by_mode.keys().collect())),
-            "by_proximity": by(
-                |case| case.proximity.map(|proximity| proximity.to_string()),
-                evolution.by_proximity.keys().map(ToString::to_string).collect(),
-            ),
-            "by_distance": by(
-                |case| case.distance.map(|distance| distance.to_string()),
-                evolution.by_distance.keys().map(ToString::to_string).collect(),
-            ),
-        });
-    }
-    write(&arguments.out, &value, &render_evolution(&evolution, &of_all))?;
+            "all": all,
+            "by_framework": by(|case| case.framework.clone()),
+            "by_class": by(|case| Some(case.target.class().to_owned())),
+            "by_mode": by(|case| Some(case.target.mode.clone())),
+            "by_task": by(|case| Some(case.task.clone())),
+            "by_proximity": by(|case| case.proximity.map(|proximity| proximity.to_string())),
+            "by_distance": by(|case| case.distance.map(|distance| distance.to_string())),
+        })
+    });
+    write(&arguments.out, &WithIntervals { report: &report, intervals }, &table)?;
     Ok(status)
 }
 

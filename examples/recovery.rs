@@ -3,6 +3,7 @@
 //! `cargo run --release --example recovery -- --help`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+#![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
 mod common;
 
@@ -31,6 +32,10 @@ on stderr); 1 wrong usage, or nothing could be done.
 
 Example: recovery compare --seed 7 --json out.json trials.jsonl";
 
+const STATUS: &str = "\
+Exit status: 0 fine; 2 something could not be read or was left out as bad (told
+on stderr); 1 wrong usage, or nothing could be done.";
+
 /// Recovery-Bench: what it costs to go on from where a failed trial stood.
 #[derive(Parser)]
 #[command(after_help = AFTER)]
@@ -41,25 +46,36 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read result files: one list of trials, or the reason why there is none, per file
+    /// Read result files: one list of trials, or why there is none, per file.
+    #[command(after_help = STATUS)]
     Read(Files),
-    /// Select failed trials that are worth recovering
+    /// Select failed trials that are worth recovering.
     ///
-    /// Inputs are result files, or lines {"trial", "task", "resolved", "interactions", "context_bytes"?}. Beside a
-    /// result file, the trials' trajectories (agent/trajectory.json) or folders agent-logs/episode-N tell how many
-    /// interactions there were.
+    /// FILES are result files, or *.jsonl with one candidate per line:
+    ///   {"trial", "task", "resolved", "interactions", "context_bytes"?}
+    /// How many interactions there were is told by what lies beside a result file:
+    /// agent/trajectory.json (Harbor), agent-logs/episode-N (Terminal-Bench v1).
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Select(Select),
-    /// List the commands that lead to where a trial stood
+    /// List the commands that lead to where a trial stood.
+    ///
+    /// FILES are ATIF trajectories, or the replies of Terminus v1:
+    ///   {"responses": [{"episode", "text"}]}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Commands(Commands),
-    /// Compare recovery with fresh starts, paired by task
+    /// Compare recovery with fresh starts, paired by task.
     ///
-    /// Lines: {"model", "context": "fresh"|"env"|"env+summary"|"env+full", "task", "trial", "resolved", "scored"?,
-    /// "reward"?, "interactions"?}.
+    /// TRIALS, one per line:
+    ///   {"model", "context": "fresh"|"env"|"env+summary"|"env+full", "task",
+    ///    "trial", "resolved", "scored"?, "reward"?, "interactions"?}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Compare(Compare),
-    /// Tell whether recovery runs repeat the last error of the failed run
+    /// Tell whether recovery runs repeat the last error of the failed run.
     ///
-    /// Lines: {"id", "failed": [actions], "recovery": [actions]} with actions {"step", "name", "arguments", "status",
-    /// "observation"}.
+    /// PAIRS, one per line:
+    ///   {"id", "failed": [{"step", "name", "arguments", "status", "observation"}],
+    ///    "recovery": [the same]}
+    #[command(verbatim_doc_comment, after_help = STATUS)]
     Inherit(Inherit),
 }
 

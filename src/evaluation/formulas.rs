@@ -13,7 +13,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use statrs::function::erf::erfc;
 
 use crate::stats::Interval;
 
@@ -100,7 +99,7 @@ pub(super) fn bootstrap_ratio(clusters: &[(f64, f64)], resamples: u32, seed: u64
     central_95(values)
 }
 
-/// The exact two-sided McNemar test on the discordant pairs: min(1, 2 Σ_{i ≤ min(b, c)} C(b + c, i) / 2^(b + c)).
+/// The exact two-sided `McNemar` test on the discordant pairs: min(1, 2 Σ_{i ≤ min(b, c)} C(b + c, i) / 2^(b + c)).
 pub(super) fn mcnemar_exact(b: u64, c: u64) -> f64 {
     let (n, tail) = (b + c, b.min(c));
     // The largest term C(n, tail) / 2^n, with the halvings taken as the product grows.
@@ -206,11 +205,15 @@ pub(super) fn two_proportions(a: u64, n1: u64, c: u64, n2: u64) -> TwoProportion
     let z = (float(a) / float(n1) - float(c) / float(n2)) / error;
     let margins = float(n1).sqrt() * float(n2).sqrt() * float(successes).sqrt() * float(failures).sqrt();
     let phi = (float(a) * float(failed2) - float(failed1) * float(c)) / margins;
-    TwoProportions { z: Some(z), p: Some(erfc(z.abs() / std::f64::consts::SQRT_2)), phi: Some(phi) }
+    TwoProportions { z: Some(z), p: Some(libm::erfc(z.abs() / std::f64::consts::SQRT_2)), phi: Some(phi) }
 }
 
 #[cfg(test)]
-#[expect(clippy::unreadable_literal, reason = "copied from the output of programs")]
+#[expect(
+    clippy::unreadable_literal,
+    clippy::float_cmp,
+    reason = "copied from the output of programs; exact ends"
+)]
 mod tests {
     use proptest::prelude::*;
 

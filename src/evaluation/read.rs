@@ -183,6 +183,7 @@ where
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "exact by definition")]
 mod tests {
     use proptest::prelude::*;
 

@@ -56,6 +56,7 @@ fn is_word(c: char) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "exact by definition")]
 mod tests {
     use super::*;
 

@@ -6,13 +6,12 @@ use std::fmt::Display;
 use super::table::{Table, figure};
 use crate::evaluation::{
     Agreement, AgreementScore, CallReport, Evolution, EvolutionGroup, EvolutionIntervals, Exclusion, Figure,
-    FigureIntervals, GroupComparison, ModeFinding, ModeReport, ModeVerdict, Reflection, ReflectionGroup,
-    Relation,
+    FigureIntervals, GroupComparison, ModeReport, ModeVerdict, Reflection, ReflectionGroup, Relation,
 };
 use crate::stats::Interval;
 
-/// Characters of a name that a table shows.
-const NAME: usize = 26;
+/// A table is at most this wide.
+const WIDTH: usize = 80;
 
 /// A reflection as tables: the figures by task, with the intervals of all, and the funnels.
 #[must_use]
@@ -22,7 +21,7 @@ pub fn render_reflection(reflection: &Reflection, intervals: &FigureIntervals) -
     let cell = |value| figure(value, 4);
     let mut row = |name: &str, episodes: String, figures: [Option<f64>; 6]| {
         let [detection, similarity, recall, mode, token_f1, judge] = figures.map(cell);
-        table.row([short(name), episodes, detection, similarity, recall, mode, token_f1, judge]);
+        table.row([short(name, 22), episodes, detection, similarity, recall, mode, token_f1, judge]);
     };
     let of = |group: &ReflectionGroup| Figure::ALL.map(|figure| group.figure(figure));
     for (task, group) in &reflection.tasks {
@@ -55,7 +54,7 @@ pub fn render_reflection(reflection: &Reflection, intervals: &FigureIntervals) -
     let mut table = Table::new(1, ["ends at", "detection", "localization", "diagnosis", "pass", "pass rate"]);
     for (name, counts) in &reflection.all.funnel {
         table.row([
-            short(name),
+            short(name, 22),
             counts.detection.to_string(),
             counts.localization.to_string(),
             counts.diagnosis.to_string(),
@@ -65,30 +64,25 @@ pub fn render_reflection(reflection: &Reflection, intervals: &FigureIntervals) -
     }
     text += &format!("\n{}", table.render());
     let all = &reflection.all;
-    text += &format!(
-        "\n  unanswered: {} of {} detections, {} of {} diagnoses; no ranges in {} of {} episodes;\n  \
-         {} of {} failures judged; {} without a prediction; {} predictions for unknown episodes\n",
-        all.unanswered_detection,
-        all.episodes,
-        all.unanswered_items,
-        all.items,
-        all.episodes_without_ranges,
-        all.localized_episodes,
-        all.judged_items,
-        all.items,
-        all.without_prediction,
-        reflection.unknown_predictions.len(),
-    );
-    text
+    let notes = [
+        format!("{} of {} detections unanswered", all.unanswered_detection, all.episodes),
+        format!("{} of {} diagnoses unanswered", all.unanswered_items, all.items),
+        format!("{} of {} failures judged", all.judged_items, all.items),
+        format!("no ranges in {} of {} episodes", all.episodes_without_ranges, all.localized_episodes),
+        format!("episodes without a prediction: {}", all.without_prediction),
+        format!("predictions for unknown episodes: {}", reflection.unknown_predictions.len()),
+    ];
+    text + "\n" + &wrapped("  ", &notes)
 }
 
 /// An evolution as tables: by class, mode, proximity, distance, framework; exclusions by reason.
 #[must_use]
 pub fn render_evolution(evolution: &Evolution, intervals: &EvolutionIntervals) -> String {
-    let mut table = Table::new(1, ["group", "cases", "answered", "FAR", "FRC", "score"]);
-    let mut row = |name: String, group: &EvolutionGroup| {
+    let mut table = Table::new(2, ["by", "group", "cases", "incl.", "FAR", "FRC", "score"]);
+    let mut row = |by: &str, name: &str, group: &EvolutionGroup| {
         table.row([
-            short(&name),
+            by.to_owned(),
+            short(name, 29),
             group.cases.to_string(),
             group.included.to_string(),
             figure(group.far, 4),
@@ -96,18 +90,26 @@ pub fn render_evolution(evolution: &Evolution, intervals: &EvolutionIntervals) -
             figure(group.score, 4),
         ]);
     };
-    row("all".to_owned(), &evolution.all);
-    let groups = evolution.by_class.iter().chain(&evolution.by_mode).chain(&evolution.by_task);
-    groups.for_each(|(name, group)| row(name.clone(), group));
-    evolution.by_proximity.iter().for_each(|(proximity, group)| row(format!("proximity {proximity}"), group));
-    evolution.by_distance.iter().for_each(|(distance, group)| row(format!("distance {distance}"), group));
+    row("", "all", &evolution.all);
+    for (by, groups) in [
+        ("class", &evolution.by_class),
+        ("mode", &evolution.by_mode),
+        ("task", &evolution.by_task),
+        ("subtask", &evolution.by_subtask),
+    ] {
+        for (name, group) in groups {
+            row(by, name, group);
+        }
+    }
     evolution
-        .by_framework
+        .by_proximity
         .iter()
-        .for_each(|(name, framework)| row(format!("framework {name}"), &framework.all));
+        .for_each(|(proximity, group)| row("proximity", &proximity.to_string(), group));
+    evolution.by_distance.iter().for_each(|(distance, group)| row("distance", &distance.to_string(), group));
+    evolution.by_framework.iter().for_each(|(name, framework)| row("framework", name, &framework.all));
     let mut text = table.render();
     text += &format!(
-        "\n  FAR, 95%: {} by Wilson, {} by bootstrap over signals; FRC, 95%: {}\n",
+        "\n  95% of FAR: {} by Wilson, {} by bootstrap over signals\n  95% of FRC: {}\n",
         interval(intervals.far_wilson),
         interval(intervals.far),
         interval(intervals.frc),
@@ -115,7 +117,7 @@ pub fn render_evolution(evolution: &Evolution, intervals: &EvolutionIntervals) -
     for (name, framework) in &evolution.by_framework {
         let mean = figure(framework.cell_mean, 4);
         let near = figure(framework.cell_mean_d1_d5, 4);
-        text += &format!("  framework {}: mean over cells {mean}, of distance 1 and 5 {near}\n", short(name));
+        text += &format!("  {}: mean over cells {mean}, of distance 1 and 5 {near}\n", short(name, 22));
     }
     text + &exclusions(&evolution.all.excluded)
 }
@@ -151,19 +153,19 @@ pub fn render_relations(relations: &BTreeMap<String, Relation>) -> String {
         let levels = &relation.cumulative;
         for (level, group) in [
             ("detection", &levels.detection),
-            ("+ localization", &levels.localization),
-            ("+ diagnosis", &levels.diagnosis),
+            ("localization", &levels.localization),
+            ("diagnosis", &levels.diagnosis),
         ] {
             let GroupComparison { n_correct, n_wrong, far_correct, far_wrong, p, stars, phi, .. } = group;
             let stars = stars.unwrap_or_default();
             table.row([
-                short(class),
+                short(class, 12),
                 level.to_owned(),
                 n_correct.to_string(),
                 figure(*far_correct, 4),
                 n_wrong.to_string(),
                 figure(*far_wrong, 4),
-                format!("{}{stars}", figure(*p, 4)),
+                format!("{}{stars}", p_value(*p)),
                 figure(*phi, 4),
             ]);
         }
@@ -207,11 +209,10 @@ fn verdicts<const N: usize>(what: &str, rules: [(&str, Vec<Option<&ModeVerdict>>
                 ModeVerdict::Judged { detected: fired, findings: found } => {
                     judged += 1;
                     detected += usize::from(*fired);
-                    findings +=
-                        found.iter().filter(|finding: &&ModeFinding| !finding.mode.is_empty()).count();
+                    findings += found.len();
                 }
                 ModeVerdict::NotApplicable { reason } => {
-                    *reasons.entry(format!("{name}: {reason}")).or_default() += 1
+                    *reasons.entry(format!("{name}: {reason}")).or_default() += 1;
                 }
             }
         }
@@ -227,19 +228,24 @@ fn verdicts<const N: usize>(what: &str, rules: [(&str, Vec<Option<&ModeVerdict>>
     text
 }
 
-/// A name that fits a column.
-pub(super) fn short(name: &str) -> String {
-    if name.chars().count() <= NAME {
+/// A name in a column of this width.
+pub(super) fn short(name: &str, width: usize) -> String {
+    if name.chars().count() <= width {
         return name.to_owned();
     }
-    name.chars().take(NAME - 1).chain(['…']).collect()
+    name.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A probability; very small ones by their bound.
+pub(super) fn p_value(p: Option<f64>) -> String {
+    if p.is_some_and(|p| p < 0.0001) { "<0.0001".to_owned() } else { figure(p, 4) }
 }
 
 pub(super) fn interval(interval: Option<Interval>) -> String {
     interval.map_or_else(|| figure(None, 0), |i| format!("[{:.4}, {:.4}]", i.low, i.high))
 }
 
-/// Items with commas between, on lines of at most 80 characters.
+/// Items with commas between, on lines that fit.
 pub(super) fn wrapped(head: &str, items: &[impl Display]) -> String {
     let mut text = String::new();
     let mut line = head.to_owned();
@@ -247,7 +253,7 @@ pub(super) fn wrapped(head: &str, items: &[impl Display]) -> String {
     for (place, item) in items.iter().enumerate() {
         let comma = if place + 1 < items.len() { "," } else { "" };
         let item = format!("{item}{comma}");
-        if !fresh && line.chars().count() + item.chars().count() + 1 > 80 {
+        if !fresh && line.chars().count() + item.chars().count() + 1 > WIDTH {
             text += &format!("{}\n", line.trim_end());
             line = " ".repeat(head.chars().count());
             fresh = true;

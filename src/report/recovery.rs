@@ -1,6 +1,6 @@
 //! The tables of Recovery-Bench.
 
-use super::evaluation::{interval, short, wrapped};
+use super::evaluation::{interval, p_value, short, wrapped};
 use super::table::{Table, figure};
 use crate::evaluation::{Comparison, Inheritance, Inherited, Replay, Selection};
 
@@ -14,23 +14,23 @@ pub fn render_comparison(comparison: &Comparison) -> String {
         let mut notes = Vec::new();
         for (name, model) in &compared.models {
             let Some(paired) = &model.paired else {
-                notes.push(format!("  {}: {}", short(name), model.not_applicable.unwrap_or_default()));
+                notes.push(format!("  {}: {}", short(name, 16), model.not_applicable.unwrap_or_default()));
                 continue;
             };
             let ranks = compared.ranks.get(name).map(|ranks| format!("{} {}", ranks.fresh, ranks.recovery));
             table.row([
-                short(name),
+                short(name, 16),
                 model.tasks.to_string(),
                 figure(Some(paired.fresh.rate), 4),
                 figure(Some(paired.recovery.rate), 4),
                 figure(Some(paired.difference.value), 4),
                 figure(paired.relative_drop.value, 4),
-                figure(paired.mcnemar.p, 4),
+                p_value(paired.mcnemar.p),
                 ranks.unwrap_or_default(),
             ]);
             notes.push(format!(
                 "  {}: difference {}, drop {}",
-                short(name),
+                short(name, 16),
                 interval(paired.difference.bootstrap95),
                 interval(paired.relative_drop.bootstrap95),
             ));
@@ -100,7 +100,7 @@ pub fn render_inheritance(inheritance: &Inheritance) -> String {
         } = pair.answer
         {
             table.row([
-                short(&pair.id),
+                short(&pair.id, 22),
                 last_failing_step.to_string(),
                 first.to_string(),
                 repeats.to_string(),

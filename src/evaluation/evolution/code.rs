@@ -28,12 +28,11 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
 /// The older scorer.
 pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
-    let avoided = match case.target.class() {
-        "operation" => other_result(case, failing)?,
-        _ => {
-            let then = case.original.get(failing.0..=failing.1).unwrap_or_default();
-            cosine(&action_counts(then), &action_counts(&case.post)) < ALIKE
-        }
+    let avoided = if case.target.class() == "operation" {
+        other_result(case, failing)?
+    } else {
+        let then = case.original.get(failing.0..=failing.1).unwrap_or_default();
+        cosine(&action_counts(then), &action_counts(&case.post)) < ALIKE
     };
     Ok(Outcome { avoided, repeats: None })
 }
@@ -207,6 +206,7 @@ fn cosine(left: &BTreeMap<String, u64>, right: &BTreeMap<String, u64>) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "exact by construction")]
 mod tests {
     use super::*;
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::super::formulas::{bootstrap_ratio, mean, ratio};
+use super::super::formulas::{bootstrap_ratio, float, mean, ratio};
 use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
 use crate::stats::{Interval, wilson};
 
@@ -87,12 +87,17 @@ impl EvolutionGroup {
             included,
             excluded,
             far: ratio(answered().filter(|avoided| *avoided).count() as u64, included),
-            frc: mean(
-                rows.iter().filter_map(|(_, answer)| answer.repeats).map(super::super::formulas::float),
-            ),
+            frc: mean(rows.iter().filter_map(|(_, answer)| answer.repeats).map(float)),
             score: mean(rows.iter().filter_map(|(case, _)| case.relative_score())),
         }
     }
+}
+
+/// What the cases of one signal add to the sums and to the counts behind both figures.
+#[derive(Default)]
+struct Shares {
+    avoided: (f64, f64),
+    repeats: (f64, f64),
 }
 
 /// The figures by what `key` tells of a case; cases of which it tells nothing are in no group.
@@ -142,28 +147,28 @@ impl Evolution {
         resamples: u32,
         seed: u64,
     ) -> EvolutionIntervals {
-        let mut clusters: BTreeMap<(bool, &str), [(f64, f64); 2]> = BTreeMap::new();
+        let mut clusters: BTreeMap<(bool, &str), Shares> = BTreeMap::new();
         let (mut avoided, mut included) = (0, 0);
         for (case, answer) in cases.iter().zip(&self.cases).filter(|(case, _)| chosen(case)) {
             let Some(was_avoided) = answer.avoided else { continue };
             included += 1;
             avoided += u64::from(was_avoided);
             let cluster = case.signal.as_deref().map_or((false, case.id.as_str()), |signal| (true, signal));
-            let [far, frc] = clusters.entry(cluster).or_default();
-            far.0 += f64::from(u8::from(was_avoided));
-            far.1 += 1.0;
+            let shares = clusters.entry(cluster).or_default();
+            shares.avoided.0 += f64::from(u8::from(was_avoided));
+            shares.avoided.1 += 1.0;
             if let Some(repeats) = answer.repeats {
-                frc.0 += super::super::formulas::float(repeats);
-                frc.1 += 1.0;
+                shares.repeats.0 += float(repeats);
+                shares.repeats.1 += 1.0;
             }
         }
-        let bootstrap = |which: fn(&[(f64, f64); 2]) -> (f64, f64)| {
+        let bootstrap = |which: fn(&Shares) -> (f64, f64)| {
             bootstrap_ratio(&clusters.values().map(which).collect::<Vec<_>>(), resamples, seed)
         };
         EvolutionIntervals {
             far_wilson: wilson(avoided, included, 0.95).ok(),
-            far: bootstrap(|[far, _]| *far),
-            frc: bootstrap(|[_, frc]| *frc),
+            far: bootstrap(|shares| shares.avoided),
+            frc: bootstrap(|shares| shares.repeats),
         }
     }
 }

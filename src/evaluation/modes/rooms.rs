@@ -161,25 +161,31 @@ fn is_way(word: &str) -> bool {
     WAYS.contains(&word) || WAYS.contains(&singular)
 }
 
-/// The direction that a way leads "to" or "to the", given what follows its name.
+/// The direction to which a way is said to lead, given what follows its name: "leads north", "leading to the north",
+/// "to the north".
 fn led_to(tokens: &[Token]) -> Option<Direction> {
     const LEADS: [&str; 4] = ["lead", "leads", "leading", "led"];
-    let target = |tokens: &[Token]| match tokens {
-        [to, the, to_where, ..] if to.is(&["to"]) && the.is(&["the"]) => to_where.direction(),
-        [to, to_where, ..] if to.is(&["to"]) => to_where.direction(),
-        _ => None,
-    };
-    target(tokens).or_else(|| {
-        let sentence: Vec<&Token> = tokens.iter().take_while(|token| **token != Token::End).collect();
-        let leads = sentence.iter().position(|token| token.is(&LEADS))?;
+    towards(tokens).or_else(|| {
+        let sentence = tokens.iter().take_while(|token| **token != Token::End);
         // Another way in between is the one that leads.
-        let between = tokens.get(..leads)?;
-        if between.iter().any(|token| token.word().is_some_and(is_way)) {
-            return None;
-        }
+        let leads = sentence
+            .take_while(|token| !token.word().is_some_and(is_way))
+            .position(|token| token.is(&LEADS))?;
         let after = tokens.get(leads + 1..)?;
-        (0..=2).find_map(|adverbs| target(after.get(adverbs..)?))
+        (0..=2).find_map(|adverbs| {
+            let after = after.get(adverbs..)?;
+            after.first()?.direction().or_else(|| towards(after))
+        })
     })
+}
+
+/// The direction of a text that begins with "to" or "to the" and a direction.
+fn towards(tokens: &[Token]) -> Option<Direction> {
+    match tokens {
+        [to, the, direction, ..] if to.is(&["to"]) && the.is(&["the"]) => direction.direction(),
+        [to, direction, ..] if to.is(&["to"]) => direction.direction(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -216,8 +222,9 @@ mod tests {
             ("You may go east or se from here, not west.", vec!["east", "southeast"]),
             ("A passage leading to the north looks dark.", vec!["north"]),
             ("There is a door to the west. A path leads off to east.", vec!["east", "west"]),
-            ("Stairs lead up; a door, closed, leads to the s.", vec!["south"]),
-            ("A stairway leading down is here.", vec![]),
+            ("Stairs lead up; a door, closed, leads to the s.", vec!["south", "up"]),
+            ("A stairway leading down is here.", vec!["down"]),
+            ("The door is shut. East of it a path ends; it leads west", vec!["west"]),
             ("The captain's chair stands to the north.", vec![]),
             ("Going north is not possible.", vec![]),
             ("", vec![]),

@@ -35,9 +35,9 @@ pub(super) fn verdict(episode: &ModeEpisode, definition: Definition) -> ModeVerd
     let mut before: Option<usize> = None;
     let mut any_exit = false;
     for (step, room) in episode.trajectory.iter().zip(&rooms) {
+        let Some(room) = room else { continue };
         let ways = exits(&step.obs);
         any_exit |= !ways.is_empty();
-        let Some(room) = room else { continue };
         // The paper knows no case and no visit within a visit.
         let key = if paper { room.to_lowercase() } else { room.clone() };
         let place = *places.entry(key).or_insert_with(|| {

@@ -99,7 +99,7 @@ pub fn replay_commands(file: &[u8], mode: ReplayMode) -> Result<Replay> {
     let mut replay = if value.get("responses").is_some() {
         of_responses(serde_json::from_slice(file).map_err(|error| Error::json(&error))?)
     } else if value.get("steps").is_some() {
-        of_trajectory(serde_json::from_slice(file).map_err(|error| Error::json(&error))?, mode)
+        of_trajectory(&serde_json::from_slice(file).map_err(|error| Error::json(&error))?, mode)
     } else {
         return Err(Error::shape("neither a trajectory with `steps` nor replies in `responses`"));
     };
@@ -111,7 +111,7 @@ pub fn replay_commands(file: &[u8], mode: ReplayMode) -> Result<Replay> {
     Ok(replay)
 }
 
-fn of_trajectory(trajectory: Trajectory, mode: ReplayMode) -> Replay {
+fn of_trajectory(trajectory: &Trajectory, mode: ReplayMode) -> Replay {
     let own = mode == ReplayMode::Default;
     let interactions = trajectory.steps.iter().filter(|step| step.is_interaction()).count() as u64;
     let mut commands = Vec::new();

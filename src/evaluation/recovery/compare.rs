@@ -103,7 +103,7 @@ pub struct RelativeDrop {
     pub resamples_left_out: u32,
 }
 
-/// The exact McNemar test.
+/// The exact `McNemar` test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct McNemar {
     /// Tasks with one trial on each side.

@@ -215,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    fn answer(failed: Value, recovery: Value) -> Value {
+    fn answer(failed: &Value, recovery: &Value) -> Value {
         let pair: InheritancePair =
             serde_json::from_value(json!({"id": "p", "failed": failed, "recovery": recovery})).unwrap();
         serde_json::to_value(inherit(&[pair])).unwrap()
@@ -233,8 +233,10 @@ mod tests {
         ]);
         let mut again = action(7, &json!({"keystrokes": "make\r\n", "duration": 9}), "ok", Some("error 1"));
         again["name"] = json!("bash");
-        let found =
-            answer(failed, json!([action(6, &json!({"command": "make"}), "ok", None), again, again.clone()]));
+        let found = answer(
+            &failed,
+            &json!([action(6, &json!({"command": "make"}), "ok", None), again, again.clone()]),
+        );
         assert_eq!(
             found["pairs"][0],
             json!({"id": "p", "last_failing_step": 0, "verdict": "same_observation",
@@ -248,11 +250,11 @@ mod tests {
     fn missing_observations_are_not_the_same() {
         let plain = |observation| action(0, &json!({"path": "b", "n": 1.0}), "error", observation);
         let whole = json!([action(3, &json!({"n": 1, "path": "b"}), "ok", None)]);
-        let found = answer(json!([plain(None)]), whole.clone());
+        let found = answer(&json!([plain(None)]), &whole);
         assert_eq!(found["pairs"][0]["verdict"], "same_action");
-        assert_eq!(answer(json!([plain(Some(""))]), whole)["pairs"][0]["verdict"], "same_action");
-        assert_eq!(answer(json!([plain(None)]), json!([]))["pairs"][0]["verdict"], "none");
-        let nothing = answer(json!([]), json!([]));
+        assert_eq!(answer(&json!([plain(Some(""))]), &whole)["pairs"][0]["verdict"], "same_action");
+        assert_eq!(answer(&json!([plain(None)]), &json!([]))["pairs"][0]["verdict"], "none");
+        let nothing = answer(&json!([]), &json!([]));
         assert_eq!((&nothing["applicable"], &nothing["same_action_rate"]), (&json!(0), &Value::Null));
     }
 }

@@ -247,7 +247,8 @@ fn digits(text: &str) -> Option<(u64, &str)> {
 }
 
 fn task_hash(instruction: &str) -> String {
-    Sha256::digest(instruction.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(instruction.as_bytes());
+    digest.iter().take(4).fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 #[cfg(test)]

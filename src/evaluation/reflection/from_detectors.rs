@@ -1,7 +1,7 @@
 //! Detectors as predictors: their verdicts in the form of a model's predictions, so that both stand in one table.
 
 use super::{Answer, GoldEpisode, GoldFailure, PredictedDiagnosis, Prediction, StepRange};
-use crate::detectors::{Detector, Finding};
+use crate::detectors::{Detector, Finding, Verdict};
 use crate::trace::Trace;
 
 /// The annotated episode that a trace with labelled failures holds: its core failures, in order. `None` for a trace
@@ -34,7 +34,7 @@ pub fn predict(trace: &Trace, gold: &GoldEpisode, detectors: &[Box<dyn Detector>
     let verdicts: Vec<_> = detectors.iter().map(|detector| detector.detect(trace)).collect();
     let findings: Vec<(StepRange, &Finding)> = verdicts
         .iter()
-        .flat_map(|verdict| verdict.findings())
+        .flat_map(Verdict::findings)
         .filter_map(|finding| Some((range(finding.first, finding.last)?, finding)))
         .collect();
     let mut ranges: Vec<StepRange> = Vec::new();

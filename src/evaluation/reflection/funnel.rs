@@ -62,7 +62,7 @@ impl FunnelRule {
         &self,
         detected: bool,
         localization: Option<&LocalizationScore>,
-        diagnoses: &[DiagnosisScore],
+        failures: &[DiagnosisScore],
     ) -> Stage {
         let localized = match self.localization {
             LocalizationGate::BestJaccard(least) => localization.is_none_or(|score| score.best >= least),
@@ -70,8 +70,8 @@ impl FunnelRule {
         };
         let right = |score: &DiagnosisScore| score.judged_right();
         let diagnosed = match self.diagnosis {
-            DiagnosisGate::Every => diagnoses.iter().all(right),
-            DiagnosisGate::Any => diagnoses.iter().any(right),
+            DiagnosisGate::Every => failures.iter().all(right),
+            DiagnosisGate::Any => failures.iter().any(right),
         };
         match (detected, localized, diagnosed) {
             (false, ..) => Stage::Detection,
