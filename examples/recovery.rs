@@ -21,8 +21,8 @@ use tracelint::evaluation::{
 use tracelint::{render_comparison, render_inheritance, render_replay, render_selection};
 
 const AFTER: &str = "\
-Result files are results.json of Terminal-Bench v1 (a run or a trial) and
-result.json of Harbor; trajectories are ATIF, or {\"responses\": [{\"episode\",
+Inputs: result files are results.json of Terminal-Bench v1 (a run or a trial)
+and result.json of Harbor; trajectories are ATIF, or {\"responses\": [{\"episode\",
 \"text\"}]} of Terminus v1; files *.jsonl hold one JSON object per line. Without
 an input, the bundled generated data of golden/recovery is taken. Output is a
 table, or JSON with --json.

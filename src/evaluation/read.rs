@@ -105,7 +105,7 @@ fn at(line: u64, error: Error) -> Error {
 
 /// A range of steps as somebody wrote it, both ends inside. One whose end comes before its start has no steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "[i64; 2]", into = "[i64; 2]")]
+#[serde(try_from = "Vec<i64>", into = "[i64; 2]")]
 pub struct StepRange {
     /// The first step.
     pub first: i64,
@@ -149,6 +149,17 @@ fn size(first: i64, last: i64) -> u128 {
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 steps")]
 fn float(count: u128) -> f64 {
     count as f64
+}
+
+impl TryFrom<Vec<i64>> for StepRange {
+    type Error = &'static str;
+
+    fn try_from(ends: Vec<i64>) -> Result<Self, Self::Error> {
+        match ends.as_slice() {
+            [first, last] => Ok(Self { first: *first, last: *last }),
+            _ => Err("a range is a first and a last step"),
+        }
+    }
 }
 
 impl From<[i64; 2]> for StepRange {

@@ -109,7 +109,7 @@ pub fn render_evolution(evolution: &Evolution, intervals: &EvolutionIntervals) -
     evolution.by_framework.iter().for_each(|(name, framework)| row("framework", name, &framework.all));
     let mut text = table.render();
     text += &format!(
-        "\n  95% of FAR: {} by Wilson, {} by bootstrap over signals\n  95% of FRC: {}\n",
+        "\n  95% intervals: FAR {} (Wilson)\n  by bootstrap over signals: FAR {}, FRC {}\n",
         interval(intervals.far_wilson),
         interval(intervals.far),
         interval(intervals.frc),
