@@ -40,8 +40,8 @@ fn run(name: &str, arguments: &[&str]) -> (i32, String, String) {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    let utf8 = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), utf8(output.stdout), utf8(output.stderr))
 }
 
 /// A folder of its own, gone when the test is over.

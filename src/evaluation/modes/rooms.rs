@@ -124,10 +124,14 @@ pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     let tokens = tokens(obs);
     let mut exits = BTreeSet::new();
     let mut rest = tokens.as_slice();
+    // Whether a list of ways has been announced in this sentence.
+    let mut announced = false;
     while let Some((token, after)) = rest.split_first() {
-        if token.is(&["exit", "exits"]) || announces_ways(rest) {
-            exits.extend(after.iter().take_while(|token| **token != Token::End).filter_map(Token::direction));
+        if announced {
+            exits.extend(token.direction());
         }
+        announced =
+            *token != Token::End && (announced || token.is(&["exit", "exits"]) || announces_ways(rest));
         if token.is(&["go"]) {
             exits.extend(listed(after));
         }
