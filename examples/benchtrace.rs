@@ -75,13 +75,13 @@ enum Command {
     ///   {"id", "signal": {"episode", "task", "subtask", "type", "where"},
     ///    "test": {the same}}
     #[command(verbatim_doc_comment, after_help = STATUS)]
-    Proximity(OneFile<Reading>),
+    Proximity(TwoReadings),
     /// Compare two annotators.
     ///
     /// INPUT, one episode per line:
     ///   {"id", "a": [{"type", "where", "tier": "core"|"marginal"}], "b": [the same]}
     #[command(verbatim_doc_comment, after_help = STATUS)]
-    Agree(OneFile<Reading>),
+    Agree(TwoReadings),
     /// Compare avoidance after right and wrong reflection.
     ///
     /// INPUT, one record per line:
@@ -95,7 +95,7 @@ enum Command {
     ///   {"id", "trajectory": [{"step", "obs", "action", "cum_score"?, "reward"?}],
     ///    "milestones"?: [{"action", "score_after", "room"?}], "final_score"?}
     #[command(verbatim_doc_comment, after_help = STATUS)]
-    Modes(OneFile<Rules>),
+    Modes(Modes),
     /// Find malformed calls and missed expected actions of tool runs.
     ///
     /// INPUT, one run per line:
@@ -119,9 +119,9 @@ struct Reflect {
     /// A BenchTrace file of episodes with their annotated failures
     #[arg(long, value_name = "EPISODES.json", requires = "predict")]
     episodes: Option<PathBuf>,
-    /// Whose definition is followed
-    #[arg(long, value_enum, default_value_t)]
-    mode: Reading,
+    /// Whose definition is followed: paper, code
+    #[arg(long, default_value_t)]
+    mode: Definition,
     /// Another funnel, `recall`, that localization passes from this recall on
     #[arg(long, value_name = "RECALL")]
     recall_gate: Option<f64>,
@@ -135,9 +135,9 @@ struct Reflect {
 struct Evolve {
     /// Test cases
     cases: Option<PathBuf>,
-    /// Who decides
-    #[arg(long, value_enum, default_value_t)]
-    mode: Scorer,
+    /// Who decides: paper, code, cosine
+    #[arg(long, default_value_t)]
+    mode: EvolutionScorer,
     #[command(flatten)]
     intervals: Intervals,
     #[command(flatten)]
@@ -145,12 +145,23 @@ struct Evolve {
 }
 
 #[derive(Args)]
-struct OneFile<M: ValueEnum + Clone + Default + Send + Sync + 'static> {
+struct TwoReadings {
     /// The input
     input: Option<PathBuf>,
-    /// Whose definition is followed
-    #[arg(long, value_enum, default_value_t)]
-    mode: M,
+    /// Whose definition is followed: paper, code
+    #[arg(long, default_value_t)]
+    mode: Definition,
+    #[command(flatten)]
+    out: Out,
+}
+
+#[derive(Args)]
+struct Modes {
+    /// The input
+    input: Option<PathBuf>,
+    /// Whose rules are followed: paper, code, dataset (the published labels)
+    #[arg(long, default_value_t)]
+    mode: ModeRules,
     #[command(flatten)]
     out: Out,
 }
@@ -186,58 +197,6 @@ struct Out {
 #[derive(Clone, Copy, ValueEnum)]
 enum Predictor {
     Detectors,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Reading {
-    #[default]
-    Paper,
-    Code,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Scorer {
-    #[default]
-    Paper,
-    Code,
-    Cosine,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Rules {
-    #[default]
-    Paper,
-    Code,
-    Dataset,
-}
-
-impl From<Reading> for Definition {
-    fn from(reading: Reading) -> Self {
-        match reading {
-            Reading::Paper => Self::Paper,
-            Reading::Code => Self::Code,
-        }
-    }
-}
-
-impl From<Scorer> for EvolutionScorer {
-    fn from(scorer: Scorer) -> Self {
-        match scorer {
-            Scorer::Paper => Self::Paper,
-            Scorer::Code => Self::Code,
-            Scorer::Cosine => Self::Cosine,
-        }
-    }
-}
-
-impl From<Rules> for ModeRules {
-    fn from(rules: Rules) -> Self {
-        match rules {
-            Rules::Paper => Self::Paper,
-            Rules::Code => Self::Code,
-            Rules::Dataset => Self::Dataset,
-        }
-    }
 }
 
 fn main() -> ExitCode {
@@ -310,7 +269,7 @@ fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
         let status = status.max(common::told(&path, &lines.errors));
         (gold, lines.into_records(), status)
     };
-    let mut options = ReflectOptions { definition: arguments.mode.into(), ..ReflectOptions::default() };
+    let mut options = ReflectOptions { definition: arguments.mode, ..ReflectOptions::default() };
     if let Some(least) = arguments.recall_gate {
         let rule =
             FunnelRule { localization: LocalizationGate::Recall(least), diagnosis: DiagnosisGate::Any };
@@ -358,7 +317,7 @@ fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), 
 fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
     let path = input(arguments.cases.as_ref(), "cases.jsonl");
     let (cases, status) = sound(&path, read::<EvolutionCase>(&path)?)?;
-    let report = evolve(&cases, arguments.mode.into());
+    let report = evolve(&cases, arguments.mode);
     let Intervals { seed, resamples, wanted } = arguments.intervals;
     let all = report.intervals(&cases, |_| true, resamples, seed);
     let table = render_evolution(&report, &all);
@@ -386,16 +345,15 @@ fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
     Ok(status)
 }
 
-fn run_proximity(arguments: &OneFile<Reading>) -> Result<u8, common::Failure> {
+fn run_proximity(arguments: &TwoReadings) -> Result<u8, common::Failure> {
     let path = input(arguments.input.as_ref(), "pairs.jsonl");
     let (pairs, status) = sound(&path, read::<ProximityPair>(&path)?)?;
-    let definition = arguments.mode.into();
-    let found: Vec<_> = pairs.iter().map(|pair| proximity(pair, definition)).collect();
+    let found: Vec<_> = pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect();
     let mut table = String::new();
     for pair in &found {
         let told = match (pair.proximity, pair.why) {
             (Some(proximity), _) => proximity.to_string(),
-            (None, why) => format!("none ({})", serde_json::to_value(why)?.as_str().unwrap_or_default()),
+            (None, why) => why.map_or_else(String::new, |why| format!("none ({why})")),
         };
         table += &format!("  {}: {told}\n", pair.id);
     }
@@ -403,10 +361,10 @@ fn run_proximity(arguments: &OneFile<Reading>) -> Result<u8, common::Failure> {
     Ok(status)
 }
 
-fn run_agree(arguments: &OneFile<Reading>) -> Result<u8, common::Failure> {
+fn run_agree(arguments: &TwoReadings) -> Result<u8, common::Failure> {
     let path = input(arguments.input.as_ref(), "annotators.jsonl");
     let (episodes, status) = sound(&path, read::<AnnotatedEpisode>(&path)?)?;
-    let agreement = agree(&episodes, arguments.mode.into());
+    let agreement = agree(&episodes, arguments.mode);
     write(&arguments.out, &agreement, &render_agreement(&agreement))?;
     Ok(status)
 }
@@ -419,9 +377,9 @@ fn run_relate(arguments: &Plain) -> Result<u8, common::Failure> {
     Ok(status)
 }
 
-fn run_modes(arguments: &OneFile<Rules>) -> Result<u8, common::Failure> {
+fn run_modes(arguments: &Modes) -> Result<u8, common::Failure> {
     let path = input(arguments.input.as_ref(), "episodes.jsonl");
-    let rules = arguments.mode.into();
+    let rules = arguments.mode;
     let mut lines = read::<ModeEpisode>(&path)?;
     lines.retain(|episode| episode.check_for(rules));
     let (episodes, status) = sound(&path, lines)?;

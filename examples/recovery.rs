@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracelint::evaluation::{
@@ -91,9 +91,9 @@ struct Files {
 struct Select {
     /// Result files, or candidates (*.jsonl)
     files: Vec<PathBuf>,
-    /// Who selects
-    #[arg(long, value_enum, default_value_t)]
-    mode: Rule,
+    /// Who selects: paper, code_v1 (2025), code_v2 (2026)
+    #[arg(long, default_value_t)]
+    mode: SelectionRule,
     #[command(flatten)]
     out: Out,
 }
@@ -102,9 +102,9 @@ struct Select {
 struct Commands {
     /// Trajectories
     files: Vec<PathBuf>,
-    /// Which commands are found: `code` has exactly those of the public code
-    #[arg(long, value_enum, default_value_t)]
-    mode: Found,
+    /// Which commands are found: default, code (exactly those of the public code)
+    #[arg(long, default_value_t)]
+    mode: ReplayMode,
     #[command(flatten)]
     out: Out,
 }
@@ -133,23 +133,6 @@ struct Out {
     /// Write JSON to this file (`-`: to stdout, instead of the table)
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Rule {
-    #[default]
-    Paper,
-    #[value(name = "code_v1")]
-    CodeV1,
-    #[value(name = "code_v2")]
-    CodeV2,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Found {
-    #[default]
-    Default,
-    Code,
 }
 
 fn main() -> ExitCode {
@@ -269,12 +252,7 @@ fn run_select(arguments: &Select) -> Result<u8, common::Failure> {
     if candidates.is_empty() {
         return Err("no trial could be read".into());
     }
-    let rule = match arguments.mode {
-        Rule::Paper => SelectionRule::Paper,
-        Rule::CodeV1 => SelectionRule::CodeV1,
-        Rule::CodeV2 => SelectionRule::CodeV2,
-    };
-    let selection = select(&candidates, rule);
+    let selection = select(&candidates, arguments.mode);
     write(&arguments.out, &selection, &render_selection(&selection))?;
     Ok(worst)
 }
@@ -298,13 +276,9 @@ fn interactions(result: &Path, trial: &Trial, alone: bool) -> Option<u64> {
 
 fn run_commands(arguments: &Commands) -> Result<u8, common::Failure> {
     let files = inputs(&arguments.files, &["harbor/agent/trajectory.json", "terminus.json"]);
-    let mode = match arguments.mode {
-        Found::Default => ReplayMode::Default,
-        Found::Code => ReplayMode::Code,
-    };
     let (mut found, mut table, mut bad) = (Vec::new(), String::new(), 0);
     for path in &files {
-        match bytes(path).and_then(|bytes| replay_commands(&bytes, mode)) {
+        match bytes(path).and_then(|bytes| replay_commands(&bytes, arguments.mode)) {
             Ok(replay) => {
                 table += &format!("{}\n{}", path.display(), render_replay(&replay));
                 found.push(json!(replay));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Definition;
 use super::formulas::{Kappa, cohen_kappa, ratio};
+use super::names::named;
 use super::read::{Record, StepRange, ordered};
 
 /// The Jaccard index from which two ranges match.
@@ -44,6 +45,8 @@ pub enum FailureTier {
     /// It does not.
     Marginal,
 }
+
+named!(FailureTier, "tier", Core => "core", Marginal => "marginal");
 
 impl Record for AnnotatedEpisode {
     fn key(&self) -> String {

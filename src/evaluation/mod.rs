@@ -40,6 +40,7 @@ mod correlation;
 mod evolution;
 mod formulas;
 mod modes;
+mod names;
 mod read;
 mod recovery;
 mod reflection;
@@ -66,3 +67,5 @@ pub enum Definition {
     /// The code's.
     Code,
 }
+
+names::named!(Definition, "definition", Paper => "paper", Code => "code");

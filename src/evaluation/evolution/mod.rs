@@ -9,10 +9,10 @@ pub use groups::{Cell, EvolutionGroup, EvolutionIntervals, FrameworkGroup};
 pub use proximity::{PlacedFailure, Proximity, ProximityPair, Unrelated, proximity};
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::names::named;
 use super::read::{Record, StepRange, null_as_default, ordered};
 
 /// A test case: the original episode up to its end, and the steps that an agent took from before the failure.
@@ -120,9 +120,12 @@ pub enum Timing {
     After,
 }
 
+named!(Timing, "timing", Before => "before", After => "after");
+
 /// Who decides whether a failure was avoided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum EvolutionScorer {
     /// The paper's definition.
     #[default]
@@ -132,6 +135,8 @@ pub enum EvolutionScorer {
     /// An older scorer of the same code.
     Cosine,
 }
+
+named!(EvolutionScorer, "scorer", Paper => "paper", Code => "code", Cosine => "cosine");
 
 /// Why a case has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -156,19 +161,16 @@ pub enum Exclusion {
     UnknownClass,
 }
 
-impl fmt::Display for Exclusion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::LocationNotVisited => "location_not_visited",
-            Self::NoPostSteps => "no_post_steps",
-            Self::NoProducedObservation => "no_produced_observation",
-            Self::OriginalProgressZero => "original_progress_zero",
-            Self::ProductUnknown => "product_unknown",
-            Self::RangeOutsideEpisode => "range_outside_episode",
-            Self::RegionNotVisited => "region_not_visited",
-            Self::UnknownClass => "unknown_class",
-        })
-    }
+named! {
+    Exclusion, "exclusion",
+    LocationNotVisited => "location_not_visited",
+    NoPostSteps => "no_post_steps",
+    NoProducedObservation => "no_produced_observation",
+    OriginalProgressZero => "original_progress_zero",
+    ProductUnknown => "product_unknown",
+    RangeOutsideEpisode => "range_outside_episode",
+    RegionNotVisited => "region_not_visited",
+    UnknownClass => "unknown_class",
 }
 
 /// The answer to one case.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Definition;
+use super::super::names::named;
 use super::super::read::{Record, StepRange, ordered};
 
 /// First steps this near make the code's closest kind.
@@ -48,6 +49,7 @@ impl Record for ProximityPair {
 /// Why two failures have no proximity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Unrelated {
     /// Their modes differ.
     DifferentMode,
@@ -55,6 +57,13 @@ pub enum Unrelated {
     DifferentTask,
     /// They lie in one snapshot, which the code leaves out.
     SameEpisode,
+}
+
+named! {
+    Unrelated, "reason",
+    DifferentMode => "different_mode",
+    DifferentTask => "different_task",
+    SameEpisode => "same_episode",
 }
 
 /// The proximity of a pair.

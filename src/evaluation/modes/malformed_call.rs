@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::super::names::named;
 use super::calls::CheckedCall;
 use super::{ModeFinding, ModeVerdict};
 use crate::trace::{Status, first_chars};
@@ -30,6 +31,7 @@ const REJECTIONS: [&str; 13] = [
 /// Why a call is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum MalformedReason {
     /// It names no tool.
     EmptyName,
@@ -39,6 +41,14 @@ pub enum MalformedReason {
     ArgumentsNotAnObject,
     /// It failed, and the answer says that the tool was not run.
     RejectedBeforeRunning,
+}
+
+named! {
+    MalformedReason, "reason",
+    EmptyName => "empty_name",
+    ArgumentsNotJson => "arguments_not_json",
+    ArgumentsNotAnObject => "arguments_not_an_object",
+    RejectedBeforeRunning => "rejected_before_running",
 }
 
 /// A fold over calls that collects the malformed ones.

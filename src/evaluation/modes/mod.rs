@@ -18,10 +18,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Definition;
+use super::names::named;
 
 /// Which rules say what a failure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ModeRules {
     /// The paper's taxonomy and annotation guide.
     #[default]
@@ -31,6 +33,8 @@ pub enum ModeRules {
     /// The rule of the code that wrote the published labels of `system/format`; it knows no other mode.
     Dataset,
 }
+
+named!(ModeRules, "rules", Paper => "paper", Code => "code", Dataset => "dataset");
 
 /// What a rule says of an episode.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use super::super::names::named;
 use super::trajectory::{Responses, Trajectory, WrittenCommand, written_commands};
 use crate::error::{Error, Result};
 
@@ -14,6 +15,7 @@ const CALL_DURATION: f64 = 1.0;
 /// Which commands are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ReplayMode {
     /// Those of the public code and, beyond, commands of shells that take no keystrokes; what was copied from an
     /// earlier run is left out.
@@ -23,9 +25,12 @@ pub enum ReplayMode {
     Code,
 }
 
+named!(ReplayMode, "mode", Default => "default", Code => "code");
+
 /// Where a command was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Via {
     /// In the keystrokes of a call.
     Keystrokes,
@@ -35,6 +40,14 @@ pub enum Via {
     Command,
     /// In a reply of Terminus v1.
     Response,
+}
+
+named! {
+    Via, "via",
+    Keystrokes => "keystrokes",
+    Message => "message",
+    Command => "command",
+    Response => "response",
 }
 
 /// A list of commands that can be replayed. Only approximately so: timeouts and errors are ignored, reads are run again,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::super::formulas::ratio;
+use super::super::names::named;
 use super::super::read::{Record, null_as_default};
 use super::super::text::norm;
 use crate::trace::{Digest, Status};
@@ -95,6 +96,13 @@ pub enum InheritanceVerdict {
     SameAction,
     /// Nothing.
     None,
+}
+
+named! {
+    InheritanceVerdict, "verdict",
+    SameObservation => "same_observation",
+    SameAction => "same_action",
+    None => "none",
 }
 
 /// The answer for one pair.

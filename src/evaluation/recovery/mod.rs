@@ -5,6 +5,7 @@ mod arms;
 mod commands;
 mod compare;
 mod inherit;
+mod resampled;
 mod results;
 mod select;
 mod trajectory;

@@ -1,10 +1,10 @@
 //! Which failed trials are worth recovering.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::names::named;
 use super::super::read::Record;
 use super::results::Trial;
 
@@ -52,6 +52,7 @@ impl Record for Candidate {
 /// Who selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SelectionRule {
     /// The paper: more than ten interactions.
     #[default]
@@ -62,9 +63,12 @@ pub enum SelectionRule {
     CodeV2,
 }
 
+named!(SelectionRule, "rule", Paper => "paper", CodeV1 => "code_v1", CodeV2 => "code_v2");
+
 /// Why a trial was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LeftOut {
     /// Its recovery prompt is too large.
     ContextTooLarge,
@@ -78,16 +82,13 @@ pub enum LeftOut {
     TooShort,
 }
 
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ContextTooLarge => "context_too_large",
-            Self::InteractionsUnknown => "interactions_unknown",
-            Self::Resolved => "resolved",
-            Self::ShorterDuplicate => "shorter_duplicate",
-            Self::TooShort => "too_short",
-        })
-    }
+named! {
+    LeftOut, "reason",
+    ContextTooLarge => "context_too_large",
+    InteractionsUnknown => "interactions_unknown",
+    Resolved => "resolved",
+    ShorterDuplicate => "shorter_duplicate",
+    TooShort => "too_short",
 }
 
 /// The selected trials.

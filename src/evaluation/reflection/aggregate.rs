@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::super::formulas::{bootstrap_ratio, float, mean, ratio};
+use super::super::names::named;
 use super::{EpisodeScore, FunnelRule, Reflection, Stage};
 use crate::stats::Interval;
 
@@ -78,17 +79,17 @@ pub enum Figure {
     Judge,
 }
 
-impl Figure {
-    /// All figures.
-    pub const ALL: [Self; 6] = [
-        Self::DetectionAccuracy,
-        Self::Similarity,
-        Self::Recall,
-        Self::ModeAccuracy,
-        Self::TokenF1,
-        Self::Judge,
-    ];
+named! {
+    Figure, "figure",
+    DetectionAccuracy => "detection_accuracy",
+    Similarity => "similarity",
+    Recall => "recall",
+    ModeAccuracy => "mode_accuracy",
+    TokenF1 => "token_f1",
+    Judge => "judge",
+}
 
+impl Figure {
     /// What one episode adds to the sum and to the count behind the figure.
     fn share(self, episode: &EpisodeScore) -> (f64, f64) {
         let localized = |value: fn(&super::LocalizationScore) -> f64| {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::super::names::named;
 use super::episode::{DiagnosisScore, LocalizationScore};
 
 /// The stage at which an episode ends: the first that it fails, or a pass.
@@ -18,6 +19,14 @@ pub enum Stage {
     Diagnosis,
     /// All three stages are passed.
     Pass,
+}
+
+named! {
+    Stage, "stage",
+    Detection => "detection",
+    Localization => "localization",
+    Diagnosis => "diagnosis",
+    Pass => "pass",
 }
 
 /// When localization passes.

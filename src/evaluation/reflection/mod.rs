@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::Definition;
+use super::names::named;
 use super::read::{Lines, Record, StepRange, null_as_default, ordered};
 
 /// Ranges beyond this number are dropped.
@@ -29,6 +30,8 @@ pub enum Answer {
     /// It does not.
     No,
 }
+
+named!(Answer, "answer", Yes => "yes", No => "no");
 
 /// An annotated episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
