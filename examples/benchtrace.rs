@@ -189,7 +189,7 @@ struct Intervals {
 
 #[derive(Args)]
 struct Out {
-    /// Write JSON to this file (`-`: to stdout, instead of the table)
+    /// Write JSON to this file (`-`: to stdout, no table)
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
 }

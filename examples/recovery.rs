@@ -46,7 +46,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read result files: one list of trials, or why there is none, per file.
+    /// Read result files: per file its trials, or why there are none.
     #[command(after_help = STATUS)]
     Read(Files),
     /// Select failed trials that are worth recovering.
@@ -102,7 +102,7 @@ struct Select {
 struct Commands {
     /// Trajectories
     files: Vec<PathBuf>,
-    /// Which commands are found: default, code (exactly those of the public code)
+    /// Which commands are found: default, code (those of the public code)
     #[arg(long, default_value_t)]
     mode: ReplayMode,
     #[command(flatten)]
@@ -130,7 +130,7 @@ struct Inherit {
 
 #[derive(Args)]
 struct Out {
-    /// Write JSON to this file (`-`: to stdout, instead of the table)
+    /// Write JSON to this file (`-`: to stdout, no table)
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
 }

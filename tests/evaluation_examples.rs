@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-const COMMANDS: [(&str, &[&str]); 12] = [
+const COMMANDS: [(&str, &[&str]); 13] = [
     ("benchtrace", &["reflect"]),
     ("benchtrace", &["reflect", "--predict", "detectors", "--episodes", "golden/benchtrace/episodes.json"]),
     ("benchtrace", &["evolve"]),
@@ -22,6 +22,7 @@ const COMMANDS: [(&str, &[&str]); 12] = [
     ("benchtrace", &["relate"]),
     ("benchtrace", &["modes"]),
     ("benchtrace", &["calls"]),
+    ("recovery", &["read", "golden/recovery/results.json"]),
     ("recovery", &["select"]),
     ("recovery", &["commands", "golden/recovery/terminus.json"]),
     ("recovery", &["compare"]),
