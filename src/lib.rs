@@ -68,7 +68,8 @@
 //! # Calibration and statistics
 //!
 //! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
-//! and errors with rewards; [`stats`] has the formulas by themselves.
+//! and errors with rewards; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
+//! Recovery-Bench ask of models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Determinism
 //!
@@ -85,6 +86,7 @@ mod calibration;
 mod corpus;
 mod detectors;
 mod error;
+pub mod evaluation;
 mod fingerprint;
 mod input;
 mod json;
