@@ -87,6 +87,7 @@ mod detectors;
 mod error;
 mod fingerprint;
 mod input;
+mod json;
 mod names;
 mod replication;
 mod report;

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 /// The examples: name, arguments with which it succeeds, what its output then holds. One line each.
 const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("calibrate", &[], "tool_error_recovery"),
+    ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
     ("embed", &[], "support-17: closed: loop: detected"),
     ("replicate_tau2", &[], "408 runs, 408 with a reward"),
     ("scan", &["golden/tau2"], "tool_error_recovery"),

@@ -107,6 +107,16 @@ impl<'a> Arguments<'a> {
         Self { json: None, digest }
     }
 
+    /// Arguments of this text, borrowed or not, whose digest is known.
+    pub(crate) fn with_digest(json: Cow<'a, str>, digest: Digest) -> Self {
+        Self { json: Some(json), digest }
+    }
+
+    /// The same, borrowed.
+    pub(crate) fn borrowed(&self) -> Arguments<'_> {
+        Arguments { json: self.json.as_deref().map(Cow::Borrowed), digest: self.digest }
+    }
+
     /// The digest of the canonical form.
     #[must_use]
     pub fn digest(&self) -> Digest {

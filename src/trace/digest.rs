@@ -12,6 +12,7 @@ use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use super::canonical::{self, MAX_DEPTH};
+use crate::json::{Escapes, Json, Kind, Number, Read};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
@@ -46,6 +47,22 @@ impl Digest {
         Self::from_bits(xxh3_128(text.as_bytes()))
     }
 
+    /// The digest of what a text is spelled like in JSON, where that needs no `\\u` and no `\\/`.
+    pub(crate) fn of_spelling(inner: &[u8]) -> Self {
+        Self::from_bits(xxh3_128(inner))
+    }
+
+    /// The digest of a text by the spelling that it would have in JSON, so that texts compare whether they were
+    /// decoded or not.
+    pub(crate) fn of_decoded(text: &str) -> Self {
+        let escapes = |found, byte: u8| found | (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+        if !text.bytes().fold(false, escapes) {
+            return Self::of_spelling(text.as_bytes());
+        }
+        let spelling = serde_json::to_string(text).unwrap_or_default();
+        Self::of_spelling(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default().as_bytes())
+    }
+
     /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value
     /// equal (1 and 1.0). What is nested deeper than 128 levels has the digest of its canonical text.
     #[must_use]
@@ -55,14 +72,75 @@ impl Digest {
     }
 
     /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for a string of it.
-    #[must_use]
-    pub fn of_json(json: &str) -> Self {
-        let mut parser = serde_json::Deserializer::from_str(json);
-        // The digest has a limit of its own.
-        parser.disable_recursion_limit();
-        let digest =
-            Canonical::new().deserialize(&mut parser).and_then(|digest| parser.end().map(|()| digest));
-        digest.unwrap_or_else(|_| Self::tagged(STRING, json.as_bytes()))
+    pub(crate) fn of_json(json: &str) -> Self {
+        let mut reader = Json::new(json.as_bytes());
+        match Self::read(&mut reader) {
+            Ok(digest) if reader.peek_byte().is_none() => digest,
+            _ => Self::tagged(STRING, json.as_bytes()),
+        }
+    }
+
+    /// Reads the digest of the value that comes next.
+    pub(crate) fn read(json: &mut Json<'_>) -> Read<Self> {
+        Ok(match json.kind()? {
+            Kind::String => {
+                let string = json.text()?;
+                match string.escapes() {
+                    Escapes::None => Self::tagged(STRING, string.inner()),
+                    _ => Self::tagged(STRING, string.decode().as_bytes()),
+                }
+            }
+            Kind::Number => match json.number()? {
+                // As far as other readers keep them whole.
+                Number::Integer(integer @ -0x8000_0000_0000_0000..=0xffff_ffff_ffff_ffff) => {
+                    Self::tagged(NUMBER, &integer.to_le_bytes())
+                }
+                #[expect(clippy::cast_precision_loss, reason = "what other readers make of it")]
+                Number::Integer(integer) => Self::of_float(integer as f64),
+                Number::Large(digits) => Self::of_float(digits.parse().unwrap_or(f64::MAX)),
+                Number::Float(value) => Self::of_float(value),
+            },
+            Kind::Bool => Self::tagged(OPAQUE, if json.boolean()? { b"true" } else { b"false" }),
+            Kind::Null => {
+                json.null()?;
+                Self::tagged(OPAQUE, b"null")
+            }
+            Kind::List => {
+                let mut digest = Self::tagged(ARRAY, b"");
+                json.list(|item| {
+                    digest = digest.and(Self::read(item)?);
+                    Ok(())
+                })?;
+                digest
+            }
+            Kind::Object => {
+                // Most objects are small: those need no list of their own.
+                let mut few = [(Self::NONE, Self::NONE); 8];
+                let mut many = Vec::new();
+                let mut count = 0;
+                json.object(|key, value| {
+                    let pair = (Self::tagged(STRING, key), Self::read(value)?);
+                    if let Some(slot) = few.get_mut(count) {
+                        *slot = pair;
+                    } else {
+                        if many.is_empty() {
+                            many.extend_from_slice(&few);
+                        }
+                        many.push(pair);
+                    }
+                    count += 1;
+                    Ok(())
+                })?;
+                object(if many.is_empty() { few.get_mut(..count).unwrap_or_default() } else { &mut many })
+            }
+        })
+    }
+
+    fn of_float(value: f64) -> Self {
+        match integer(value) {
+            Some(integer) => Self::tagged(NUMBER, &integer.to_le_bytes()),
+            None => Self::tagged(FLOAT, &value.to_bits().to_le_bytes()),
+        }
     }
 
     /// The digest of arguments: null is none.
@@ -190,10 +268,7 @@ impl<'de> Visitor<'de> for Canonical {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Digest, E> {
-        Ok(match integer(value) {
-            Some(integer) => Digest::tagged(NUMBER, &integer.to_le_bytes()),
-            None => Digest::tagged(FLOAT, &value.to_bits().to_le_bytes()),
-        })
+        Ok(Digest::of_float(value))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Digest, E> {
@@ -231,33 +306,6 @@ impl<'de> Visitor<'de> for Canonical {
     }
 }
 
-/// Reads the digest of arguments, in the one pass over their source. `None` for null.
-pub(crate) struct ArgumentsDigest;
-
-impl<'de> DeserializeSeed<'de> for ArgumentsDigest {
-    type Value = Option<Digest>;
-
-    fn deserialize<D: Deserializer<'de>>(self, arguments: D) -> Result<Option<Digest>, D::Error> {
-        arguments.deserialize_option(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ArgumentsDigest {
-    type Value = Option<Digest>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("arguments, or null")
-    }
-
-    fn visit_none<E>(self) -> Result<Option<Digest>, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, arguments: D) -> Result<Option<Digest>, D::Error> {
-        Canonical::new().deserialize(arguments).map(Some)
-    }
-}
-
 /// The digest of an object's entries, whatever their order.
 fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
     // Stable: where a key stands twice the last value counts, as in every common JSON reader.
@@ -285,39 +333,29 @@ pub(crate) struct Members(Vec<(Digest, Digest)>);
 impl Members {
     /// Those of a JSON text; none where it is no sound object.
     pub(crate) fn of(json: &str) -> Self {
-        let mut parser = serde_json::Deserializer::from_str(json);
-        parser.disable_recursion_limit();
-        let mut members = parser.deserialize_map(MembersOf).unwrap_or_default();
+        let mut members = Vec::new();
+        let read = Json::new(json.as_bytes()).object(|key, value| {
+            members.push((Self::key(key), Digest::read(value)?));
+            Ok(())
+        });
+        if read.is_err() {
+            members.clear();
+        }
         // Stable: where a key stands twice the last value counts.
         members.sort_by_key(|(key, _)| *key);
         Self(members)
     }
 
+    fn key(name: &[u8]) -> Digest {
+        Digest::tagged(STRING, name)
+    }
+
     /// The digest of one of them.
     pub(crate) fn get(&self, name: &str) -> Option<Digest> {
-        let wanted = Digest::tagged(STRING, name.as_bytes());
+        let wanted = Self::key(name.as_bytes());
         let behind = self.0.partition_point(|(key, _)| *key <= wanted);
         let (key, value) = self.0.get(behind.checked_sub(1)?)?;
         (*key == wanted).then_some(*value)
-    }
-}
-
-struct MembersOf;
-
-impl<'de> Visitor<'de> for MembersOf {
-    type Value = Vec<(Digest, Digest)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        let inside = Canonical { depth: 1 };
-        while let Some(key) = entries.next_key_seed(inside.again())? {
-            members.push((key, entries.next_value_seed(inside.again())?));
-        }
-        Ok(members)
     }
 }
 
@@ -372,7 +410,8 @@ mod tests {
         assert_eq!(Digest::of_json(&deep), Digest::of_json(&deep));
         assert_ne!(Digest::of_json(&deep), Digest::of_json("[[]]"));
         assert_eq!(Digest::of_json("{nope"), Digest::of_json("{nope"));
-        assert_ne!(Digest::of_json(r#""\ud800""#), Digest::of_json(r#""\ud801""#));
+        // Unpaired surrogates are read as U+FFFD.
+        assert_eq!(Digest::of_json(r#""\ud800""#), Digest::of_json("\"\u{fffd}\""));
         assert_ne!(Digest::of_json("1 2"), Digest::of_json("1 3"));
     }
 

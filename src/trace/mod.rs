@@ -1,6 +1,7 @@
 //! The normalized trace: what every reader produces and every detector sees.
 
 mod action;
+mod assembler;
 mod canonical;
 mod content;
 mod digest;
@@ -17,9 +18,11 @@ mod usage;
 
 pub(crate) use action::fold_name;
 pub use action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
+pub(crate) use assembler::{Answer, Assembler, Call, CallNumber, Words};
+pub(crate) use canonical::{of_text as canonical_text, of_value as canonical_value};
 pub use content::Content;
 pub use digest::Digest;
-pub(crate) use digest::{ArgumentsDigest, DigestMap, empty};
+pub(crate) use digest::{DigestMap, empty};
 pub use native::NATIVE_VERSION;
 pub use route::{ExpectedAction, Milestone, ReferenceRoute, Routing, Target};
 pub(crate) use route_index::RouteIndex;

@@ -135,7 +135,7 @@ impl ActionRecord {
             folded_name_digest: (digests.folded_name != digests.name).then(|| Box::new(digests.folded_name)),
             arguments_digest: digests.arguments.unwrap_or(Digest::NONE),
             // The kept text is decoded, and is compared as such from now on.
-            observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_text),
+            observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_decoded),
             observation,
         }
     }

@@ -153,14 +153,6 @@ impl Ending {
     }
 }
 
-impl Metadata {
-    /// Fills in model and domain where they are missing.
-    pub(crate) fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
-        self.model = self.model.take().or_else(|| model.cloned());
-        self.domain = self.domain.take().or_else(|| domain.cloned());
-    }
-}
-
 /// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
 pub trait StepSink {
     /// The run at this 0-based position of its file begins.
@@ -175,11 +167,11 @@ pub trait StepSink {
     /// The run turned out to be unreadable: what came since [`StepSink::begin`] is void.
     fn abandon(&mut self);
 
-    /// The file is read again from its start: what came since that start is void.
-    fn rewind(&mut self);
-
-    /// The file names its model and domain only behind its runs: they hold for those that name none.
-    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>);
+    /// Something of the input could not be read. A sink may take the error; what it gives back is kept in the
+    /// [`Reading`](crate::Reading).
+    fn error(&mut self, error: Error) -> Option<Error> {
+        Some(error)
+    }
 }
 
 /// Validates the steps of one run, in order. The only maker of a [`Step`].

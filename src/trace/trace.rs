@@ -1,7 +1,5 @@
 //! A whole run in memory, and the builder that validates it.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::action::{Action, Status};
@@ -241,17 +239,6 @@ impl StepSink for TraceCollector {
 
     fn abandon(&mut self) {
         self.steps.clear();
-    }
-
-    fn rewind(&mut self) {
-        self.traces.clear();
-        self.steps.clear();
-    }
-
-    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
-        for trace in &mut self.traces {
-            trace.ending.metadata.describe(model, domain);
-        }
     }
 }
 
