@@ -427,7 +427,7 @@ fn the_scan_finds_the_format_in_the_content() {
     let native = r#"{"version": 1, "id": "n", "steps": [{"name": "look"}]}"#;
     for (format, text) in [("tau2", GOOD), ("benchtrace", EPISODES), ("native", native)] {
         let path = folder.write("any.json", text);
-        for choice in [&[][..], &["--format", "auto"], &["--format", format]] {
+        for choice in [&[][..], &["--format", format]] {
             let (table, _) = ends("scan", &[choice, &[&*path]].concat(), 0);
             assert!(table.contains(&format!("{path}: {format}, 1 runs")), "{table}");
         }

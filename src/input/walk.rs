@@ -235,7 +235,7 @@ impl Walk<'_, '_, '_> {
                 class = Some(Class::Run);
             } else {
                 beside |= self.reader.header_keys.iter().any(|known| key == known.as_bytes());
-                return value.skip();
+                return value.skip_any();
             }
             // Enough is known.
             Err(Fault::shape(0, ""))
@@ -267,7 +267,7 @@ impl Walk<'_, '_, '_> {
         let mut beside = false;
         let _ = json.object(|key, value| {
             beside |= self.reader.header_keys.iter().any(|known| key == known.as_bytes());
-            value.skip()
+            value.skip_any()
         });
         if beside || !window.is_whole() { Class::Holder } else { Class::Run }
     }

@@ -432,9 +432,11 @@ impl<'a> Json<'a> {
 
     #[inline]
     fn literal(&mut self, literal: &'static [u8]) -> Read<()> {
-        if self.bytes.get(self.at..self.at + literal.len()) == Some(literal) {
-            self.at += literal.len();
-            // What would make another word of it is for whoever reads on to refuse.
+        let end = self.at + literal.len();
+        if self.bytes.get(self.at..end) == Some(literal)
+            && self.bytes.get(end).is_none_or(|byte| ends_word(*byte))
+        {
+            self.at = end;
             return Ok(());
         }
         self.no_literal(literal)
@@ -560,6 +562,9 @@ impl<'a> Json<'a> {
             if at == exponent {
                 return fault(at);
             }
+        }
+        if self.bytes.get(at).is_some_and(|byte| !ends_word(*byte)) {
+            return Err(Fault::syntax(at, "no such number"));
         }
         self.at = at;
         Ok((self.bytes.get(start..at).unwrap_or_default(), float))
@@ -754,6 +759,19 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Passes over a value, sound or not. `Err`: the text ends first, or the value is none that could be passed over.
+    pub(crate) fn skip_any(&mut self) -> Read<()> {
+        let start = self.clone();
+        self.skip().or_else(|fault| {
+            *self = start;
+            let before = self.at;
+            match self.skip_unsound() {
+                Some(()) if !fault.is_end() && self.at > before => Ok(()),
+                _ => Err(fault),
+            }
+        })
+    }
+
     /// Passes over a value of which nothing is known but that it is unsound: to where its brackets are balanced, or,
     /// where it has none, to the next comma or closing bracket. `None`: the text ends first.
     pub(crate) fn skip_unsound(&mut self) -> Option<()> {
@@ -779,6 +797,12 @@ impl<'a> Json<'a> {
         }
         None
     }
+}
+
+/// Whether a byte may stand behind a number or a literal.
+#[inline]
+fn ends_word(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')
 }
 
 #[cfg(test)]
