@@ -4,9 +4,11 @@
 //! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
 mod bench_trace;
+mod codex_text;
 mod common;
 mod format;
 mod native;
+mod outcome;
 mod recognise;
 mod runs;
 mod sample;

@@ -28,7 +28,8 @@ pub(crate) enum Words<'a> {
 }
 
 impl Words<'_> {
-    fn text(&self) -> Text<'_> {
+    /// The text, wherever it is.
+    pub(crate) fn text(&self) -> Text<'_> {
         match self {
             Self::Lying(text) => *text,
             Self::Made(text) => Text::from(&**text),
