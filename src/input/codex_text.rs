@@ -168,21 +168,20 @@ fn exit_line(line: &str) -> Option<bool> {
     is_number.then(|| digits.bytes().any(|byte| byte != b'0'))
 }
 
+/// How failures begin, beside those of a tool by its name.
+const FAILURES: [&str; 4] = [
+    "apply_patch verification failed",
+    "failed to parse function arguments",
+    "unsupported call",
+    "execution error",
+];
+
 /// Whether a text begins as Codex words its failures.
 fn is_failure(text: &str) -> bool {
-    let word = text.bytes().take_while(|byte| matches!(byte, b'a'..=b'z' | b'_')).count();
-    let (word, rest) = text.split_at(word);
-    let rest = match word {
-        "" => None,
-        "apply_patch" if rest.starts_with(" verification failed") => {
-            rest.strip_prefix(" verification failed")
-        }
-        "failed" if rest.starts_with(" to parse") => rest.strip_prefix(" to parse function arguments"),
-        "unsupported" => rest.strip_prefix(" call"),
-        "execution" if rest.starts_with(" error") => rest.strip_prefix(" error"),
-        _ => rest.strip_prefix(" failed"),
-    };
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':') || rest.starts_with(" for "))
+    let tool = text.trim_start_matches(|letter: char| letter.is_ascii_lowercase() || letter == '_');
+    let by_tool = if tool.len() < text.len() { tool.strip_prefix(" failed") } else { None };
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with(':') || rest.starts_with(" for ");
+    FAILURES.iter().filter_map(|start| text.strip_prefix(start)).chain(by_tool).any(ends)
 }
 
 #[cfg(test)]
