@@ -3,6 +3,8 @@
 //! To add a format: write a file beside the others that ends in a constant `FORMAT`, and add its module and its line
 //! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
+mod atif;
+mod atif_result;
 mod bench_trace;
 mod codex_text;
 mod common;
@@ -15,8 +17,10 @@ mod sample;
 mod tau2;
 mod tau2_messages;
 mod tau_bench;
+mod timestamp;
 mod walk;
 mod window;
+mod wire;
 
 use std::io::Read;
 
@@ -41,6 +45,8 @@ format::formats! {
     Tau2 => tau2, "tau2";
     /// Results of tau-bench, the first version.
     TauBench => tau_bench, "tau-bench";
+    /// ATIF trajectories.
+    Atif => atif, "atif";
     /// Episodes of `BenchTrace`.
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
