@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::claude_code_line::beside_result;
 use super::codex_text::{self, is_failure_code};
 use super::outcome::{Outcome, broken_off, never_ran};
 use super::wire;
@@ -152,11 +153,7 @@ pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outco
             let failed = marks.metadata.is_none() && text.starts_with("<tool_use_error>");
             if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
         });
-    let cut = codex.and_then(|codex| codex.observation).map(|words| match words {
-        // What lies in the text that was stripped is not kept beside it.
-        Words::Lying(text) => Words::from(text.to_str().into_owned()),
-        Words::Made(text) => Words::Made(text),
-    });
+    let cut = codex.and_then(|codex| codex.observation).map(Words::into_made);
     (outcome, cut.or(words))
 }
 
@@ -204,28 +201,10 @@ fn without_copies(text: &str) -> &str {
     if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "" } else { text }
 }
 
-/// What metadata says of how the call ended; the outer `None` where it is no JSON.
+/// What metadata says of how the call ended; the outer `None` where it is no JSON. They are what Claude Code keeps
+/// beside its results.
 fn read_metadata(text: &str) -> Option<Option<Outcome>> {
     let mut json = Json::new(text.as_bytes());
-    let (mut is_running, mut is_late, mut is_interrupted, mut task) = (false, false, false, false);
-    wire::object(&mut json, |key, value| {
-        match key {
-            b"backgroundTaskId" => task = wire::name(value)?.is_some(),
-            b"isAsync" => is_running = wire::boolean(value)? == Some(true),
-            b"retrieval_status" => {
-                is_late = matches!(wire::name(value)?.as_deref(), Some("not_ready" | "timeout"));
-            }
-            b"interrupted" => is_interrupted = wire::boolean(value)? == Some(true),
-            _ => value.skip()?,
-        }
-        Ok(())
-    })
-    .ok()?;
-    json.peek_byte().is_none().then(|| {
-        if task || is_running || is_late {
-            Some(RUNNING)
-        } else {
-            is_interrupted.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Flag))
-        }
-    })
+    let (mark, _) = beside_result(&mut json).ok()?;
+    json.peek_byte().is_none().then(|| mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag)))
 }
