@@ -123,16 +123,15 @@ impl Marks {
 
 /// How the call ended that this result answers, and what it observed. `step` is what the step says of its only result.
 pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outcome, Option<Words<'a>>) {
-    let mut marks = Appended::default();
-    let mut words = told.content;
-    if let Some(content) = &words
-        && let Some((kept, appended)) = strip(content.text())
-    {
-        words = Some(kept.into());
-        marks = appended;
-    }
+    let (words, marks) = match told.content {
+        Some(content) => {
+            let (content, marks) = strip(content);
+            (Some(content), marks)
+        }
+        None => (None, Appended::default()),
+    };
     let text = words.as_ref().map_or("".into(), Words::text);
-    let codex = if is_codex { words.as_ref().and_then(|words| codex_text::read(words.text())) } else { None };
+    let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
     let first = never_ran(text).or_else(|| {
         let failed = told.marks.failed().or_else(|| step.failed())?;
         Some(if failed { broken_off(text) } else { None }.unwrap_or(Outcome::flag(failed)))
@@ -153,7 +152,7 @@ pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outco
             let failed = marks.metadata.is_none() && text.starts_with("<tool_use_error>");
             if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
         });
-    let cut = codex.and_then(|codex| codex.observation).map(Words::into_made);
+    let cut = codex.and_then(|codex| codex.observation);
     (outcome, cut.or(words))
 }
 
@@ -168,37 +167,58 @@ struct Appended {
 const FAILED: &str = "[error] tool reported failure";
 const METADATA: &str = "[metadata] ";
 
-/// The text without what a writer has appended to it; `None` where nothing was.
-fn strip(text: Text<'_>) -> Option<(String, Appended)> {
-    if !text.may_hold(FAILED) && !text.may_hold(METADATA) {
-        return None;
+/// The text without what a writer has appended to it.
+fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
+    let text = words.text();
+    if !text.may_hold("[error] tool") && !text.may_hold(METADATA) {
+        return (words, Appended::default());
     }
-    let whole = text.to_str();
-    let failed = Appended { has_failed: true, metadata: None };
-    if whole == FAILED {
-        return Some((String::new(), failed));
-    }
-    if let Some(kept) = whole.strip_suffix(FAILED).and_then(|kept| kept.strip_suffix("\n\n")) {
-        return Some((kept.to_owned(), failed));
-    }
-    let (kept, metadata) = match whole.rsplit_once("\n[metadata] ") {
-        Some(split) => split,
-        None => ("", whole.strip_prefix(METADATA)?),
+    let stripped = match &words {
+        Words::Lying(text) if text.is_plainly_spelled() => {
+            strip_text(*text).map(|(kept, marks)| (kept.into(), marks))
+        }
+        words => {
+            let text = words.text().to_str();
+            strip_text(Text::from(&*text)).map(|(kept, marks)| (Words::from(kept).into_made(), marks))
+        }
     };
-    let metadata = read_metadata(metadata)?;
-    Some((without_copies(kept).to_owned(), Appended { has_failed: false, metadata: Some(metadata) }))
+    stripped.unwrap_or((words, Appended::default()))
+}
+
+/// As [`strip`], of a text that is plainly spelled; `None` where nothing was appended.
+fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
+    let failed = Appended { has_failed: true, metadata: None };
+    if let Some((kept, rest)) = text.rsplit_once(FAILED)
+        && rest.is_empty()
+    {
+        if kept.is_empty() {
+            return Some((kept, failed));
+        }
+        if let Some(kept) = without_end(kept, "\n\n") {
+            return Some((kept, failed));
+        }
+    }
+    let (kept, metadata) = match text.rsplit_once("\n[metadata] ") {
+        Some(split) => split,
+        None if text.starts_with(METADATA) => ("".into(), text.skip_chars(METADATA.len())),
+        None => return None,
+    };
+    let metadata = read_metadata(&metadata.to_str())?;
+    Some((without_copies(kept), Appended { has_failed: false, metadata: Some(metadata) }))
+}
+
+/// The text without this end; `None` where it has another.
+fn without_end<'a>(text: Text<'a>, end: &str) -> Option<Text<'a>> {
+    text.rsplit_once(end).filter(|(_, rest)| rest.is_empty()).map(|(kept, _)| kept)
 }
 
 /// The output before the copies of what the command wrote.
-fn without_copies(text: &str) -> &str {
-    let text = match text.strip_suffix('\n') {
-        Some(text) => text,
-        None => {
-            let end = text.find("\n\n[stdout]\n").or_else(|| text.find("\n\n[stderr]\n"));
-            end.and_then(|end| text.get(..end)).unwrap_or(text)
-        }
-    };
-    if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "" } else { text }
+fn without_copies(text: Text<'_>) -> Text<'_> {
+    let text = without_end(text, "\n").unwrap_or_else(|| {
+        let copies = text.split_once("\n\n[stdout]\n").or_else(|| text.split_once("\n\n[stderr]\n"));
+        copies.map_or(text, |(kept, _)| kept)
+    });
+    if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "".into() } else { text }
 }
 
 /// What metadata says of how the call ended; the outer `None` where it is no JSON. They are what Claude Code keeps

@@ -24,16 +24,16 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => lines.iter().any(|line| is_event(*line)),
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let message = memchr::memmem::Finder::new("\"message\"");
+            lines.iter().any(|line| message.find(line.bytes()).is_some() && is_event(*line))
+        }
         Document::Object(_) | Document::List(_) => false,
     }
 }
 
 fn is_event(line: Raw<'_>) -> bool {
-    // Most lines of other formats need no closer look.
-    if memchr::memmem::find(line.bytes(), b"\"message\"").is_none() {
-        return false;
-    }
     let (mut is_turn, mut has_message, mut has_session, mut has_uuid) = (false, false, false, false);
     let read = line.json().object(|key, value| {
         match key {

@@ -24,16 +24,16 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => lines.iter().any(|line| is_line(*line)),
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let payload = memchr::memmem::Finder::new("\"payload\"");
+            lines.iter().any(|line| payload.find(line.bytes()).is_some() && is_line(*line))
+        }
         Document::Object(_) | Document::List(_) => false,
     }
 }
 
 fn is_line(line: Raw<'_>) -> bool {
-    // Most lines of other formats need no closer look.
-    if memchr::memmem::find(line.bytes(), b"\"payload\"").is_none() {
-        return false;
-    }
     let (mut has_kind, mut has_payload) = (false, false);
     let read = line.json().object(|key, value| {
         match key {
@@ -235,7 +235,7 @@ impl Events<'_> {
     fn answer<'a>(&self, id: Option<&str>, output: Output<'a>) -> Answer<'a> {
         let Output { text: words, success } = output;
         let text = words.as_ref().map_or("".into(), Words::text);
-        let codex = codex_text::read(text);
+        let codex = words.as_ref().and_then(codex_text::read);
         let by_id = |found: &HashMap<Cow<'_, str>, bool>| found.get(id?).copied();
         let outcome = never_ran(text)
             .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
@@ -244,7 +244,7 @@ impl Events<'_> {
             .or_else(|| by_id(&self.exit_failed).map(Outcome::exit_code))
             .or_else(|| codex.as_ref().map(|codex| codex.outcome))
             .unwrap_or(Outcome::UNMARKED);
-        let cut = codex.and_then(|codex| codex.observation).map(Words::into_made);
+        let cut = codex.and_then(|codex| codex.observation);
         outcome.answer(Content::from(cut.or(words)))
     }
 }

@@ -27,16 +27,27 @@ pub(super) struct Members<'a> {
 impl<'a> Members<'a> {
     /// The members of an object, as far as they are there.
     pub(super) fn of(json: &mut Json<'a>) -> Self {
+        Self::read(json).0
+    }
+
+    /// The members of an object that is all there.
+    pub(super) fn of_sound(json: &mut Json<'a>) -> Option<Self> {
+        let (members, is_sound) = Self::read(json);
+        is_sound.then_some(members)
+    }
+
+    /// The members of an object, and whether all of it is there.
+    fn read(json: &mut Json<'a>) -> (Self, bool) {
         let mut members = Vec::new();
         let mut open = None;
-        let _ = json.object(|key, value| {
+        let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
             open = Some(name.clone());
             members.push((Cow::Owned(name), value.raw()?));
             open = None;
             Ok(())
         });
-        Self { members, open }
+        (Self { members, open }, read.is_ok())
     }
 
     /// The value of a key that is there whole; of several, the last.
@@ -248,12 +259,22 @@ pub(super) struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let mut json = Json::new(bytes);
-        let value = json.raw().ok().filter(|_| json.peek_byte().is_none());
         let one = |document| Parsed { document, no_json: 0, no_object: 0 };
-        match value.map(|value| (value, value.kind())) {
-            Some((value, Kind::Object)) => one(Document::Object(Members::of(&mut value.json()))),
-            Some((value, Kind::List)) => one(Document::List(value.items().unwrap_or_default())),
+        let mut json = Json::new(bytes);
+        let document = match json.peek_byte() {
+            Some(b'{') => Members::of_sound(&mut json).map(Document::Object),
+            Some(b'[') => {
+                let mut items = Vec::new();
+                let read = json.list(|item| {
+                    items.push(item.raw()?);
+                    Ok(())
+                });
+                read.is_ok().then_some(Document::List(items))
+            }
+            _ => None,
+        };
+        match document.filter(|_| json.peek_byte().is_none()) {
+            Some(document) => one(document),
             _ => {
                 let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
                 for line in lines(bytes, true) {
