@@ -30,7 +30,13 @@ impl<'a> Members<'a> {
         Self::read(json).0
     }
 
-    /// The same, and whether the object is there whole, or what is wrong with it.
+    /// The members of an object that is all there, and sound.
+    pub(super) fn of_sound(json: &mut Json<'a>) -> Option<Self> {
+        let (members, read) = Self::read(json);
+        (read.is_ok() && members.open.is_empty()).then_some(members)
+    }
+
+    /// The members of an object, and whether it is there whole, or what is wrong with it.
     fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
         let mut open = Vec::new();
@@ -267,12 +273,22 @@ pub(super) struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let mut json = Json::new(bytes);
-        let value = json.raw().ok().filter(|_| json.peek_byte().is_none());
         let one = |document| Parsed { document, no_json: 0, no_object: 0 };
-        match value.map(|value| (value, value.kind())) {
-            Some((value, Kind::Object)) => one(Document::Object(Members::of(&mut value.json()))),
-            Some((value, Kind::List)) => one(Document::List(value.items().unwrap_or_default())),
+        let mut json = Json::new(bytes);
+        let document = match json.peek_byte() {
+            Some(b'{') => Members::of_sound(&mut json).map(Document::Object),
+            Some(b'[') => {
+                let mut items = Vec::new();
+                let read = json.list(|item| {
+                    items.push(item.raw()?);
+                    Ok(())
+                });
+                read.is_ok().then_some(Document::List(items))
+            }
+            _ => None,
+        };
+        match document.filter(|_| json.peek_byte().is_none()) {
+            Some(document) => one(document),
             _ => {
                 let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
                 for line in lines(bytes, true) {
@@ -287,6 +303,13 @@ impl<'a> Parsed<'a> {
                 Parsed { document: Document::Lines(objects), no_json, no_object }
             }
         }
+    }
+
+    /// An input that is one object, taken for the only line of a file.
+    pub(super) fn as_line(bytes: &'a [u8]) -> Option<Self> {
+        let mut json = Json::new(bytes);
+        let object = json.raw().ok().filter(|object| object.kind() == Kind::Object)?;
+        Some(Parsed { document: Document::Lines(vec![object]), no_json: 0, no_object: 0 })
     }
 
     /// One object that is known to be sound.
