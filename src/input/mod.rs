@@ -4,19 +4,34 @@
 //! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
 mod bench_trace;
+mod chat;
+mod chat_items;
+mod chat_messages;
 mod codex_text;
 mod common;
 mod format;
+mod gemini_cli;
+mod inspect;
+#[cfg(feature = "inspect")]
+mod inspect_archive;
+mod inspect_events;
+mod mini_swe_agent;
 mod native;
+mod opencode;
+mod openhands;
 mod outcome;
 mod recognise;
 mod runs;
 mod sample;
+mod swe_agent;
 mod tau2;
 mod tau2_messages;
 mod tau_bench;
+mod time;
+mod tokens;
 mod walk;
 mod window;
+mod words;
 
 use std::io::Read;
 
@@ -41,6 +56,24 @@ format::formats! {
     Tau2 => tau2, "tau2";
     /// Results of tau-bench, the first version.
     TauBench => tau_bench, "tau-bench";
+    /// Logs of Inspect.
+    Inspect => inspect, "inspect";
+    /// Sessions of the Gemini CLI.
+    GeminiCli => gemini_cli, "gemini-cli";
+    /// Sessions exported by `OpenCode`.
+    OpenCode => opencode, "opencode";
+    /// Trajectories of SWE-agent.
+    SweAgent => swe_agent, "swe-agent";
+    /// Event logs of `OpenHands`.
+    OpenHands => openhands, "openhands";
+    /// Trajectories of mini-swe-agent, version 1; later ones are chats.
+    MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1";
+    /// Items of OpenAI's Responses.
+    OpenAiResponses => chat::responses, "openai-responses";
+    /// Messages of Anthropic's models.
+    AnthropicMessages => chat::anthropic, "anthropic-messages";
+    /// Messages of OpenAI's chat.
+    OpenAiChat => chat::openai, "openai-chat";
     /// Episodes of `BenchTrace`.
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
@@ -164,6 +197,12 @@ pub(crate) fn read_or_cut(
                 .input(window, framing);
         }
         Ok(Recognised::Whole) => read_whole(window, options.format, &mut runs),
+        Ok(Recognised::Archive) => {
+            hold_all(window, &mut runs);
+            if let Err(error) = read_archive(window.unread(), &mut runs) {
+                runs.fail(error);
+            }
+        }
         Ok(Recognised::Each) => {
             let read = match pieces {
                 Some(pieces) => walk::cut_lines(window, None, |piece| pieces.piece(piece, 0)),
@@ -209,8 +248,8 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
-/// Reads an input that has to be seen whole.
-fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+/// Reads all of an input into its window.
+fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     loop {
         match window.grow() {
             Ok(true) => {}
@@ -218,6 +257,20 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
             Err(error) => runs.fail(error),
         }
     }
+}
+
+#[cfg(feature = "inspect")]
+use inspect_archive::read as read_archive;
+
+#[cfg(not(feature = "inspect"))]
+fn read_archive(_: &[u8], _: &mut Runs<'_>) -> Result<()> {
+    let what = "the input is a zip archive, and this build has no feature `inspect`";
+    Err(Error::new(crate::error::ErrorKind::Format, what))
+}
+
+/// Reads an input that has to be seen whole.
+fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    hold_all(window, runs);
     let bytes = window.unread();
     match simdutf8::basic::from_utf8(bytes) {
         Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
@@ -232,18 +285,27 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     match recognise::document(parsed, wanted) {
-        Ok(entry) => {
-            runs.reading.format = Some(entry.format);
-            runs.pass_over("lines that are no JSON", parsed.no_json);
-            runs.pass_over("lines that are no object", parsed.no_object);
-            if let Reader::Document(reader) = &entry.reader
-                && let Err(fault) = (reader.read)(&parsed.document, runs)
-            {
-                let location = window.place(fault.at()).location();
-                runs.fail(fault.into_error().at(location));
+        Ok(entry) => read_as(entry, parsed, window, runs),
+        Err(error) => {
+            // An object that is no document may be the only line of one.
+            let line = parsed.as_line();
+            match line.as_ref().map(|line| recognise::document(line, wanted)) {
+                Some(Ok(entry)) => read_as(entry, line.as_ref().unwrap_or(parsed), window, runs),
+                _ => runs.fail(error),
             }
         }
-        Err(error) => runs.fail(error),
+    }
+}
+
+fn read_as(entry: &format::Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+    runs.is_of(entry.format);
+    runs.pass_over("lines that are no JSON", parsed.no_json);
+    runs.pass_over("lines that are no object", parsed.no_object);
+    if let Reader::Document(reader) = &entry.reader
+        && let Err(fault) = (reader.read)(&parsed.document, runs)
+    {
+        let location = window.place(fault.at()).location();
+        runs.fail(fault.into_error().at(location));
     }
 }
 
@@ -279,7 +341,7 @@ fn read_sound_line(
     wanted: Option<Format>,
     runs: &mut Runs<'_>,
 ) {
-    if !sample::is_value(line) {
+    if !sample::is_sound(line) {
         return runs.pass_over("lines that are no JSON", 1);
     }
     if line.kind() != crate::json::Kind::Object {
@@ -287,7 +349,7 @@ fn read_sound_line(
     }
     let parsed = Parsed::of_object(line);
     match recognise::document(&parsed, wanted) {
-        Ok(_) => read_document(&parsed, window, wanted, runs),
+        Ok(entry) => read_as(entry, &parsed, window, runs),
         Err(_) => runs.pass_over("lines of no known format", 1),
     }
 }

@@ -18,6 +18,8 @@ pub(super) enum Recognised {
     Whole,
     /// Line by line, each by its own format.
     Each,
+    /// As a zip archive.
+    Archive,
 }
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
@@ -27,6 +29,9 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 /// Finds the format of an input. The window stays where it is, behind a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
     fill(window, 4)?;
+    if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
+        return Ok(Recognised::Archive);
+    }
     if let Some(what) = no_text(window.unread()) {
         return Err(unusable(what));
     }

@@ -214,6 +214,12 @@ pub(super) fn is_value(line: Raw<'_>) -> bool {
     json.skip().is_ok() && json.peek_byte().is_none()
 }
 
+/// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
+pub(super) fn is_sound(line: Raw<'_>) -> bool {
+    let mut json = line.json();
+    json.check().is_ok() && json.peek_byte().is_none()
+}
+
 /// The lines that are not blank, from their first character on; the last one where it is whole.
 pub(super) fn lines(bytes: &[u8], whole: bool) -> impl Iterator<Item = Raw<'_>> {
     let ends = memchr::memchr_iter(b'\n', bytes).chain(whole.then_some(bytes.len()));
@@ -241,6 +247,8 @@ pub(super) enum Document<'a> {
 /// A document, and how many lines were no JSON or no object.
 pub(super) struct Parsed<'a> {
     pub(super) document: Document<'a>,
+    /// Where it is one JSON value.
+    value: Option<Raw<'a>>,
     pub(super) no_json: u64,
     pub(super) no_object: u64,
 }
@@ -249,15 +257,19 @@ impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         let mut json = Json::new(bytes);
-        let value = json.raw().ok().filter(|_| json.peek_byte().is_none());
-        let one = |document| Parsed { document, no_json: 0, no_object: 0 };
+        json.space();
+        let start = json.offset();
+        let sound = json.check().is_ok();
+        let value = bytes.get(..json.offset()).map(|bytes| Raw::over(bytes, start));
+        let value = value.filter(|_| sound && json.peek_byte().is_none());
+        let one = |document| Parsed { document, value, no_json: 0, no_object: 0 };
         match value.map(|value| (value, value.kind())) {
             Some((value, Kind::Object)) => one(Document::Object(Members::of(&mut value.json()))),
             Some((value, Kind::List)) => one(Document::List(value.items().unwrap_or_default())),
             _ => {
                 let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
                 for line in lines(bytes, true) {
-                    if !is_value(line) {
+                    if !is_sound(line) {
                         no_json += 1;
                     } else if line.kind() == Kind::Object {
                         objects.push(line);
@@ -265,13 +277,20 @@ impl<'a> Parsed<'a> {
                         no_object += 1;
                     }
                 }
-                Parsed { document: Document::Lines(objects), no_json, no_object }
+                Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
             }
         }
     }
 
     /// One object that is known to be sound.
     pub(super) fn of_object(object: Raw<'a>) -> Self {
-        Parsed { document: Document::Object(Members::of(&mut object.json())), no_json: 0, no_object: 0 }
+        let document = Document::Object(Members::of(&mut object.json()));
+        Parsed { document, value: Some(object), no_json: 0, no_object: 0 }
+    }
+
+    /// The same as the only line of an input, where it is an object.
+    pub(super) fn as_line(&self) -> Option<Self> {
+        let line = self.value.filter(|value| value.kind() == Kind::Object)?;
+        Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
     }
 }

@@ -155,6 +155,15 @@ impl<'a> Raw<'a> {
     }
 }
 
+/// Whether a number is beyond a double. Few are spelled in a way that could be.
+fn is_beyond_double(spelling: &[u8]) -> bool {
+    (spelling.len() > 300 || spelling.iter().any(|byte| matches!(byte, b'e' | b'E')))
+        && std::str::from_utf8(spelling)
+            .ok()
+            .and_then(|text| text.parse::<f64>().ok())
+            .is_none_or(|value| !value.is_finite())
+}
+
 /// Reads JSON values one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Json<'a> {
@@ -601,6 +610,15 @@ impl<'a> Json<'a> {
 
     /// Passes over a value.
     pub(crate) fn skip(&mut self) -> Read<()> {
+        self.pass_over::<false>()
+    }
+
+    /// Passes over a value, and checks all of it, also what stands inside of its strings.
+    pub(crate) fn check(&mut self) -> Read<()> {
+        self.pass_over::<true>()
+    }
+
+    fn pass_over<const STRICT: bool>(&mut self) -> Read<()> {
         // One bit per open container: set for an object.
         let mut objects: u128 = 0;
         let outer = self.depth;
@@ -608,7 +626,7 @@ impl<'a> Json<'a> {
             // A value.
             match self.peek_byte() {
                 Some(b'"') => {
-                    self.string_extent::<false>()?;
+                    self.string_extent::<STRICT>()?;
                 }
                 Some(b'{') => {
                     self.deeper()?;
@@ -617,7 +635,7 @@ impl<'a> Json<'a> {
                         self.depth -= 1;
                     } else {
                         objects = objects << 1 | 1;
-                        self.skip_key()?;
+                        self.skip_key::<STRICT>()?;
                         continue;
                     }
                 }
@@ -632,7 +650,11 @@ impl<'a> Json<'a> {
                     }
                 }
                 Some(b'-' | b'0'..=b'9') => {
-                    self.number_extent()?;
+                    let start = self.at;
+                    let (spelling, _) = self.number_extent()?;
+                    if STRICT && is_beyond_double(spelling) {
+                        return Err(Fault::syntax(start, "a number is too large"));
+                    }
                 }
                 Some(b't') => self.literal(b"true")?,
                 Some(b'f') => self.literal(b"false")?,
@@ -650,7 +672,7 @@ impl<'a> Json<'a> {
                     Some(b',') => {
                         self.at += 1;
                         if in_object {
-                            self.skip_key()?;
+                            self.skip_key::<STRICT>()?;
                         }
                         break;
                     }
@@ -670,9 +692,9 @@ impl<'a> Json<'a> {
     }
 
     #[inline]
-    fn skip_key(&mut self) -> Read<()> {
+    fn skip_key<const STRICT: bool>(&mut self) -> Read<()> {
         match self.peek_byte() {
-            Some(b'"') => self.string_extent::<false>()?,
+            Some(b'"') => self.string_extent::<STRICT>()?,
             Some(_) => return Err(Fault::syntax(self.at, "expected a key")),
             None => return Err(Fault::end_at(self.at)),
         };

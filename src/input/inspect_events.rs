@@ -1,0 +1,132 @@
+//! What the events of an Inspect sample tell of its calls: tokens, times and durations.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::common;
+use super::time;
+use super::tokens;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::Usage;
+
+/// When a tool was executed, and for how long.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Execution {
+    pub(super) time: Option<u64>,
+    pub(super) duration_ns: Option<u64>,
+}
+
+/// A response of the model.
+#[derive(Debug, Clone, Copy, Default)]
+struct Response {
+    time: Option<u64>,
+    usage: Option<Usage>,
+}
+
+/// What was measured in a sample.
+#[derive(Debug, Default)]
+pub(super) struct Measured<'a> {
+    responses: Vec<Response>,
+    /// Places in the list of responses.
+    by_message: BTreeMap<Cow<'a, str>, usize>,
+    by_call: BTreeMap<Cow<'a, str>, usize>,
+    /// In their order, as ids may repeat.
+    executions: BTreeMap<Cow<'a, str>, VecDeque<Execution>>,
+}
+
+#[derive(Debug, Default)]
+struct Event<'a> {
+    kind: Cow<'a, str>,
+    id: Option<Cow<'a, str>>,
+    start: Option<u64>,
+    end: Option<u64>,
+    working_time: Option<u64>,
+    output: Option<Raw<'a>>,
+}
+
+impl<'a> Measured<'a> {
+    /// Reads the events of a sample.
+    pub(super) fn of(events: Raw<'a>) -> Read<Self> {
+        let mut measured = Self::default();
+        if events.kind() == Kind::List {
+            events.json().list(|json| {
+                if json.kind()? == Kind::Object {
+                    measured.event(event(json)?);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(measured)
+    }
+
+    fn event(&mut self, event: Event<'a>) {
+        match &*event.kind {
+            "tool" => {
+                if let Some(id) = event.id {
+                    let lasted = event.end.and_then(|end| end.checked_sub(event.start?));
+                    let duration_ns = event.working_time.or(lasted);
+                    let execution = Execution { time: event.start, duration_ns };
+                    self.executions.entry(id).or_default().push_back(execution);
+                }
+            }
+            "model" => {
+                let Some(output) = event.output else { return };
+                let place = self.responses.len();
+                let usage = output.member("usage").and_then(tokens::usage);
+                self.responses.push(Response { time: event.start, usage });
+                let message = output
+                    .member("choices")
+                    .and_then(Raw::items)
+                    .and_then(|choices| choices.first()?.member("message"));
+                if let Some(message) = message {
+                    if let Some(id) = message.member("id").and_then(common::name) {
+                        self.by_message.entry(id).or_insert(place);
+                    }
+                    let calls = message.member("tool_calls").and_then(Raw::items).unwrap_or_default();
+                    for id in calls.into_iter().filter_map(|call| call.member("id").and_then(common::name)) {
+                        self.by_call.entry(id).or_insert(place);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// When the response was asked for that this message is.
+    pub(super) fn time_of_message(&self, id: &str) -> Option<u64> {
+        self.responses.get(*self.by_message.get(id)?)?.time
+    }
+
+    /// The tokens of the response that is this message, or that made one of these calls.
+    pub(super) fn tokens<'c>(
+        &self,
+        message: Option<&str>,
+        mut calls: impl Iterator<Item = &'c str>,
+    ) -> Option<Usage> {
+        let by_message = message.and_then(|id| self.by_message.get(id));
+        let place = by_message.or_else(|| calls.find_map(|id| self.by_call.get(id)))?;
+        self.responses.get(*place)?.usage
+    }
+
+    /// The first execution for a call of this id that has not been asked for.
+    pub(super) fn next_execution(&mut self, id: &str) -> Option<Execution> {
+        self.executions.get_mut(id)?.pop_front()
+    }
+}
+
+fn event<'a>(json: &mut Json<'a>) -> Read<Event<'a>> {
+    let mut event = Event::default();
+    json.object(|key, value| {
+        match key {
+            b"event" => event.kind = value.raw()?.string().unwrap_or_default(),
+            b"id" => event.id = common::name(value.raw()?),
+            b"timestamp" => event.start = time::of_string(value.raw()?),
+            b"completed" => event.end = time::of_string(value.raw()?),
+            b"working_time" => event.working_time = time::of_seconds(value.raw()?),
+            b"output" => event.output = Some(value.raw()?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(event)
+}
