@@ -1,4 +1,4 @@
-//! Chat transcripts: messages of OpenAI's chat or of Anthropic's models, items of OpenAI's Responses, alone or in
+//! Chat transcripts: messages of `OpenAI`'s chat or of Anthropic's models, items of `OpenAI`'s Responses, alone or in
 //! an object around them; mini-swe-agent 1.1.
 //!
 //! Three names, one reader: exports mix the mark-ups, so all of them are read in each. What is recognised here is a
@@ -19,7 +19,7 @@ use crate::trace::{Ending, Metadata};
 
 const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
 
-/// Items of OpenAI's Responses.
+/// Items of `OpenAI`'s Responses.
 pub(super) mod responses {
     use super::{Entry, Format, READER};
 
@@ -43,7 +43,7 @@ pub(super) mod anthropic {
     };
 }
 
-/// Messages of OpenAI's chat.
+/// Messages of `OpenAI`'s chat.
 pub(super) mod openai {
     use super::{Entry, Format, READER};
 
@@ -145,7 +145,7 @@ fn are_foreign_calls(json: &mut Json<'_>) -> Read<bool> {
 
 /// The elements of an object, and what they are.
 struct Elements<'a> {
-    elements: Vec<Raw<'a>>,
+    list: Vec<Raw<'a>>,
     form: Form,
     /// Where the output of the one response begins that the object is.
     output_at: Option<usize>,
@@ -160,9 +160,11 @@ fn elements_of<'a>(members: &Members<'a>) -> Option<Elements<'a>> {
     for key in ["items", "messages"] {
         let Some(elements) = list(key) else { continue };
         match form(&elements) {
-            Some(Form::Items) => return Some(Elements { elements, form: Form::Items, output_at: None }),
+            Some(Form::Items) => {
+                return Some(Elements { list: elements, form: Form::Items, output_at: None });
+            }
             Some(Form::Messages) if key == "messages" => {
-                messages = Some(Elements { elements, form: Form::Messages, output_at: None });
+                messages = Some(Elements { list: elements, form: Form::Messages, output_at: None });
             }
             _ => {}
         }
@@ -173,7 +175,7 @@ fn elements_of<'a>(members: &Members<'a>) -> Option<Elements<'a>> {
         let output_at = Some(elements.len());
         elements.extend(list("output").unwrap_or_default());
         if form(&elements) == Some(Form::Items) {
-            return Some(Elements { elements, form: Form::Items, output_at });
+            return Some(Elements { list: elements, form: Form::Items, output_at });
         }
     }
     messages
@@ -189,10 +191,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             give(conversation, Metadata::default(), None, runs);
         }
         Document::Object(members) => {
-            let Some(Elements { elements, form, output_at }) = elements_of(members) else { return Ok(()) };
+            let Some(Elements { list, form, output_at }) = elements_of(members) else { return Ok(()) };
             let mut conversation = Conversation::new(form);
             let usage = members.get("usage").and_then(tokens::usage);
-            for (place, element) in elements.iter().enumerate() {
+            for (place, element) in list.iter().enumerate() {
                 if output_at == Some(place) {
                     conversation.of_one_response(usage);
                 }

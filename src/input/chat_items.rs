@@ -1,4 +1,4 @@
-//! Items of OpenAI's Responses: calls, their outputs, and calls that answer themselves.
+//! Items of `OpenAI`'s Responses: calls, their outputs, and calls that answer themselves.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(super) enum Item {
     Function,
     /// A call of a tool with free text.
     Custom,
-    /// A call of a tool of OpenAI's, named by the type.
+    /// A call of a tool of `OpenAI`'s, named by the type.
     Tool(&'static str),
     /// As before, but run on the server: it bears its own result.
     Server(&'static str),
@@ -52,7 +52,7 @@ impl Item {
 
 impl<'a> Conversation<'a> {
     /// Adds an item.
-    pub(super) fn item(&mut self, item: Item, element: Element<'a>) {
+    pub(super) fn item(&mut self, item: Item, element: &Element<'a>) {
         let id = || element.call_id.and_then(common::ident).or_else(|| element.id.and_then(common::ident));
         if item == Item::Output {
             let turn = self.break_run();
@@ -74,8 +74,8 @@ impl<'a> Conversation<'a> {
                 .find(|value| value.kind() != Kind::Null)
                 .map_or(Content::Absent, common::arguments),
         };
-        let number = self.call(call, &element);
-        if let Some(answer) = own_answer(item, &element) {
+        let number = self.call(call, element);
+        if let Some(answer) = own_answer(item, element) {
             self.assembler.answer_call(number, answer);
         }
     }

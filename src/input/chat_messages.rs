@@ -1,4 +1,4 @@
-//! Messages of chats: their texts, the calls in them and the results they bear, in the mark-ups of OpenAI and of
+//! Messages of chats: their texts, the calls in them and the results they bear, in the mark-ups of `OpenAI` and of
 //! Anthropic.
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use super::tokens;
 use super::words;
 use crate::json::{Kind, Raw, Read};
 use crate::trace::{
-    Actor, Answer, Assembler, Call, CallNumber, Content, Provenance, Text, UnknownReason, Usage, Words,
+    Actor, Answer, Assembler, Call, CallNumber, Content, Provenance, Text, UnknownReason, Usage,
 };
 
 /// An element of a chat as it stands: a message or an item.
@@ -162,8 +162,8 @@ impl<'a> Conversation<'a> {
         let kind = element.kind.and_then(Raw::string);
         let item = if self.form == Form::Items { kind.as_deref().and_then(Item::of) } else { None };
         match (item, element.role.and_then(Raw::string)) {
-            (Some(item), _) => self.item(item, element),
-            (None, Some(role)) => self.message(&role, element)?,
+            (Some(item), _) => self.item(item, &element),
+            (None, Some(role)) => self.message(&role, &element)?,
             // The model thinks, and goes on.
             (None, None) if kind.as_deref() == Some("reasoning") => {
                 self.turn();
@@ -205,12 +205,12 @@ impl<'a> Conversation<'a> {
         number
     }
 
-    fn message(&mut self, role: &str, element: Element<'a>) -> Read<()> {
+    fn message(&mut self, role: &str, element: &Element<'a>) -> Read<()> {
         match role {
-            "assistant" => self.assistant(&element),
+            "assistant" => self.assistant(element),
             "tool" | "function" => {
                 let turn = self.break_run();
-                self.result(turn, role == "function", &element);
+                self.result(turn, role == "function", element);
                 Ok(())
             }
             "exit" if self.form == Form::Messages => {
@@ -290,14 +290,15 @@ impl<'a> Conversation<'a> {
             None => flag(element, &extra).unwrap_or(Outcome::UNMARKED).answer(Content::Absent),
         };
         let id = if by_name { None } else { element.answers };
-        self.answer(turn, id, element.name.and_then(common::name), answer);
+        let name = element.name.and_then(common::name);
+        self.answer(turn, id, name.as_deref(), answer);
     }
 
     /// Gives an answer to the call of this id, or, without one, to the oldest without an id that has this name.
-    fn answer(&mut self, turn: u64, id: Option<Raw<'a>>, name: Option<Cow<'a, str>>, answer: Answer<'a>) {
+    fn answer(&mut self, turn: u64, id: Option<Raw<'a>>, name: Option<&str>, answer: Answer<'a>) {
         let id = id.and_then(common::ident);
         if id.is_none() {
-            let fits = |call: &Anonymous<'_>| name.as_ref().is_none_or(|name| *name == call.name);
+            let fits = |call: &Anonymous<'_>| name.is_none_or(|name| *name == call.name);
             if let Some(place) = self.anonymous.iter().position(fits) {
                 let call = self.anonymous.remove(place);
                 self.assembler.answer_call(call.number, answer);

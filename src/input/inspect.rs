@@ -15,9 +15,7 @@ use super::runs::Runs;
 use super::sample::{Document, Members};
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{
-    Actor, Assembler, Call, Content, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
-};
+use crate::trace::{Actor, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Inspect,
@@ -63,7 +61,7 @@ impl Eval {
 }
 
 /// Reads a sample, which stands at this position among those of its log.
-pub(super) fn sample<'a>(json: &mut Json<'a>, position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Read<()> {
+pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Read<()> {
     let (mut id, mut epoch, mut scores, mut score) = (None, None, None, None);
     let (mut messages, mut attachments, mut events) = (None, None, None);
     if json.kind()? != Kind::Object {

@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
             if header.as_ref().is_none_or(|(best, _)| rank <= *best) {
                 header = Some((rank, place));
             }
-        } else if place.name.starts_with("samples/") && place.name.ends_with(".json") {
+        } else if is_sample(&place.name) {
             samples.push(place);
         }
     }
@@ -68,6 +68,11 @@ fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Resu
     json.check().map_err(crate::json::Fault::into_error)?;
     let mut json = crate::json::Json::new(text.as_bytes());
     inspect::sample(&mut json, position, eval, runs).map_err(crate::json::Fault::into_error)
+}
+
+/// Names are as Inspect writes them.
+fn is_sample(name: &str) -> bool {
+    name.strip_prefix("samples/").is_some_and(|name| name.strip_suffix(".json").is_some())
 }
 
 fn broken(error: &rawzip::Error) -> Error {

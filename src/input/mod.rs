@@ -68,11 +68,11 @@ format::formats! {
     OpenHands => openhands, "openhands";
     /// Trajectories of mini-swe-agent, version 1; later ones are chats.
     MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1";
-    /// Items of OpenAI's Responses.
+    /// Items of `OpenAI`'s Responses.
     OpenAiResponses => chat::responses, "openai-responses";
     /// Messages of Anthropic's models.
     AnthropicMessages => chat::anthropic, "anthropic-messages";
-    /// Messages of OpenAI's chat.
+    /// Messages of `OpenAI`'s chat.
     OpenAiChat => chat::openai, "openai-chat";
     /// Episodes of `BenchTrace`.
     BenchTrace => bench_trace, "benchtrace";

@@ -156,7 +156,7 @@ fn message<'a>(
         if json.kind()? == Kind::Object {
             match Part::read(json)? {
                 Part { kind, text: Some(text), is_synthetic: false, .. } if kind == "text" => {
-                    texts.push(text)
+                    texts.push(text);
                 }
                 part if part.kind == "tool" && actor == Actor::Agent => tools.push(part),
                 _ => {}

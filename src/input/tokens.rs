@@ -3,7 +3,7 @@
 use crate::json::{Kind, Raw};
 use crate::trace::Usage;
 
-/// The tokens of one response, from an object `usage`: of OpenAI's chat (`prompt_tokens`), its Responses
+/// The tokens of one response, from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
 /// (`input_tokens`, cached ones among them), Anthropic's messages (cached ones beside them) or Inspect's records,
 /// where the total decides that. `None`: it tells nothing.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
@@ -11,7 +11,11 @@ pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
         return None;
     }
     let mut found = Counts::default();
-    value.json().object(|key, value| found.count(key, value.raw()?)).ok()?;
+    let walked = value.json().object(|key, value| {
+        found.count(key, value.raw()?);
+        Ok(())
+    });
+    walked.ok()?;
     let output = found.output;
     let beside = found.cache_read.unwrap_or(0).saturating_add(found.cache_write.unwrap_or(0));
     let input = match (found.input, found.total, output) {
@@ -43,7 +47,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn count(&mut self, key: &[u8], value: Raw<'_>) -> crate::json::Read<()> {
+    fn count(&mut self, key: &[u8], value: Raw<'_>) {
         match key {
             b"input_tokens" | b"prompt_tokens" => self.input = count(value),
             b"output_tokens" | b"completion_tokens" => self.output = count(value),
@@ -57,7 +61,6 @@ impl Counts {
             b"input_tokens_cache_write" => (self.cache_write, self.is_inspect) = (count(value), true),
             _ => {}
         }
-        Ok(())
     }
 }
 
