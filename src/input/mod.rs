@@ -3,10 +3,17 @@
 //! To add a format: write a file beside the others that ends in a constant `FORMAT`, and add its module and its line
 //! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
+mod atif;
+mod atif_result;
 mod bench_trace;
 mod chat;
 mod chat_items;
 mod chat_messages;
+mod claude_code;
+mod claude_code_line;
+mod codex;
+mod codex_exec;
+mod codex_item;
 mod codex_text;
 mod common;
 mod format;
@@ -28,9 +35,11 @@ mod tau2;
 mod tau2_messages;
 mod tau_bench;
 mod time;
+mod timestamp;
 mod tokens;
 mod walk;
 mod window;
+mod wire;
 mod words;
 
 use std::io::Read;
@@ -43,7 +52,7 @@ pub(crate) use walk::{Piece, Pieces};
 use format::{Entry, Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
-use sample::Parsed;
+use sample::{Document, Parsed};
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
@@ -56,6 +65,14 @@ format::formats! {
     Tau2 => tau2, "tau2";
     /// Results of tau-bench, the first version.
     TauBench => tau_bench, "tau-bench";
+    /// ATIF trajectories.
+    Atif => atif, "atif";
+    /// Sessions of Codex.
+    CodexRollout => codex, "codex-rollout";
+    /// What `codex exec --json` prints.
+    CodexExec => codex_exec, "codex-exec";
+    /// Sessions of Claude Code.
+    ClaudeCode => claude_code, "claude-code";
     /// Logs of Inspect.
     Inspect => inspect, "inspect";
     /// Sessions of the Gemini CLI.
@@ -273,14 +290,26 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
     hold_all(window, runs);
     let bytes = window.unread();
     match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
+        Ok(_) => read_input(bytes, window, wanted, runs),
         Err(_) => {
             runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
             let text = String::from_utf8_lossy(bytes);
-            let window = Window::over_slice(text.as_bytes());
-            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
+            read_input(text.as_bytes(), &Window::over_slice(text.as_bytes()), wanted, runs);
         }
     }
+}
+
+/// Reads a whole input. An object that is a document of no format may be the only line of one.
+fn read_input(bytes: &[u8], window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    let parsed = Parsed::of(bytes);
+    if matches!(parsed.document, Document::Object(_))
+        && recognise::document(&parsed, wanted).is_err()
+        && let Some(line) = Parsed::as_line(bytes)
+        && recognise::document(&line, wanted).is_ok()
+    {
+        return read_document(&line, window, wanted, runs);
+    }
+    read_document(&parsed, window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {

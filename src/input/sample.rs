@@ -282,6 +282,13 @@ impl<'a> Parsed<'a> {
         }
     }
 
+    /// An input that is one object, taken for the only line of a file.
+    pub(super) fn as_line(bytes: &'a [u8]) -> Option<Self> {
+        let mut json = Json::new(bytes);
+        let object = json.raw().ok().filter(|object| object.kind() == Kind::Object)?;
+        Some(Parsed { document: Document::Lines(vec![object]), no_json: 0, no_object: 0 })
+    }
+
     /// One object that is known to be sound.
     pub(super) fn of_object(object: Raw<'a>) -> Self {
         let document = Document::Object(Members::of(&mut object.json()));

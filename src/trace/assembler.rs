@@ -37,6 +37,16 @@ impl Words<'_> {
     }
 }
 
+impl Words<'_> {
+    /// The same, made from the input where it lies there.
+    pub(crate) fn into_made<'b>(self) -> Words<'b> {
+        match self {
+            Self::Lying(text) => text.to_str().into_owned().into(),
+            Self::Made(text) => Words::Made(text),
+        }
+    }
+}
+
 impl<'a> From<Text<'a>> for Words<'a> {
     fn from(text: Text<'a>) -> Self {
         Self::Lying(text)
