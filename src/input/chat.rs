@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use super::Format;
+use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::common;
 use super::format::{DocumentReader, Entry, Reader};
@@ -14,8 +15,9 @@ use super::mini_swe_agent::model_of;
 use super::runs::Runs;
 use super::sample::{Document, Members};
 use super::tokens;
+use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Ending, Metadata};
+use crate::trace::{Ending, Metadata, Usage};
 
 const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
 
@@ -61,8 +63,10 @@ const FOREIGN: [&str; 8] =
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::List(elements) | Document::Lines(elements) => form(elements).is_some(),
-        Document::Object(members) => elements_of(members).is_some(),
+        Document::List(elements) | Document::Lines(elements) => {
+            form(&Source::Slice(elements), true).is_some()
+        }
+        Document::Object(members) => source_of(members).is_some(),
     }
 }
 
@@ -73,133 +77,92 @@ pub(super) enum Form {
     Items,
 }
 
-/// What the elements are; `None`: neither messages nor items.
-fn form(elements: &[Raw<'_>]) -> Option<Form> {
-    let mut seen = Seen { messages: true, items: true, called: false };
-    for element in elements {
-        seen.look(&mut element.json()).ok()?;
-        if !(seen.messages || seen.items) {
-            return None;
-        }
-    }
-    match (elements, seen) {
-        ([], _) => None,
-        (_, Seen { items: true, called: true, .. }) => Some(Form::Items),
-        (_, Seen { messages: true, .. }) => Some(Form::Messages),
-        _ => None,
-    }
+/// Where elements stand.
+enum Source<'d, 'a> {
+    /// In a list, or one per line.
+    Slice(&'d [Raw<'a>]),
+    /// In a list of an object.
+    List(Raw<'a>),
+    /// In two lists of an object: what one response was given, and what it is.
+    Response(Option<Raw<'a>>, Option<Raw<'a>>),
 }
 
-/// What all elements so far may be.
-struct Seen {
-    messages: bool,
-    items: bool,
-    /// Whether there was an item that is a call or its output.
-    called: bool,
-}
-
-impl Seen {
-    fn look(&mut self, json: &mut Json<'_>) -> Read<()> {
-        if json.kind()? != Kind::Object {
-            (self.messages, self.items) = (false, false);
-            return Ok(());
-        }
-        let (mut kind, mut has_role, mut has_body, mut is_foreign) = (None, false, false, false);
-        json.object(|key, value| {
-            match key {
-                b"type" => kind = value.raw()?.string(),
-                b"role" => has_role = value.kind()? == Kind::String,
-                b"content" | b"function_call" => has_body = true,
-                b"tool_calls" => {
-                    has_body = true;
-                    is_foreign |= are_foreign_calls(value)?;
+impl<'a> Source<'_, 'a> {
+    /// Goes through the elements; `each` is told whether they belong to the response.
+    fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
+        match self {
+            Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
+            Self::List(list) => list.json().list(|element| each(element, false)),
+            Self::Response(input, output) => {
+                for (list, is_output) in [(input, false), (output, true)] {
+                    if let Some(list) = list {
+                        list.json().list(|element| each(element, is_output))?;
+                    }
                 }
-                b"parts" | b"requestor" => is_foreign = true,
-                _ => {}
+                Ok(())
             }
-            Ok(())
-        })?;
-        self.messages &= has_role && has_body && !is_foreign;
-        self.items &= has_role || kind.is_some();
-        self.called |= kind.is_some_and(|kind| super::chat_items::Item::of(&kind).is_some());
-        Ok(())
+        }
     }
 }
 
-/// Whether calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
-fn are_foreign_calls(json: &mut Json<'_>) -> Read<bool> {
-    let mut foreign = false;
-    if json.kind()? == Kind::List {
-        json.list(|call| {
-            if call.kind()? == Kind::Object {
-                call.object(|key, value| {
-                    foreign |= key == b"requestor" || key == b"function" && value.kind()? == Kind::String;
-                    Ok(())
-                })?;
-            }
-            Ok(())
-        })?;
+/// What the elements are; `None`: neither messages nor items. Where the first ones are messages that can be `enough`:
+/// the others are looked at when they are read.
+fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
+    let (mut messages, mut items, mut called, mut count) = (true, true, false, 0);
+    let walked = source.walk(|json, _| {
+        let element = Element::read(json)?;
+        messages &= element.is_message();
+        items &= element.is_item();
+        called |= element.item.is_some();
+        count += 1;
+        let told = messages && enough && count >= words::TELLING || !messages && !items;
+        if told { Err(words::enough()) } else { Ok(()) }
+    });
+    if walked.is_err() && !(messages && enough && count >= words::TELLING) {
+        return None;
     }
-    Ok(foreign)
+    match (messages, items && called) {
+        _ if count == 0 => None,
+        (_, true) => Some(Form::Items),
+        (true, false) => Some(Form::Messages),
+        (false, false) => None,
+    }
 }
 
 /// The elements of an object, and what they are.
-struct Elements<'a> {
-    list: Vec<Raw<'a>>,
-    form: Form,
-    /// Where the output of the one response begins that the object is.
-    output_at: Option<usize>,
-}
-
-fn elements_of<'a>(members: &Members<'a>) -> Option<Elements<'a>> {
+fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     if FOREIGN.iter().any(|key| members.has(key)) {
         return None;
     }
-    let list = |key: &str| members.get(key).and_then(Raw::items);
-    let mut messages = None;
-    for key in ["items", "messages"] {
-        let Some(elements) = list(key) else { continue };
-        match form(&elements) {
-            Some(Form::Items) => {
-                return Some(Elements { list: elements, form: Form::Items, output_at: None });
-            }
-            Some(Form::Messages) if key == "messages" => {
-                messages = Some(Elements { list: elements, form: Form::Messages, output_at: None });
-            }
+    let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
+    let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
+    let (input, output) = (list("input"), list("output"));
+    let response = (input.is_some() || output.is_some()).then_some(Source::Response(input, output));
+    // Where there is a choice, items come before messages.
+    let enough = items.is_none() && response.is_none();
+    let mut chat = None;
+    for (source, may_be_chat) in [(items, false), (messages, true), (response, false)] {
+        let Some(source) = source else { continue };
+        match form(&source, enough) {
+            Some(Form::Items) => return Some((source, Form::Items)),
+            Some(Form::Messages) if may_be_chat => chat = Some((source, Form::Messages)),
             _ => {}
         }
     }
-    // A list of messages is looked through once, unless there is something else that may count before it.
-    if messages.is_none() || members.is("input", Kind::List) || members.is("output", Kind::List) {
-        let mut elements = list("input").unwrap_or_default();
-        let output_at = Some(elements.len());
-        elements.extend(list("output").unwrap_or_default());
-        if form(&elements) == Some(Form::Items) {
-            return Some(Elements { list: elements, form: Form::Items, output_at });
-        }
-    }
-    messages
+    chat
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(elements) | Document::Lines(elements) => {
-            let mut conversation = Conversation::new(form(elements).unwrap_or(Form::Messages));
-            for element in elements {
-                conversation.element(*element)?;
-            }
-            give(conversation, Metadata::default(), None, runs);
+            let source = Source::Slice(elements);
+            let form = form(&source, true).unwrap_or(Form::Messages);
+            give(converse(&source, form, None)?, Metadata::default(), None, runs);
         }
         Document::Object(members) => {
-            let Some(Elements { list, form, output_at }) = elements_of(members) else { return Ok(()) };
-            let mut conversation = Conversation::new(form);
+            let Some((source, form)) = source_of(members) else { return Ok(()) };
             let usage = members.get("usage").and_then(tokens::usage);
-            for (place, element) in list.iter().enumerate() {
-                if output_at == Some(place) {
-                    conversation.of_one_response(usage);
-                }
-                conversation.element(*element)?;
-            }
+            let conversation = converse(&source, form, usage)?;
             let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
             let reward = reward.and_then(|reward| reward.json().float().ok());
             give(conversation, metadata(members), reward, runs);
@@ -208,12 +171,41 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
+/// Reads all elements. Where one shows that they are of another form than the first ones, they are read as that.
+fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
+    let mut form = found;
+    loop {
+        let mut conversation = Conversation::new(form);
+        let (mut in_output, mut unfit) = (false, None);
+        let walked = source.walk(|json, is_output| {
+            if is_output && !std::mem::replace(&mut in_output, true) {
+                conversation.of_one_response(usage);
+            }
+            let start = json.offset();
+            if conversation.element(json)? {
+                Ok(())
+            } else {
+                unfit = Some(start);
+                Err(words::enough())
+            }
+        });
+        match unfit {
+            None => return walked.map(|()| conversation),
+            Some(start) => {
+                form = self::form(source, false)
+                    .filter(|other| *other != form && form == found)
+                    .ok_or_else(|| words::unfit(start, "messages of a chat"))?;
+            }
+        }
+    }
+}
+
 fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f64>, runs: &mut Runs<'_>) {
     runs.is_of(conversation.format());
     runs.pass_over("elements that are neither messages, calls nor results", conversation.unknown());
-    let termination = metadata.termination.or_else(|| conversation.exit_status());
+    let termination = metadata.termination.or_else(|| conversation.exit_status().map(str::to_owned));
     let metadata = Metadata { termination, ..metadata };
-    runs.give(conversation.steps(), Ending::new(metadata, reward), &None.into());
+    runs.give(&mut conversation.assembler, Ending::new(metadata, reward), &None.into());
 }
 
 /// What the object around the elements tells.

@@ -1,14 +1,14 @@
 //! Items of `OpenAI`'s Responses: calls, their outputs, and calls that answer themselves.
 
-use serde_json::{Value, json};
-
-use super::chat_messages::{Conversation, Element};
+use super::chat_element::Element;
+use super::chat_messages::Conversation;
 use super::codex_text;
 use super::common;
 use super::outcome::{Outcome, never_ran};
+use super::wire;
 use super::words;
 use crate::json::{Kind, Raw};
-use crate::trace::{Answer, Arguments, Call, Content, Status, Words};
+use crate::trace::{Answer, Call, Content, Status, Words};
 
 /// What an item is, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,58 +53,44 @@ impl Item {
 impl<'a> Conversation<'a> {
     /// Adds an item.
     pub(super) fn item(&mut self, item: Item, element: &Element<'a>) {
-        let id = || element.call_id.and_then(common::ident).or_else(|| element.id.and_then(common::ident));
+        let id = element.call_id.and_then(common::ident).or_else(|| element.id.and_then(common::ident));
         if item == Item::Output {
             let turn = self.break_run();
-            let answer = output(element.output);
-            return self.assembler.answer(turn, id(), answer);
+            return self.assembler.answer(turn, id, output(element.output));
         }
         let turn = self.turn();
-        let name = || element.name.and_then(common::name).unwrap_or_default();
         let mut call = match item {
-            Item::Tool(name) | Item::Server(name) => Call::new(turn, id(), name),
-            _ => Call::new(turn, id(), name()),
+            Item::Tool(name) | Item::Server(name) => Call::new(turn, id, name),
+            _ => Call::new(turn, id, element.name.clone().unwrap_or_default()),
         };
         call.arguments = match item {
             Item::Function | Item::Mcp => element.arguments.map_or(Content::Absent, common::arguments),
-            Item::Custom => under_input(element.input),
+            Item::Custom => wire::sole_argument("input", element.input),
             _ => [element.action, element.arguments, element.queries]
                 .into_iter()
-                .flatten()
-                .find(|value| value.kind() != Kind::Null)
+                .find_map(told)
                 .map_or(Content::Absent, common::arguments),
         };
-        let number = self.call(call, element);
+        let number = self.call(call, element.time());
         if let Some(answer) = own_answer(item, element) {
             self.assembler.answer_call(number, answer);
         }
     }
 }
 
-/// Arguments of a tool that takes free text.
-pub(super) fn under_input(input: Option<Raw<'_>>) -> Content<Arguments<'_>> {
-    let input = match input {
-        Some(input) => match input.string() {
-            Some(text) => Value::from(text.as_ref()),
-            None => serde_json::from_str(&input.spelling()).unwrap_or_default(),
-        },
-        None => Value::Null,
-    };
-    Content::Present(Arguments::from_value(&json!({"input": input})))
+/// A value that is there, and not null.
+fn told(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
+    value.filter(|value| value.kind() != Kind::Null)
 }
 
 /// The answer that a call bears itself.
 fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
-    let told = |value: Option<Raw<'a>>| value.filter(|value| value.kind() != Kind::Null);
-    match item {
-        Item::Server(_) => match &*element.status.and_then(Raw::string).unwrap_or_default() {
-            "completed" => Some(Outcome::flag(false).answer(Content::Absent)),
-            "failed" | "incomplete" => Some(Outcome::flag(true).answer(Content::Absent)),
-            _ => None,
-        },
-        Item::Mcp => match (told(element.error), told(element.output)) {
-            (Some(error), _) => Some(Outcome::flag(true).answer(words::result_of(Some(error)))),
-            (None, Some(output)) => Some(Outcome::UNMARKED.answer(words::result_of(Some(output)))),
+    match (item, element.status.as_deref()) {
+        (Item::Server(_), Some("completed")) => Some(Outcome::flag(false).answer(Content::Absent)),
+        (Item::Server(_), Some("failed" | "incomplete")) => Some(Outcome::flag(true).answer(Content::Absent)),
+        (Item::Mcp, _) => match (told(element.error), told(element.output)) {
+            (Some(error), _) => Some(Outcome::flag(true).answer(words::result(error).into())),
+            (None, Some(output)) => Some(Outcome::UNMARKED.answer(words::result(output).into())),
             (None, None) => None,
         },
         _ => None,
@@ -133,18 +119,9 @@ fn output(value: Option<Raw<'_>>) -> Answer<'_> {
 
 /// What the rules on the texts of Codex tell, and what they leave of the text.
 pub(super) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<'_>) {
-    let (outcome, rest) = match &text {
-        Words::Lying(lying) => match codex_text::read(*lying) {
-            Some(told) => (Some(told.outcome), told.observation),
-            None => (None, None),
-        },
-        Words::Made(made) => match codex_text::read((&**made).into()) {
-            Some(told) => {
-                let rest = told.observation.map(|rest| Words::from(rest.text().to_str().into_owned()));
-                (Some(told.outcome), rest)
-            }
-            None => (None, None),
-        },
+    let (outcome, rest) = match codex_text::read(text.text()) {
+        Some(told) => (Some(told.outcome), told.observation.map(Words::into_made)),
+        None => (None, None),
     };
     (outcome, rest.unwrap_or(text))
 }

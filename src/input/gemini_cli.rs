@@ -10,10 +10,11 @@ use super::runs::Runs;
 use super::sample::{Document, Members};
 use super::time;
 use super::tokens;
+use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Assembler, Call, Content, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
+    Actor, Answer, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -38,12 +39,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     if let Some(messages) = members.get("messages") {
         let mut turn = 0;
         messages.json().list(|json| {
-            let message = Message::read(json)?;
+            let message = Message::read(json, turn)?;
             match message.kind.as_deref() {
-                Some("user") => message.step(Actor::User, turn, &mut steps)?,
+                Some("user") => message.step(Actor::User, turn, &mut steps),
                 Some("gemini") => {
                     model = model.take().or_else(|| message.model.clone());
-                    message.step(Actor::Agent, turn, &mut steps)?;
+                    message.step(Actor::Agent, turn, &mut steps);
                 }
                 _ => runs.pass_over("messages of neither the user nor the model", 1),
             }
@@ -66,25 +67,28 @@ fn metadata(members: &Members<'_>, model: Option<Cow<'_, str>>) -> Metadata {
 #[derive(Debug, Default)]
 struct Message<'a> {
     kind: Option<Cow<'a, str>>,
-    content: Option<Raw<'a>>,
+    text: Option<Words<'a>>,
     model: Option<Cow<'a, str>>,
-    calls: Option<Raw<'a>>,
+    calls: Vec<(Call<'a>, Option<Answer<'a>>)>,
     time: Option<u64>,
     usage: Option<Usage>,
 }
 
 impl<'a> Message<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
+    fn read(json: &mut Json<'a>, turn: u64) -> Read<Self> {
         let mut message = Self::default();
-        if json.kind()? != Kind::Object {
-            return Ok(message);
-        }
-        json.object(|key, value| {
+        wire::object(json, |key, value| {
             match key {
-                b"type" => message.kind = common::name(value.raw()?),
-                b"content" => message.content = Some(value.raw()?),
-                b"model" => message.model = common::name(value.raw()?),
-                b"toolCalls" => message.calls = Some(value.raw()?),
+                b"type" => message.kind = wire::name(value)?,
+                b"content" => message.text = wire::message(value)?,
+                b"model" => message.model = wire::name(value)?,
+                b"toolCalls" => {
+                    message.calls.clear();
+                    wire::list(value, |call| {
+                        message.calls.extend(tool_call(call, turn)?);
+                        Ok(())
+                    })?;
+                }
                 b"timestamp" => message.time = time::of_string(value.raw()?),
                 b"tokens" => message.usage = usage(value.raw()?),
                 _ => value.skip()?,
@@ -94,20 +98,19 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    fn step(self, actor: Actor, turn: u64, steps: &mut Assembler<'a>) -> Read<()> {
-        if let Some(text) = self.content.and_then(words::message) {
+    fn step(self, actor: Actor, turn: u64, steps: &mut Assembler<'a>) {
+        if let Some(text) = self.text {
             steps.message_at(actor, turn, text, self.time);
         }
-        let calls = self.calls.filter(|calls| actor == Actor::Agent && calls.kind() == Kind::List);
-        if let Some(calls) = calls {
-            calls.json().list(|json| {
-                if json.kind()? == Kind::Object {
-                    tool_call(json, turn, self.usage, steps)?;
+        if actor == Actor::Agent {
+            for (mut call, answer) in self.calls {
+                call.usage = self.usage.map(Box::new);
+                let call = steps.call(call);
+                if let Some(answer) = answer {
+                    steps.answer_call(call, answer);
                 }
-                Ok(())
-            })?;
+            }
         }
-        Ok(())
     }
 }
 
@@ -123,53 +126,77 @@ fn usage(tokens: Raw<'_>) -> Option<Usage> {
     (!usage.is_empty()).then_some(usage)
 }
 
-fn tool_call<'a>(
-    json: &mut Json<'a>,
-    turn: u64,
-    usage: Option<Usage>,
-    steps: &mut Assembler<'a>,
-) -> Read<()> {
+/// Reads a call and, where it has ended, its answer.
+fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Option<(Call<'a>, Option<Answer<'a>>)>> {
     let mut call = Call::new(turn, None, "");
-    call.usage = usage.map(Box::new);
-    let (mut result, mut status) = (None, Cow::default());
-    json.object(|key, value| {
+    let (mut observation, mut status) = (None, None);
+    let is_call = wire::object(json, |key, value| {
         match key {
-            b"id" => call.id = common::name(value.raw()?),
-            b"name" => call.name = common::name(value.raw()?).unwrap_or_default(),
+            b"id" => call.id = wire::name(value)?,
+            b"name" => call.name = wire::name(value)?.unwrap_or_default(),
             b"args" => call.arguments = common::arguments(value.raw()?),
-            b"result" => result = Some(value.raw()?),
-            b"status" => status = value.raw()?.string().unwrap_or_default(),
+            b"result" => observation = result(value)?,
+            b"status" => status = wire::name(value)?,
             b"timestamp" => call.time = time::of_string(value.raw()?),
             _ => value.skip()?,
         }
         Ok(())
     })?;
-    let is_shell = call.name == "run_shell_command";
-    let number = steps.call(call);
-    let observed = || Content::from(result.and_then(observation));
-    let answer = match &*status {
-        "cancelled" => Outcome::unknown(UnknownReason::Refused, Provenance::Flag).answer(observed()),
-        "error" => Outcome::flag(true).answer(observed()),
-        "success" => {
-            let observation = observed();
-            let failed = is_shell && observation.as_ref().present().is_some_and(has_failed);
-            let outcome = if failed { Outcome::exit_code(true) } else { Outcome::flag(false) };
-            outcome.answer(observation)
+    let outcome = match status.as_deref() {
+        Some("cancelled") => Some(Outcome::unknown(UnknownReason::Refused, Provenance::Flag)),
+        Some("error") => Some(Outcome::flag(true)),
+        Some("success") => {
+            let failed = call.name == "run_shell_command" && observation.as_ref().is_some_and(has_failed);
+            Some(if failed { Outcome::exit_code(true) } else { Outcome::flag(false) })
         }
-        _ => return Ok(()),
+        _ => None,
     };
-    steps.answer_call(number, answer);
-    Ok(())
+    let answer = outcome.map(|outcome| outcome.answer(observation.into()));
+    Ok(is_call.then_some((call, answer)))
 }
 
-/// What a call gave: the output or the error of the response to it.
-fn observation(result: Raw<'_>) -> Option<Words<'_>> {
-    let first = result.items().and_then(|parts| parts.first().copied());
-    let Some(response) = first.and_then(|part| part.member("functionResponse")?.member("response")) else {
-        return words::result(result);
-    };
-    let text = |name: &str| response.member(name).and_then(words::lying).map(Words::from);
-    text("output").or_else(|| text("error")).or_else(|| words::result(response))
+/// Reads what a call gave: the output or the error of the response to it. Other results are texts.
+fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    let mut whole = json.clone();
+    let (mut first, mut found) = (true, None);
+    wire::list(json, |part| {
+        if !std::mem::take(&mut first) {
+            return part.skip();
+        }
+        wire::object(part, |key, value| {
+            if key == b"functionResponse" {
+                wire::object(value, |key, value| {
+                    if key == b"response" {
+                        found = Some(response(value)?);
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    })?;
+    match found {
+        Some(found) => Ok(found),
+        None => wire::result(&mut whole),
+    }
+}
+
+fn response<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    let mut whole = json.clone();
+    let (mut output, mut error) = (None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"output" => output = wire::text(value)?,
+            b"error" => error = wire::text(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    match output.or(error) {
+        Some(text) => Ok(Some(text.into())),
+        None => wire::result(&mut whole),
+    }
 }
 
 /// Whether the first exit code that a shell told is not 0.

@@ -63,7 +63,7 @@ impl Eval {
 /// Reads a sample, which stands at this position among those of its log.
 pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Read<()> {
     let (mut id, mut epoch, mut scores, mut score) = (None, None, None, None);
-    let (mut messages, mut attachments, mut events) = (None, None, None);
+    let (mut messages, mut attachments, mut measured) = (None, None, Measured::default());
     if json.kind()? != Kind::Object {
         runs.pass_over("samples that are no objects", 1);
         return Ok(());
@@ -76,7 +76,7 @@ pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut
             b"score" => score = Some(value.raw()?),
             b"messages" => messages = Some(value.raw()?),
             b"attachments" => attachments = Some(value.raw()?),
-            b"events" => events = Some(value.raw()?),
+            b"events" => measured = Measured::read(value)?,
             _ => value.skip()?,
         }
         Ok(())
@@ -92,7 +92,7 @@ pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut
     let mut conversation = Conversation {
         steps: Assembler::default(),
         attachments: Attachments { all: attachments, found: None },
-        measured: events.map(Measured::of).transpose()?.unwrap_or_default(),
+        measured,
     };
     conversation.steps.begin(true);
     let mut turn = 0;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::common;
 use super::time;
 use super::tokens;
-use crate::json::{Json, Kind, Raw, Read};
+use super::wire;
+use crate::json::{Json, Read};
 use crate::trace::Usage;
 
 /// When a tool was executed, and for how long.
@@ -41,21 +41,26 @@ struct Event<'a> {
     start: Option<u64>,
     end: Option<u64>,
     working_time: Option<u64>,
-    output: Option<Raw<'a>>,
+    output: Output<'a>,
+}
+
+/// What the model gave.
+#[derive(Debug, Default)]
+struct Output<'a> {
+    usage: Option<Usage>,
+    /// Of the first choice.
+    message: Option<Cow<'a, str>>,
+    calls: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Measured<'a> {
     /// Reads the events of a sample.
-    pub(super) fn of(events: Raw<'a>) -> Read<Self> {
+    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
         let mut measured = Self::default();
-        if events.kind() == Kind::List {
-            events.json().list(|json| {
-                if json.kind()? == Kind::Object {
-                    measured.event(event(json)?);
-                }
-                Ok(())
-            })?;
-        }
+        wire::list(json, |json| {
+            measured.event(event(json)?);
+            Ok(())
+        })?;
         Ok(measured)
     }
 
@@ -70,22 +75,14 @@ impl<'a> Measured<'a> {
                 }
             }
             "model" => {
-                let Some(output) = event.output else { return };
                 let place = self.responses.len();
-                let usage = output.member("usage").and_then(tokens::usage);
+                let Output { usage, message, calls } = event.output;
                 self.responses.push(Response { time: event.start, usage });
-                let message = output
-                    .member("choices")
-                    .and_then(Raw::items)
-                    .and_then(|choices| choices.first()?.member("message"));
-                if let Some(message) = message {
-                    if let Some(id) = message.member("id").and_then(common::name) {
-                        self.by_message.entry(id).or_insert(place);
-                    }
-                    let calls = message.member("tool_calls").and_then(Raw::items).unwrap_or_default();
-                    for id in calls.into_iter().filter_map(|call| call.member("id").and_then(common::name)) {
-                        self.by_call.entry(id).or_insert(place);
-                    }
+                if let Some(id) = message {
+                    self.by_message.entry(id).or_insert(place);
+                }
+                for id in calls {
+                    self.by_call.entry(id).or_insert(place);
                 }
             }
             _ => {}
@@ -116,17 +113,68 @@ impl<'a> Measured<'a> {
 
 fn event<'a>(json: &mut Json<'a>) -> Read<Event<'a>> {
     let mut event = Event::default();
-    json.object(|key, value| {
+    wire::object(json, |key, value| {
         match key {
-            b"event" => event.kind = value.raw()?.string().unwrap_or_default(),
-            b"id" => event.id = common::name(value.raw()?),
-            b"timestamp" => event.start = time::of_string(value.raw()?),
-            b"completed" => event.end = time::of_string(value.raw()?),
+            b"event" => event.kind = wire::name(value)?.unwrap_or_default(),
+            b"id" => event.id = wire::name(value)?,
+            b"timestamp" => event.start = wire::time(value)?,
+            b"completed" => event.end = wire::time(value)?,
             b"working_time" => event.working_time = time::of_seconds(value.raw()?),
-            b"output" => event.output = Some(value.raw()?),
+            b"output" => event.output = output(value)?,
             _ => value.skip()?,
         }
         Ok(())
     })?;
     Ok(event)
+}
+
+fn output<'a>(json: &mut Json<'a>) -> Read<Output<'a>> {
+    let mut output = Output::default();
+    wire::object(json, |key, value| {
+        match key {
+            b"usage" => output.usage = tokens::usage(value.raw()?),
+            b"choices" => {
+                let mut first = true;
+                wire::list(value, |choice| {
+                    if !std::mem::take(&mut first) {
+                        return choice.skip();
+                    }
+                    wire::object(choice, |key, value| {
+                        if key == b"message" {
+                            (output.message, output.calls) = message(value)?;
+                        }
+                        Ok(())
+                    })?;
+                    Ok(())
+                })?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(output)
+}
+
+/// The id of a message, and those of its calls.
+fn message<'a>(json: &mut Json<'a>) -> Read<(Option<Cow<'a, str>>, Vec<Cow<'a, str>>)> {
+    let (mut id, mut calls) = (None, Vec::new());
+    wire::object(json, |key, value| {
+        match key {
+            b"id" => id = wire::name(value)?,
+            b"tool_calls" => {
+                wire::list(value, |call| {
+                    wire::object(call, |key, value| {
+                        if key == b"id" {
+                            calls.extend(wire::name(value)?);
+                        }
+                        Ok(())
+                    })?;
+                    Ok(())
+                })?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok((id, calls))
 }

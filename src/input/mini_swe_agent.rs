@@ -13,6 +13,7 @@ use super::runs::Runs;
 use super::sample::{Document, Members};
 use super::time;
 use super::tokens;
+use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
@@ -80,21 +81,26 @@ pub(super) struct Extra<'a> {
 }
 
 impl<'a> Extra<'a> {
-    pub(super) fn read(extra: Raw<'a>) -> Self {
+    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
         let mut found = Self::default();
-        if extra.kind() == Kind::Object {
-            let _ = extra.json().object(|key, value| {
-                match key {
-                    b"returncode" => found.returncode = Some(value.raw()?),
-                    b"exit_status" => found.exit_status = common::name(value.raw()?),
-                    b"timestamp" => found.time = time::of_seconds(value.raw()?),
-                    b"response" => found.usage = value.raw()?.member("usage").and_then(tokens::usage),
-                    _ => value.skip()?,
+        wire::object(json, |key, value| {
+            match key {
+                b"returncode" => found.returncode = Some(value.raw()?),
+                b"exit_status" => found.exit_status = wire::name(value)?,
+                b"timestamp" => found.time = time::of_seconds(value.raw()?),
+                b"response" => {
+                    wire::object(value, |key, value| {
+                        if key == b"usage" {
+                            found.usage = tokens::usage(value.raw()?);
+                        }
+                        Ok(())
+                    })?;
                 }
-                Ok(())
-            });
-        }
-        found
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 }
 
@@ -110,9 +116,9 @@ impl<'a> Message<'a> {
         let mut message = Self::default();
         json.object(|key, value| {
             match key {
-                b"role" => message.role = value.raw()?.string().unwrap_or_default(),
+                b"role" => message.role = wire::name(value)?.unwrap_or_default(),
                 b"content" => message.content = Some(value.raw()?),
-                b"extra" => message.extra = Extra::read(value.raw()?),
+                b"extra" => message.extra = Extra::read(value)?,
                 _ => value.skip()?,
             }
             Ok(())

@@ -7,6 +7,7 @@ mod atif;
 mod atif_result;
 mod bench_trace;
 mod chat;
+mod chat_element;
 mod chat_items;
 mod chat_messages;
 mod claude_code;
@@ -52,7 +53,7 @@ pub(crate) use walk::{Piece, Pieces};
 use format::{Entry, Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
-use sample::{Document, Parsed};
+use sample::Parsed;
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
@@ -290,26 +291,14 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
     hold_all(window, runs);
     let bytes = window.unread();
     match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => read_input(bytes, window, wanted, runs),
+        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
         Err(_) => {
             runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
             let text = String::from_utf8_lossy(bytes);
-            read_input(text.as_bytes(), &Window::over_slice(text.as_bytes()), wanted, runs);
+            let window = Window::over_slice(text.as_bytes());
+            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
         }
     }
-}
-
-/// Reads a whole input. An object that is a document of no format may be the only line of one.
-fn read_input(bytes: &[u8], window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    let parsed = Parsed::of(bytes);
-    if matches!(parsed.document, Document::Object(_))
-        && recognise::document(&parsed, wanted).is_err()
-        && let Some(line) = Parsed::as_line(bytes)
-        && recognise::document(&line, wanted).is_ok()
-    {
-        return read_document(&line, window, wanted, runs);
-    }
-    read_document(&parsed, window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {

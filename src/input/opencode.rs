@@ -11,10 +11,11 @@ use super::runs::Runs;
 use super::sample::{Document, Members};
 use super::time;
 use super::tokens;
+use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Answer, Assembler, Call, Content, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
+    Actor, Answer, Assembler, Call, Content, Ending, Metadata, Provenance, Text, UnknownReason, Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -31,24 +32,22 @@ fn claims(document: &Document<'_>) -> bool {
         return false;
     }
     let mut any = false;
-    let walked = members.get("messages").map(|messages| {
-        messages.json().list(|message| {
-            if !any && message.kind()? == Kind::Object {
-                let (mut has_info, mut has_parts) = (false, false);
-                message.object(|key, value| {
-                    match key {
-                        b"info" => has_info = value.kind()? == Kind::Object,
-                        b"parts" => has_parts = value.kind()? == Kind::List,
-                        _ => {}
-                    }
-                    Ok(())
-                })?;
-                any = has_info && has_parts;
-            }
-            Ok(())
-        })
-    });
-    walked.is_some_and(|walked| walked.is_ok()) && any
+    if let Some(messages) = members.get("messages") {
+        let _ = messages.json().list(|message| {
+            let (mut has_info, mut has_parts) = (false, false);
+            wire::object(message, |key, value| {
+                match key {
+                    b"info" => has_info = value.kind()? == Kind::Object,
+                    b"parts" => has_parts = value.kind()? == Kind::List,
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            any = has_info && has_parts;
+            if any { Err(words::enough()) } else { Ok(()) }
+        });
+    }
+    any
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -89,16 +88,13 @@ struct Info<'a> {
 }
 
 impl<'a> Info<'a> {
-    fn read(value: Raw<'a>) -> Read<Self> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
         let mut info = Self::default();
-        if value.kind() != Kind::Object {
-            return Ok(info);
-        }
-        value.json().object(|key, value| {
+        wire::object(json, |key, value| {
             match key {
-                b"role" => info.role = value.raw()?.string().unwrap_or_default(),
-                b"modelID" => info.model = common::name(value.raw()?),
-                b"finish" => info.finish = common::name(value.raw()?),
+                b"role" => info.role = wire::name(value)?.unwrap_or_default(),
+                b"modelID" => info.model = wire::name(value)?,
+                b"finish" => info.finish = wire::name(value)?,
                 b"error" => info.error = value.raw()?.member("name").and_then(common::name),
                 b"time" => info.time = value.raw()?.member("created").and_then(time::of_milliseconds),
                 b"tokens" => info.usage = usage(value.raw()?),
@@ -130,14 +126,17 @@ fn message<'a>(
     steps: &mut Assembler<'a>,
     metadata: &mut Metadata,
 ) -> Read<()> {
-    if json.kind()? != Kind::Object {
-        return Ok(());
-    }
-    let (mut info, mut parts) = (Info::default(), None);
-    json.object(|key, value| {
+    let (mut info, mut parts) = (Info::default(), Vec::new());
+    wire::object(json, |key, value| {
         match key {
-            b"info" => info = Info::read(value.raw()?)?,
-            b"parts" => parts = Some(value.raw()?),
+            b"info" => info = Info::read(value)?,
+            b"parts" => {
+                parts.clear();
+                wire::list(value, |part| {
+                    parts.push(Part::read(part)?);
+                    Ok(())
+                })?;
+            }
             _ => value.skip()?,
         }
         Ok(())
@@ -150,33 +149,13 @@ fn message<'a>(
         metadata.termination =
             info.error.as_ref().or(info.finish.as_ref()).map(|end| end.clone().into_owned());
     }
-    let Some(parts) = parts.filter(|parts| parts.kind() == Kind::List) else { return Ok(()) };
-    let (mut texts, mut tools) = (Vec::new(), Vec::new());
-    parts.json().list(|json| {
-        if json.kind()? == Kind::Object {
-            match Part::read(json)? {
-                Part { kind, text: Some(text), is_synthetic: false, .. } if kind == "text" => {
-                    texts.push(text);
-                }
-                part if part.kind == "tool" && actor == Actor::Agent => tools.push(part),
-                _ => {}
-            }
-        }
-        Ok(())
-    })?;
-    let text: Option<Words<'_>> = match texts.as_slice() {
-        [] => None,
-        [text] => words::message(*text),
-        texts => {
-            let texts: Vec<_> = texts.iter().filter_map(|text| text.string()).collect();
-            Some(texts.join("\n")).filter(|text| !common::is_blank(text)).map(Words::from)
-        }
-    };
-    if let Some(text) = text {
+    let texts = parts.iter().filter(|part| part.kind == "text" && !part.is_synthetic);
+    let text = wire::joined(texts.filter_map(|part| part.text).map(Words::from).collect());
+    if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
         steps.message_at(actor, turn, text, info.time);
     }
-    for tool in tools {
-        tool.call(turn, info.usage, steps)?;
+    for part in parts.into_iter().filter(|part| part.kind == "tool" && actor == Actor::Agent) {
+        part.call(turn, info.usage, steps);
     }
     Ok(())
 }
@@ -184,24 +163,24 @@ fn message<'a>(
 #[derive(Debug, Default)]
 struct Part<'a> {
     kind: Cow<'a, str>,
-    text: Option<Raw<'a>>,
+    text: Option<Text<'a>>,
     is_synthetic: bool,
     id: Option<Cow<'a, str>>,
     tool: Cow<'a, str>,
-    state: Option<Raw<'a>>,
+    state: State<'a>,
 }
 
 impl<'a> Part<'a> {
     fn read(json: &mut Json<'a>) -> Read<Self> {
         let mut part = Self::default();
-        json.object(|key, value| {
+        wire::object(json, |key, value| {
             match key {
-                b"type" => part.kind = value.raw()?.string().unwrap_or_default(),
-                b"text" => part.text = Some(value.raw()?).filter(|text| text.kind() == Kind::String),
-                b"synthetic" => part.is_synthetic = value.raw()?.boolean().unwrap_or(false),
-                b"callID" => part.id = common::name(value.raw()?),
-                b"tool" => part.tool = common::name(value.raw()?).unwrap_or_default(),
-                b"state" => part.state = Some(value.raw()?),
+                b"type" => part.kind = wire::name(value)?.unwrap_or_default(),
+                b"text" => part.text = wire::text(value)?,
+                b"synthetic" => part.is_synthetic = wire::boolean(value)? == Some(true),
+                b"callID" => part.id = wire::name(value)?,
+                b"tool" => part.tool = wire::name(value)?.unwrap_or_default(),
+                b"state" => part.state = State::read(value)?,
                 _ => value.skip()?,
             }
             Ok(())
@@ -209,8 +188,8 @@ impl<'a> Part<'a> {
         Ok(part)
     }
 
-    fn call(self, turn: u64, usage: Option<Usage>, steps: &mut Assembler<'a>) -> Read<()> {
-        let state = State::read(self.state)?;
+    fn call(self, turn: u64, usage: Option<Usage>, steps: &mut Assembler<'a>) {
+        let state = self.state;
         let mut call = Call::new(turn, self.id, self.tool);
         call.arguments = state.input.map_or(Content::Absent, common::arguments);
         call.time = state.start;
@@ -221,7 +200,6 @@ impl<'a> Part<'a> {
         if let Some(answer) = state.answer() {
             steps.answer_call(call, answer);
         }
-        Ok(())
     }
 }
 
@@ -229,8 +207,8 @@ impl<'a> Part<'a> {
 struct State<'a> {
     status: Cow<'a, str>,
     input: Option<Raw<'a>>,
-    output: Option<Raw<'a>>,
-    error: Option<Raw<'a>>,
+    output: Option<Words<'a>>,
+    error: Option<Words<'a>>,
     /// Whether the exit code of a command is not 0.
     exit: Option<bool>,
     start: Option<u64>,
@@ -238,16 +216,23 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn read(value: Option<Raw<'a>>) -> Read<Self> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
         let mut state = Self::default();
-        let Some(value) = value.filter(|value| value.kind() == Kind::Object) else { return Ok(state) };
-        value.json().object(|key, value| {
+        wire::object(json, |key, value| {
             match key {
-                b"status" => state.status = value.raw()?.string().unwrap_or_default(),
+                b"status" => state.status = wire::name(value)?.unwrap_or_default(),
                 b"input" => state.input = Some(value.raw()?),
-                b"output" => state.output = Some(value.raw()?),
-                b"error" => state.error = Some(value.raw()?),
-                b"metadata" => state.exit = value.raw()?.member("exit").and_then(is_failure_code),
+                b"output" => state.output = wire::result(value)?,
+                b"error" => state.error = wire::result(value)?,
+                b"metadata" => {
+                    state.exit = None;
+                    wire::object(value, |key, value| {
+                        if key == b"exit" {
+                            state.exit = is_failure_code(value.raw()?);
+                        }
+                        Ok(())
+                    })?;
+                }
                 b"time" => {
                     let time = value.raw()?;
                     let at = |name: &str| time.member(name).and_then(time::of_milliseconds);
@@ -262,7 +247,7 @@ impl<'a> State<'a> {
 
     /// `None`: the call has not ended.
     fn answer(self) -> Option<Answer<'a>> {
-        let observation = self.output.and_then(words::result).or_else(|| self.error.and_then(words::result));
+        let observation = self.output.or(self.error);
         let outcome = match &*self.status {
             "completed" => self.exit.map_or(Outcome::flag(false), Outcome::exit_code),
             "error" => observation.as_ref().map_or(Outcome::flag(true), failure),

@@ -12,10 +12,11 @@ use super::runs::Runs;
 use super::sample::Document;
 use super::time;
 use super::tokens;
+use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, UnknownReason, Usage,
+    Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -27,20 +28,25 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     let mut seen = Seen::default();
-    let walked = match document {
-        Document::List(items) => items.iter().try_for_each(|event| seen.look(&mut event.json())),
+    match document {
+        Document::List(items) => {
+            let _ = items.iter().try_for_each(|event| seen.look(&mut event.json()));
+        }
         Document::Object(members) => match members.get("trajectory") {
-            Some(events) if events.kind() == Kind::List => events.json().list(|event| seen.look(event)),
+            Some(events) if events.kind() == Kind::List => {
+                let _ = events.json().list(|event| seen.look(event));
+            }
             _ => return false,
         },
         Document::Lines(_) => return false,
-    };
-    walked.is_ok() && !seen.other && seen.action && seen.observation
+    }
+    !seen.other && seen.action && seen.observation
 }
 
 /// What there is among the events.
 #[derive(Debug, Default)]
 struct Seen {
+    count: usize,
     action: bool,
     observation: bool,
     /// Something that is no event.
@@ -49,16 +55,9 @@ struct Seen {
 
 impl Seen {
     fn look(&mut self, json: &mut Json<'_>) -> Read<()> {
-        if self.other {
-            return Ok(());
-        }
-        if json.kind()? != Kind::Object {
-            self.other = true;
-            return Ok(());
-        }
         let (mut has_id, mut has_source) = (false, false);
         let (mut action, mut observation) = (false, false);
-        json.object(|key, value| {
+        wire::object(json, |key, value| {
             match key {
                 b"id" => has_id = true,
                 b"source" => has_source = true,
@@ -71,7 +70,9 @@ impl Seen {
         self.other = !(has_id && has_source);
         self.action |= action;
         self.observation |= observation;
-        Ok(())
+        self.count += 1;
+        let told = self.action && self.observation && self.count >= words::TELLING;
+        if self.other || told { Err(words::enough()) } else { Ok(()) }
     }
 }
 
@@ -81,15 +82,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(items) => {
             for event in items {
-                log.event(Event::read(&mut event.json())?);
+                log.read(&mut event.json())?;
             }
         }
         Document::Object(members) => {
             if let Some(events) = members.get("trajectory") {
-                events.json().list(|json| {
-                    log.event(Event::read(json)?);
-                    Ok(())
-                })?;
+                events.json().list(|json| log.read(json))?;
             }
         }
         Document::Lines(_) => return Ok(()),
@@ -117,7 +115,7 @@ struct Event<'a> {
     action: Option<Cow<'a, str>>,
     arguments: Option<Raw<'a>>,
     observation: Option<Cow<'a, str>>,
-    content: Option<Raw<'a>>,
+    content: Option<Words<'a>>,
     cause: Option<Cow<'a, str>>,
     success: Option<bool>,
     exit_code: Option<Raw<'a>>,
@@ -130,54 +128,67 @@ struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
+    /// `None`: it is no event.
+    fn read(json: &mut Json<'a>) -> Read<Option<Self>> {
         let mut event = Self::default();
-        if json.kind()? != Kind::Object {
-            return Ok(event);
-        }
-        json.object(|key, value| {
+        let (mut has_id, mut has_source) = (false, false);
+        wire::object(json, |key, value| {
             match key {
-                b"id" => event.id = common::ident(value.raw()?),
-                b"source" => event.source = value.raw()?.string().unwrap_or_default(),
-                b"action" => event.action = value.raw()?.string(),
+                b"id" => (event.id, has_id) = (common::ident(value.raw()?), true),
+                b"source" => (event.source, has_source) = (wire::name(value)?.unwrap_or_default(), true),
+                b"action" => event.action = wire::text(value)?.map(|action| action.to_str()),
                 b"args" => event.arguments = Some(value.raw()?),
-                b"observation" => event.observation = value.raw()?.string(),
-                b"content" => event.content = Some(value.raw()?),
+                b"observation" => event.observation = wire::text(value)?.map(|kind| kind.to_str()),
+                b"content" => event.content = wire::result(value)?,
                 b"cause" => event.cause = common::ident(value.raw()?),
-                b"success" => event.success = value.raw()?.boolean(),
-                b"extras" => {
-                    let metadata = value.raw()?.member("metadata");
-                    event.exit_code = metadata.and_then(|metadata| metadata.member("exit_code"));
-                }
+                b"success" => event.success = wire::boolean(value)?,
+                b"extras" => event.extras(value)?,
                 b"timestamp" => event.time = time::of_string(value.raw()?),
-                b"tool_call_metadata" => event.tool_call_metadata(value.raw()?)?,
+                b"tool_call_metadata" => event.tool_call_metadata(value)?,
                 _ => value.skip()?,
             }
             Ok(())
         })?;
-        Ok(event)
+        Ok((has_id && has_source).then_some(event))
     }
 
-    fn tool_call_metadata(&mut self, value: Raw<'a>) -> Read<()> {
-        if value.kind() != Kind::Object {
-            return Ok(());
-        }
-        value.json().object(|key, value| {
-            match key {
-                b"function_name" => self.tool = common::name(value.raw()?),
-                b"model_response" if value.kind()? == Kind::Object => value.object(|key, value| {
-                    match key {
-                        b"id" => self.response = common::name(value.raw()?),
-                        b"model" => self.model = common::name(value.raw()?),
-                        b"usage" => self.usage = tokens::usage(value.raw()?),
-                        _ => value.skip()?,
+    fn extras(&mut self, json: &mut Json<'a>) -> Read<()> {
+        self.exit_code = None;
+        wire::object(json, |key, value| {
+            if key == b"metadata" {
+                self.exit_code = None;
+                wire::object(value, |key, value| {
+                    if key == b"exit_code" {
+                        self.exit_code = Some(value.raw()?);
                     }
                     Ok(())
-                })?,
+                })?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn tool_call_metadata(&mut self, json: &mut Json<'a>) -> Read<()> {
+        wire::object(json, |key, value| {
+            match key {
+                b"function_name" => self.tool = wire::name(value)?,
+                b"model_response" => {
+                    wire::object(value, |key, value| {
+                        match key {
+                            b"id" => self.response = wire::name(value)?,
+                            b"model" => self.model = wire::name(value)?,
+                            b"usage" => self.usage = tokens::usage(value.raw()?),
+                            _ => value.skip()?,
+                        }
+                        Ok(())
+                    })?;
+                }
                 _ => value.skip()?,
             }
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 
     fn is_call(&self) -> bool {
@@ -217,6 +228,15 @@ struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
+    fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
+        let start = json.offset();
+        match Event::read(json)? {
+            Some(event) => self.event(event),
+            None => return Err(words::unfit(start, "events of OpenHands")),
+        }
+        Ok(())
+    }
+
     fn event(&mut self, event: Event<'a>) {
         if event.is_call() {
             return self.call(event);
@@ -235,7 +255,7 @@ impl<'a> Log<'a> {
         if event.observation.is_some() {
             match &event.cause {
                 Some(cause) if self.calls.contains(cause) => {
-                    let answer = event.outcome().answer(words::result_of(event.content));
+                    let answer = event.outcome().answer(event.content.into());
                     self.steps.answer(self.turn, event.cause, answer);
                 }
                 _ => self.uncaused += 1,

@@ -2,13 +2,13 @@
 
 use super::Format;
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Document, Framing, Parsed, Sample, Seen};
+use super::sample::{Document, Framing, Members, Parsed, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
-const LOOKED_AT: [usize; 3] = [256 << 10, 4 << 20, 64 << 20];
+const LOOKED_AT: [usize; 4] = [16 << 10, 256 << 10, 4 << 20, 64 << 20];
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -63,6 +63,9 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if sample.framing == Framing::Lines && has_documents_in_lines(bytes, wanted) {
             return Ok(Recognised::Each);
         }
+        if !whole && wanted.is_none() && is_one_document(&sample) {
+            return Ok(Recognised::Whole);
+        }
         if whole {
             return if matches!(sample.seen, Seen::Litter) && !wanted.is_some() {
                 Err(no_json(bytes, window))
@@ -72,6 +75,40 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         }
     }
     Ok(Recognised::Whole)
+}
+
+/// Whether the part of an input that is seen shows already that it is a document of messages, events or steps, and
+/// has no records: that it need not be looked at again before it is read.
+fn is_one_document(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return has_marks(&sample.parts()) };
+    match around.open_key() {
+        Some("samples") => around.has("version") && around.has("eval"),
+        Some("steps") => around.has("schema_version") && around.has("agent"),
+        Some("messages") if around.has("sessionId") && around.has("projectHash") => true,
+        Some(_) => has_marks(&sample.parts()),
+        None => false,
+    }
+}
+
+/// Whether there are marks that only messages of chats, events of `OpenHands`, messages of `OpenCode` or steps of
+/// SWE-agent have, and none of tau2.
+fn has_marks(parts: &[Members<'_>]) -> bool {
+    let is_marked = |part: &Members<'_>| {
+        part.has("role") && (part.has("tool_call_id") || has_block(part))
+            || part.has("source") && (part.has("action") || part.has("observation"))
+            || part.has("info") && part.has("parts")
+            || part.has("action") && part.has("observation") && (part.has("response") || part.has("thought"))
+    };
+    parts.iter().any(is_marked) && !parts.iter().any(|part| part.has("requestor") || part.has("turn_idx"))
+}
+
+/// Whether a message has a block of Anthropic's.
+fn has_block(message: &Members<'_>) -> bool {
+    let blocks = message.get("content").and_then(crate::json::Raw::items).unwrap_or_default();
+    blocks.into_iter().any(|block| {
+        let kind = block.member("type").and_then(crate::json::Raw::string);
+        matches!(kind.as_deref(), Some("tool_use" | "tool_result"))
+    })
 }
 
 fn fill(window: &mut Window<'_>, wanted: usize) -> Result<()> {

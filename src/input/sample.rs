@@ -20,8 +20,8 @@ pub(super) enum Framing {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The key of a member whose value is not all there.
-    open: Option<String>,
+    /// The key of a member whose value is not all there, and where that begins.
+    open: Option<(String, usize)>,
 }
 
 impl<'a> Members<'a> {
@@ -31,7 +31,7 @@ impl<'a> Members<'a> {
         let mut open = None;
         let _ = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
-            open = Some(name.clone());
+            open = Some((name.clone(), value.offset()));
             members.push((Cow::Owned(name), value.raw()?));
             open = None;
             Ok(())
@@ -39,9 +39,41 @@ impl<'a> Members<'a> {
         Self { members, open }
     }
 
+    /// The members of an object that is sound, also inside of its strings.
+    fn checked(json: &mut Json<'a>) -> Option<Self> {
+        let mut members = Vec::new();
+        let walked = json.object(|key, value| {
+            members.push((Cow::Owned(String::from_utf8_lossy(key).into_owned()), value.checked()?));
+            Ok(())
+        });
+        walked.ok().map(|()| Self { members, open: None })
+    }
+
+    /// The items of the list under this key that are there whole, where the list is not.
+    fn open_items(&self, key: &str, bytes: &'a [u8]) -> Vec<Raw<'a>> {
+        let mut items = Vec::new();
+        if let Some((open, at)) = &self.open
+            && open == key
+        {
+            let mut json = Json::starting_at(bytes, *at, 1);
+            if json.peek_byte() == Some(b'[') {
+                let _ = json.list(|item| {
+                    items.push(item.raw()?);
+                    Ok(())
+                });
+            }
+        }
+        items
+    }
+
     /// The value of a key that is there whole; of several, the last.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+
+    /// The key of a member whose value is not all there.
+    pub(super) fn open_key(&self) -> Option<&str> {
+        self.open.as_ref().map(|(key, _)| &**key)
     }
 
     /// The value of a key where it is a string that is not empty, decoded.
@@ -51,7 +83,7 @@ impl<'a> Members<'a> {
 
     /// Whether there is such a key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.open.as_deref() == Some(key) || self.get(key).is_some()
+        self.open_key() == Some(key) || self.get(key).is_some()
     }
 
     /// Whether there is such a key with a value of this kind that is there whole.
@@ -66,7 +98,7 @@ impl<'a> Members<'a> {
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(key, _)| &**key).chain(self.open.as_deref())
+        self.members.iter().map(|(key, _)| &**key).chain(self.open_key())
     }
 }
 
@@ -92,6 +124,7 @@ pub(super) struct Sample<'a> {
     pub(super) seen: Seen<'a>,
     /// Whether the part is all of the input.
     pub(super) whole: bool,
+    bytes: &'a [u8],
 }
 
 impl<'a> Sample<'a> {
@@ -112,7 +145,7 @@ impl<'a> Sample<'a> {
             }
             Framing::Values => first_value(bytes),
         };
-        Self { framing, seen, whole }
+        Self { framing, seen, whole, bytes }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
@@ -121,6 +154,21 @@ impl<'a> Sample<'a> {
             Seen::Object(members) => std::slice::from_ref(members),
             Seen::List { objects, .. } | Seen::Lines { objects, .. } => objects,
             Seen::Scalar | Seen::Litter => &[],
+        }
+    }
+
+    /// The members of what may be the messages, events or steps of a single document, so far as they are there: items
+    /// of a list, or of a list in an object.
+    pub(super) fn parts(&self) -> Vec<Members<'a>> {
+        let raw =
+            |items: Vec<Raw<'a>>| items.into_iter().take(RECORDS).map(|item| Members::of(&mut item.json()));
+        match &self.seen {
+            Seen::Object(members) => match members.open_key() {
+                Some(key) => raw(members.open_items(key, self.bytes)).collect(),
+                None => Vec::new(),
+            },
+            Seen::List { objects, .. } => objects.clone(),
+            Seen::Lines { .. } | Seen::Scalar | Seen::Litter => Vec::new(),
         }
     }
 
@@ -233,6 +281,16 @@ pub(super) fn lines(bytes: &[u8], whole: bool) -> impl Iterator<Item = Raw<'_>> 
     })
 }
 
+/// The items of a list that is sound, also inside of its strings.
+fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
+    let mut items = Vec::new();
+    let walked = json.list(|item| {
+        items.push(item.checked()?);
+        Ok(())
+    });
+    walked.ok().map(|()| items)
+}
+
 /// A whole input of a format whose runs are not records of their own.
 #[derive(Debug, Clone)]
 pub(super) enum Document<'a> {
@@ -257,16 +315,20 @@ impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         let mut json = Json::new(bytes);
-        json.space();
+        let opened = json.peek_byte();
         let start = json.offset();
-        let sound = json.check().is_ok();
-        let value = bytes.get(..json.offset()).map(|bytes| Raw::over(bytes, start));
-        let value = value.filter(|_| sound && json.peek_byte().is_none());
-        let one = |document| Parsed { document, value, no_json: 0, no_object: 0 };
-        match value.map(|value| (value, value.kind())) {
-            Some((value, Kind::Object)) => one(Document::Object(Members::of(&mut value.json()))),
-            Some((value, Kind::List)) => one(Document::List(value.items().unwrap_or_default())),
-            _ => {
+        let document = match opened {
+            Some(b'{') => Members::checked(&mut json).map(Document::Object),
+            Some(b'[') => items_checked(&mut json).map(Document::List),
+            _ => None,
+        };
+        let end = json.offset();
+        match document.filter(|_| json.peek_byte().is_none()) {
+            Some(document) => {
+                let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start));
+                Parsed { document, value, no_json: 0, no_object: 0 }
+            }
+            None => {
                 let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
                 for line in lines(bytes, true) {
                     if !is_sound(line) {
@@ -280,13 +342,6 @@ impl<'a> Parsed<'a> {
                 Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
             }
         }
-    }
-
-    /// An input that is one object, taken for the only line of a file.
-    pub(super) fn as_line(bytes: &'a [u8]) -> Option<Self> {
-        let mut json = Json::new(bytes);
-        let object = json.raw().ok().filter(|object| object.kind() == Kind::Object)?;
-        Some(Parsed { document: Document::Lines(vec![object]), no_json: 0, no_object: 0 })
     }
 
     /// One object that is known to be sound.

@@ -11,6 +11,7 @@ use super::outcome::Outcome;
 use super::runs::Runs;
 use super::sample::{Document, Members};
 use super::time;
+use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage};
@@ -30,29 +31,25 @@ fn claims(document: &Document<'_>) -> bool {
 
 /// Whether there are steps, each with a command and what came of it.
 fn are_steps(steps: Raw<'_>) -> bool {
-    let (mut any, mut all) = (false, true);
-    let walked = steps.json().list(|step| {
-        if all {
-            any = true;
-            all = is_step(step)?;
-        }
-        Ok(())
+    let (mut count, mut all) = (0, true);
+    let _ = steps.json().list(|step| {
+        all = is_step(step)?;
+        count += 1;
+        if all && count < words::TELLING { Ok(()) } else { Err(words::enough()) }
     });
-    walked.is_ok() && any && all
+    count > 0 && all
 }
 
 fn is_step(json: &mut Json<'_>) -> Read<bool> {
     let (mut has_action, mut has_observation) = (false, false);
-    if json.kind()? == Kind::Object {
-        json.object(|key, value| {
-            match key {
-                b"action" => has_action = value.kind()? == Kind::String,
-                b"observation" => has_observation = true,
-                _ => {}
-            }
-            Ok(())
-        })?;
-    }
+    wire::object(json, |key, value| {
+        match key {
+            b"action" => has_action = value.kind()? == Kind::String,
+            b"observation" => has_observation = true,
+            _ => {}
+        }
+        Ok(())
+    })?;
     Ok(has_action && has_observation)
 }
 
@@ -63,7 +60,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     if let Some(trajectory) = members.get("trajectory") {
         let mut turn = 0;
         trajectory.json().list(|json| {
-            step(json, turn, &mut steps)?;
+            let start = json.offset();
+            if !step(json, turn, &mut steps)? {
+                return Err(words::unfit(start, "steps of SWE-agent"));
+            }
             turn += 1;
             Ok(())
         })?;
@@ -81,38 +81,39 @@ fn metadata(members: &Members<'_>) -> Metadata {
     metadata
 }
 
-fn step<'a>(json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<()> {
-    let (mut action, mut observation, mut response, mut thought, mut duration) =
-        (None, None, None, None, None);
-    json.object(|key, value| {
+/// Reads a step; `false`: it is none.
+fn step<'a>(json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<bool> {
+    let (mut action, mut response, mut thought, mut duration) = (None, None, None, None);
+    let (mut observation, mut has_observation) = (None, false);
+    wire::object(json, |key, value| {
         match key {
-            b"action" => action = Some(value.raw()?),
-            b"observation" => observation = Some(value.raw()?),
-            b"response" => response = Some(value.raw()?),
-            b"thought" => thought = Some(value.raw()?),
+            b"action" => action = wire::text(value)?,
+            b"observation" => (observation, has_observation) = (wire::result(value)?, true),
+            b"response" => response = wire::message(value)?,
+            b"thought" => thought = wire::message(value)?,
             b"execution_time" => duration = time::of_seconds(value.raw()?),
             _ => value.skip()?,
         }
         Ok(())
     })?;
-    let said = response.and_then(words::message).or_else(|| thought.and_then(words::message));
-    if let Some(said) = said {
+    let Some(action) = action.filter(|_| has_observation) else { return Ok(false) };
+    if let Some(said) = response.or(thought) {
         steps.message(Actor::Agent, turn, said);
     }
-    let action = action.and_then(Raw::string).unwrap_or_default();
+    let action = action.to_str();
     let command = common::trim(&action);
     if command.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     let mut call = Call::new(turn, None, tool(command));
     call.arguments = Content::Present(Arguments::from_value(&json!({"command": command})));
     call.usage = duration.map(|duration| Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
     let call = steps.call(call);
-    if let Some(observation) = observation.and_then(words::result) {
+    if let Some(observation) = observation {
         let outcome = outcome(observation.text());
         steps.answer_call(call, outcome.answer(Content::Present(observation)));
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The commands that are tools of SWE-agent. Any other is a shell's.

@@ -613,6 +613,14 @@ impl<'a> Json<'a> {
         self.pass_over::<false>()
     }
 
+    /// As [`Json::raw`], but all of the value is checked.
+    pub(crate) fn checked(&mut self) -> Read<Raw<'a>> {
+        self.space();
+        let (start, depth) = (self.at, self.depth);
+        self.check()?;
+        Ok(Raw { bytes: self.bytes.get(..self.at).unwrap_or_default(), at: start, depth })
+    }
+
     /// Passes over a value, and checks all of it, also what stands inside of its strings.
     pub(crate) fn check(&mut self) -> Read<()> {
         self.pass_over::<true>()
