@@ -2,7 +2,7 @@
 
 use super::*;
 /// The fingerprint of a run with these messages, as JSON, from the scan and from the trace.
-pub(crate) fn fingerprint(messages: &str) -> (Fingerprint, Value) {
+fn fingerprint(messages: &str) -> (Fingerprint, Value) {
     let text = format!(r#"{{"id": "r", "reward_info": null, "messages": {messages}}}"#);
     let file = scan_text("r.json", &text);
     let scanned = file.traces[0].fingerprint.clone().unwrap();

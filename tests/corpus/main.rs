@@ -21,9 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use discovery::split_results;
-use fingerprints::fingerprint;
 use order::mixed_corpus;
-use replication::{count, keys, trial};
 use serde_json::{Value, json};
 use tracelint::{
     Actors, Detector, ErrorKind, FailureClass, FailureMode, FileScan, Finding, Fingerprint, Fold, Format,

@@ -12,7 +12,7 @@ struct Counted {
     recovered: u64,
 }
 
-pub(crate) fn count(file: &Value, run: &Value, actors: Actors) -> Counted {
+fn count(file: &Value, run: &Value, actors: Actors) -> Counted {
     struct Call<'v> {
         id: &'v str,
         tool: &'v str,
@@ -137,7 +137,7 @@ const GROUP: [&str; 12] = [
     "r_tool_calls_reward",
 ];
 
-pub(crate) fn keys(value: &Value) -> BTreeSet<&str> {
+fn keys(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
@@ -296,7 +296,7 @@ fn a_row_in_json_has_the_keys_that_were_agreed() {
     );
 }
 
-pub(crate) fn trial(task: &str, reward: &str, ending: &str) -> String {
+fn trial(task: &str, reward: &str, ending: &str) -> String {
     format!(
         r#"{{"task_id": {task}, "reward_info": {reward}, "termination_reason": "{ending}", "messages": []}}"#
     )

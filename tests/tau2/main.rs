@@ -24,10 +24,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use damage::{three_runs, with_member};
-use properties::{bytes, damaged};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use routes::reached;
 use tracelint::{
     Arguments, Detector, Error, ErrorKind, Event, ExpectedAction, Format, Location, Metadata, ReadOptions,
     Reading, RouteInefficiency, Routing, Step, Target, Trace, TraceCollector, Unpaired, Verdict, read_stream,

@@ -13,7 +13,7 @@ fn formats() -> [ReadOptions; 4] {
 }
 
 /// Bytes, mostly of the kind that JSON is made of.
-pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         any::<u8>(),
         prop::sample::select(b"{}[]\",:\\ \n-0123truefalsn.eE\xef\xbb\xbf".to_vec()),
@@ -37,7 +37,7 @@ impl Damage {
     }
 }
 
-pub(crate) fn damaged(text: &str, damages: &[Damage]) -> Vec<u8> {
+fn damaged(text: &str, damages: &[Damage]) -> Vec<u8> {
     let mut text = text.as_bytes().to_vec();
     for damage in damages {
         text.push(b' ');

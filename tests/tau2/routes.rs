@@ -95,7 +95,7 @@ fn the_expected_actions_of_the_task_are_the_route() {
 
 /// How many milestones the run of a file reaches.
 #[track_caller]
-pub(crate) fn reached(expected: &str, call: &str) -> f64 {
+fn reached(expected: &str, call: &str) -> f64 {
     let trace = one(&format!(
         r#"{{"tasks": [{{"id": "t", "evaluation_criteria": {{"actions": [{expected}]}}}}],
             "simulations": [{{"id": "r", "task_id": "t", "messages": [
