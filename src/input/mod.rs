@@ -64,9 +64,8 @@ format::formats! {
     Native => native, "native";
 }
 
-/// How files are read.
+/// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct ReadOptions {
     /// The format; `None` looks at the content.
     pub format: Option<Format>,
@@ -151,6 +150,8 @@ pub(crate) struct Beside<'b> {
     pub(crate) again: Option<&'b dyn Fn() -> Option<Box<dyn Read>>>,
     /// The format, where the place of the file tells it.
     pub(crate) format: Option<Format>,
+    /// Whether it is itself what says something of the runs of others.
+    pub(crate) is_header: bool,
 }
 
 /// Reads the runs of a window into a sink.
@@ -177,13 +178,24 @@ pub(crate) fn read_or_cut(
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
             let again = beside.again;
-            Walk { runs: &mut runs, reader, companion: beside.header, pieces, header_only: None, again }
-                .input(window, framing);
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: beside.header,
+                pieces,
+                header_only: None,
+                may_hold_none: beside.is_header,
+                again,
+            };
+            walk.input(window, framing);
         }
         Ok(Recognised::Whole) => read_whole(window, options.format, &mut runs),
         Ok(Recognised::Each) => {
             let read = match pieces {
-                Some(pieces) => walk::cut_lines(window, None, |piece| pieces.piece(piece, 0)),
+                Some(pieces) => {
+                    let size = pieces.bytes();
+                    walk::cut_lines(window, None, size, |piece| pieces.piece(piece, 0))
+                }
                 None => read_each(window, options.format, &mut runs),
             };
             if let Err(error) = read {
@@ -206,8 +218,16 @@ pub(crate) fn read_piece(
     match piece.format().map(|format| &format.entry().reader) {
         Some(Reader::Records(reader)) => {
             runs.reading.format = piece.format();
-            Walk { runs: &mut runs, reader, companion: header, pieces: None, header_only: None, again: None }
-                .piece(piece);
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: header,
+                pieces: None,
+                header_only: None,
+                may_hold_none: false,
+                again: None,
+            };
+            walk.piece(piece);
         }
         _ => {
             let (bytes, place) = piece.lines();
@@ -272,7 +292,16 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
                 runs.fail(fault.into_error().at(location));
             }
         }
-        Err(error) => runs.fail(error),
+        Err(error) => {
+            if let Document::Lines(lines) = &parsed.document
+                && lines.is_empty()
+                && let Some(error) = recognise::no_json(window)
+            {
+                return runs.fail(error);
+            }
+            let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            runs.fail(error.at(window.place(start).location()));
+        }
     }
 }
 

@@ -143,7 +143,7 @@ impl<'a> JsonString<'a> {
 }
 
 /// What the inside of a JSON string says. Unpaired surrogates become U+FFFD.
-pub(crate) fn unescape(inner: &str) -> String {
+pub(super) fn unescape(inner: &str) -> String {
     let mut text = String::with_capacity(inner.len());
     let mut rest = inner;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
