@@ -21,7 +21,7 @@ pub(super) struct Told<'a> {
 impl Told<'_> {
     /// Whether it answers a call: it has content, or something that tells how the call ended. `step` is what the step
     /// says of its only result.
-    pub(super) fn is_answer(&self, step: &Marks) -> bool {
+    pub(super) fn is_answer(&self, step: Marks) -> bool {
         self.content.is_some() || !self.marks.is_empty || self.success.is_some() || step.has_verdict
     }
 }
@@ -116,13 +116,13 @@ impl Marks {
         Ok(marks)
     }
 
-    fn failed(&self) -> Option<bool> {
+    fn failed(self) -> Option<bool> {
         self.tool_result_is_error.or(self.is_error)
     }
 }
 
 /// How the call ended that this result answers, and what it observed. `step` is what the step says of its only result.
-pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outcome, Option<Words<'a>>) {
+pub(super) fn answer(told: Told<'_>, step: Marks, is_codex: bool) -> (Outcome, Option<Words<'_>>) {
     let (words, marks) = match told.content {
         Some(content) => {
             let (content, marks) = strip(content);
@@ -142,14 +142,14 @@ pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outco
         .or_else(|| told.success.map(|success| Outcome::flag(!success)))
         .or_else(|| step.has_exec_failed.map(Outcome::exit_code))
         .or_else(|| step.exec_status.map(|_| Outcome::ok(Provenance::Flag)))
-        .or(marks.metadata.flatten())
+        .or(marks.outcome)
         .or_else(|| {
             let failed = || broken_off(text).unwrap_or(Outcome::error(Provenance::Text));
             marks.has_failed.then(failed)
         })
         .or_else(|| codex.as_ref().map(|codex| codex.outcome))
         .unwrap_or_else(|| {
-            let failed = marks.metadata.is_none() && text.starts_with("<tool_use_error>");
+            let failed = !marks.has_metadata && text.starts_with("<tool_use_error>");
             if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
         });
     let cut = codex.and_then(|codex| codex.observation);
@@ -160,8 +160,9 @@ pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outco
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Appended {
     has_failed: bool,
-    /// The outer `None`: there was no metadata; the inner one: it does not tell how the call ended.
-    metadata: Option<Option<Outcome>>,
+    has_metadata: bool,
+    /// What the metadata says of how the call ended.
+    outcome: Option<Outcome>,
 }
 
 const FAILED: &str = "[error] tool reported failure";
@@ -187,7 +188,7 @@ fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
 
 /// As [`strip`], of a text that is plainly spelled; `None` where nothing was appended.
 fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
-    let failed = Appended { has_failed: true, metadata: None };
+    let failed = Appended { has_failed: true, ..Appended::default() };
     if let Some((kept, rest)) = text.rsplit_once(FAILED)
         && rest.is_empty()
     {
@@ -203,8 +204,8 @@ fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
         None if text.starts_with(METADATA) => ("".into(), text.skip_chars(METADATA.len())),
         None => return None,
     };
-    let metadata = read_metadata(&metadata.to_str())?;
-    Some((without_copies(kept), Appended { has_failed: false, metadata: Some(metadata) }))
+    let marks = read_metadata(&metadata.to_str())?;
+    Some((without_copies(kept), marks))
 }
 
 /// The text without this end; `None` where it has another.
@@ -221,10 +222,10 @@ fn without_copies(text: Text<'_>) -> Text<'_> {
     if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "".into() } else { text }
 }
 
-/// What metadata says of how the call ended; the outer `None` where it is no JSON. They are what Claude Code keeps
-/// beside its results.
-fn read_metadata(text: &str) -> Option<Option<Outcome>> {
+/// What metadata says; `None` where it is no JSON. They are what Claude Code keeps beside its results.
+fn read_metadata(text: &str) -> Option<Appended> {
     let mut json = Json::new(text.as_bytes());
     let (mark, _) = beside_result(&mut json).ok()?;
-    json.peek_byte().is_none().then(|| mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag)))
+    let outcome = mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag));
+    json.peek_byte().is_none().then_some(Appended { has_failed: false, has_metadata: true, outcome })
 }

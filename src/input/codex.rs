@@ -46,7 +46,8 @@ fn is_line(line: Raw<'_>) -> bool {
     read.is_ok() && has_kind && has_payload
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut session = Session::default();
     for line in lines {
@@ -146,7 +147,7 @@ impl<'a> Session<'a> {
                 if let Some(id) = &id {
                     self.calls.insert(id.clone(), place);
                 }
-                let call = Call { time, arguments, ..Call::new(turn, id, name) };
+                let call = Call { arguments, time, ..Call::new(turn, id, name) };
                 self.steps.push(Step::Call(Box::new(call), answer));
             }
             Item::Output { id, output } => {
@@ -220,12 +221,14 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        let mut metadata = Metadata::default();
-        metadata.id = self.id.map(Cow::into_owned);
-        metadata.parent = self.parent.map(Cow::into_owned);
-        metadata.agent = Some("codex".into());
-        metadata.model = self.model.as_deref().map(Into::into);
-        metadata.termination = self.termination.map(Into::into);
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            agent: Some("codex".into()),
+            parent: self.parent.map(Cow::into_owned),
+            model: self.model.as_deref().map(Into::into),
+            termination: self.termination.map(Into::into),
+            ..Metadata::default()
+        };
         runs.give(&mut steps, Ending::new(metadata, None), &None.into());
     }
 }

@@ -56,7 +56,8 @@ fn is_line(line: Raw<'_>) -> bool {
         }
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut threads = Threads::default();
     for line in lines {
@@ -322,10 +323,12 @@ impl<'a> Thread<'a> {
 
     /// Hands the trace on.
     fn end(mut self, runs: &mut Runs<'_>) {
-        let mut metadata = Metadata::default();
-        metadata.id = self.id.map(Cow::into_owned);
-        metadata.agent = Some("codex".into());
-        metadata.termination = self.termination.map(Into::into);
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            agent: Some("codex".into()),
+            termination: self.termination.map(Into::into),
+            ..Metadata::default()
+        };
         runs.give(&mut self.steps, Ending::new(metadata, None), &None.into());
     }
 }
