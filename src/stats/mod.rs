@@ -15,18 +15,20 @@
 
 mod bootstrap;
 mod classification;
-mod double_double;
 mod error;
+mod exact_sum;
 mod interval;
 mod localization;
 mod pass_k;
 mod pearson;
+mod rational;
 mod rng;
 mod student_t;
 
 pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use error::{Side, StatsError};
+pub use exact_sum::ExactSum;
 pub use interval::{Interval, wilson};
 pub use localization::{jaccard, localization_recall, localization_similarity};
 pub use pass_k::{TaskTrials, pass_hat_k};
