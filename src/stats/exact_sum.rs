@@ -26,7 +26,7 @@ const FLOAT_LIMBS: usize = 69;
 const PRODUCT_LIMBS: usize = 136;
 
 /// Exponent of the unit of a sum of floats.
-const FLOAT_UNIT: i64 = -1074;
+pub(super) const FLOAT_UNIT: i64 = -1074;
 
 /// Additions between two rounds of carrying: each adds less than 2^33 to a limb.
 const ROOM: u32 = 1 << 28;
@@ -134,6 +134,13 @@ impl fmt::Debug for ExactProducts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ExactProducts({})", self.0.text())
     }
+}
+
+/// A finite float in units of 2^-1074.
+pub(super) fn integer_of(value: f64) -> BigInt {
+    let (mantissa, shift) = parts(value);
+    let sign = if value < 0.0 { Sign::Minus } else { Sign::Plus };
+    BigInt::from_biguint(sign, BigUint::from(mantissa) << shift)
 }
 
 /// The mantissa of a finite float, and how far it is shifted above 2^-1074.

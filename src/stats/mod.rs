@@ -13,27 +13,40 @@
 //! | how well are ranges located? | [`jaccard`], [`localization_similarity`], [`localization_recall`] | Jaccard 1912 |
 //! | how often do k tries all succeed? | [`pass_hat_k`] | tau-bench, arXiv:2406.12045 |
 
+mod benjamini_hochberg;
 mod bootstrap;
 mod classification;
 mod error;
 mod exact_sum;
 mod interval;
+mod kappa;
 mod localization;
+mod mcnemar;
+mod normal;
 mod pass_k;
 mod pearson;
+mod random_effects;
 mod rational;
 mod rng;
+mod spearman;
 mod student_t;
+mod within_group;
 
+pub use benjamini_hochberg::benjamini_hochberg;
 pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use error::{Side, StatsError};
 pub use exact_sum::ExactSum;
 pub use interval::{Interval, wilson};
+pub use kappa::{Kappa, cohens_kappa};
 pub use localization::{jaccard, localization_recall, localization_similarity};
+pub use mcnemar::mcnemar;
 pub use pass_k::{TaskTrials, pass_hat_k};
 pub use pearson::{Correlation, PearsonAccumulator, pearson};
+pub use random_effects::{RandomEffects, random_effects};
 pub(crate) use rng::Rng;
+pub use spearman::{point_biserial, spearman};
+pub use within_group::within_group;
 
 /// A count as a float.
 #[expect(

@@ -188,4 +188,4 @@ fn interval_or_nulls<S: Serializer>(interval: &Option<Interval>, serializer: S) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -9,11 +9,11 @@ use proptest::prelude::*;
 use super::super::assert_close;
 use super::*;
 
-fn gen_x(n: u32, offset: f64) -> Vec<f64> {
+pub(in crate::stats) fn gen_x(n: u32, offset: f64) -> Vec<f64> {
     (0..n).map(|i| offset + f64::from(37 * i % 101) / 7.0).collect()
 }
 
-fn gen_y(n: u32, offset: f64) -> Vec<f64> {
+pub(in crate::stats) fn gen_y(n: u32, offset: f64) -> Vec<f64> {
     let term = |i: u32| f64::from(53 * (i * i % 97) % 97) / 11.0;
     (0..n).map(|i| offset + term(i) + f64::from(37 * i % 101) / 40.0).collect()
 }
