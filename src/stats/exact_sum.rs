@@ -277,6 +277,7 @@ impl<'de, const N: usize> Deserialize<'de> for Limbs<N> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "to the last bit is what is claimed")]
 mod tests {
     use proptest::prelude::*;
 
@@ -326,12 +327,11 @@ mod tests {
 
     #[test]
     fn carries_are_taken_in_time() {
-        let mut sum = Limbs::<4>::default();
-        sum.added = ROOM - 2;
+        let mut sum = Limbs::<4> { added: ROOM - 2, ..Limbs::default() };
         for _ in 0..4 {
             sum.add(false, u64::MAX.into(), 31);
         }
-        assert_eq!(sum.integer(), BigInt::from(u64::MAX) * 4 << 31_u32);
+        assert_eq!(sum.integer(), (BigInt::from(u64::MAX) * 4) << 31_u32);
     }
 
     proptest! {

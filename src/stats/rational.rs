@@ -80,6 +80,7 @@ fn first_word(integer: &BigUint) -> u64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "to the last bit is what is claimed")]
 mod tests {
     use proptest::prelude::*;
 
