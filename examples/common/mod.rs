@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
+pub(crate) mod tables;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

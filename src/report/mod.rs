@@ -1,10 +1,14 @@
-//! Rendering of results as text. Reads results; decides nothing.
+//! Rendering of results: text, Markdown, LaTeX, CSV, HTML. Reads results; decides nothing.
 
 mod calibration;
+mod published;
 mod replication;
 mod scan;
 mod table;
+mod wide;
 
-pub use calibration::{render_calibration, render_sweeps};
-pub use replication::{render_pass_k, render_replication};
+pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
+pub use published::{render_pass_k, render_replication};
+pub use replication::{pass_k_table, render_inference, replication_tables, simulation_table};
 pub use scan::ScanSummary;
+pub use table::{Cell, TEXT_WIDTH, Table};
