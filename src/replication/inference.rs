@@ -227,12 +227,14 @@ pub struct VerdictChange {
 }
 
 impl VerdictChange {
-    /// Where Fisher's interval and one over clusters disagree about 0.
+    /// Where Fisher's interval and one over clusters disagree about 0. Few clusters can only take certainty away.
     fn of(scope: &str, association: &Association) -> Option<Self> {
         let r = *association.pearson.0.as_ref().ok()?;
         let independent = excludes_zero(r.ci95?);
-        let differs =
-            |one: &ClusteredInterval| one.interval().is_some_and(|i| excludes_zero(i) != independent);
+        let differs = |one: &ClusteredInterval| {
+            one.interval().is_some_and(|interval| excludes_zero(interval) != independent)
+                && (independent || !one.is_doubtful())
+        };
         association.clustered.iter().any(differs).then(|| Self {
             scope: scope.to_owned(),
             relation: association.relation,
@@ -269,7 +271,13 @@ impl fmt::Display for VerdictChange {
             write!(f, "{joint} by {} it is {}, which {}", one.by, show(interval), says(excludes))?;
             joint = ", and";
         }
-        f.write_str(if independent { ": not significant." } else { ": look at the clusters." })
+        let excluding = |one: &&ClusteredInterval| one.interval().is_some_and(excludes_zero);
+        let still: Vec<&str> = self.clustered.iter().filter(excluding).map(|one| one.by.name()).collect();
+        match (independent, still.as_slice()) {
+            (true, []) => f.write_str(": not significant."),
+            (true, still) => write!(f, ": significant by {} only.", still.join(" and ")),
+            (false, _) => f.write_str(": clusters agree more than chance would have them."),
+        }
     }
 }
 

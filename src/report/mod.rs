@@ -1,6 +1,7 @@
 //! Rendering of results: text, Markdown, LaTeX, CSV, HTML. Reads results; decides nothing.
 
 mod calibration;
+mod comparison;
 mod published;
 mod replication;
 mod scan;
@@ -8,6 +9,7 @@ mod table;
 mod wide;
 
 pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
+pub use comparison::{comparison_tables, render_comparison};
 pub use published::{render_pass_k, render_replication};
 pub use replication::{pass_k_table, render_inference, replication_tables, simulation_table};
 pub use scan::ScanSummary;

@@ -118,7 +118,7 @@ fn measures(inference: &Inference) -> Table {
             ("r", "r", Kind::Number),
             ("spearman", "Spearman", Kind::Number),
             ("success", "success", Kind::Number),
-            ("p_permutation", "p", Kind::Number),
+            ("p_permutation", "p within", Kind::Number),
             ("q", "q", Kind::Number),
         ],
     );
@@ -132,7 +132,7 @@ fn measures(inference: &Inference) -> Table {
     }
     table.note(ALL_RUNS);
     table.note(format!(
-        "success: point-biserial, reward within 1e-6 of 1. p: rewards permuted within model and domain, {}; q: \
+        "success: point-biserial, reward within 1e-6 of 1. p within: rewards permuted within model and domain, {}; q: \
          adjusted for the tests of the table (Benjamini and Hochberg).",
         match inference.cluster {
             ClusterBy::None => "among all runs",
@@ -273,7 +273,7 @@ fn pair_intervals(inference: &Inference) -> Table {
             ("independent", "if independent", Kind::Interval),
             ("clustered", "over clusters", Kind::Interval),
             ("clusters", "k", Kind::Number),
-            ("p_permutation", "p", Kind::Number),
+            ("p_permutation", "p within", Kind::Number),
             ("q", "q", Kind::Number),
         ],
     )
@@ -350,7 +350,7 @@ fn signals(inference: &Inference) -> Table {
             ("r", "r", Kind::Number),
             ("clustered", "over clusters", Kind::Interval),
             ("at_least", "|r| from", Kind::Number),
-            ("p_permutation", "p", Kind::Number),
+            ("p_permutation", "p within", Kind::Number),
             ("q", "q", Kind::Number),
         ],
     )

@@ -10,7 +10,7 @@
 //! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, `DerSimonian` & Laird 1986, Hartung & Knapp 2001 |
 //! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
 //! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
-//! | do two sides differ? | [`mcnemar()`], [`mean_difference()`], [`PairedDifference`] | `McNemar` 1947, Liang & Zeger 1986 |
+//! | do two sides differ? | [`mcnemar()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | `McNemar` 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
 //! | how sure is a proportion? | [`wilson`] | Wilson 1927 |
 //! | how sure is any other statistic? | [`bootstrap_percentile`], [`f1_bootstrap`] | Efron 1979 |
 //! | do two readers agree? | [`cohens_kappa`] | Cohen 1960, Fleiss et al. 1969 |
@@ -27,6 +27,7 @@ mod clustered;
 mod error;
 mod exact_sum;
 mod interval;
+mod jensen_shannon;
 mod kappa;
 mod localization;
 mod mcnemar;
@@ -44,6 +45,7 @@ mod student_t;
 mod within_group;
 
 pub use benjamini_hochberg::benjamini_hochberg;
+pub(crate) use bootstrap::quantile;
 pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
@@ -51,6 +53,7 @@ pub use clustered::{ClusteredPearson, ClusteredSpearman, ClusteredWithin, PairSu
 pub use error::{Side, StatsError};
 pub use exact_sum::ExactSum;
 pub use interval::{Interval, wilson};
+pub use jensen_shannon::jensen_shannon;
 pub use kappa::{Kappa, cohens_kappa};
 pub use localization::{jaccard, localization_recall, localization_similarity};
 pub use mcnemar::mcnemar;
