@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use common::tables::{self, TableFiles};
 use tracelint::{
-    ComparedRun, Comparison, ScanOptions, Scanner, comparison_tables, default_detectors, render_comparison,
-    stats::Resampling,
+    ComparedRun, Comparison, ScanOptions, Scanner, comparison_html, comparison_tables, default_detectors,
+    render_comparison, stats::Resampling,
 };
 
 /// Compares two agents on the tasks that both tried.
@@ -100,6 +100,9 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let comparison = pool.install(|| Comparison::of((first, first_runs), (second, second_runs), &options))?;
     print!("{}", render_comparison(&comparison));
     arguments.files.write(&comparison_tables(&comparison))?;
+    if let Some(path) = &arguments.files.html {
+        tables::write_text(path, &comparison_html(&comparison))?;
+    }
     if let Some(path) = &arguments.summary {
         common::write_json(path, &comparison)?;
     }

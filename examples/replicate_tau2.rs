@@ -20,8 +20,8 @@ use serde::Serialize;
 use tracelint::{
     Actors, ClusterBy, Detector, Format, Inference, InferenceOptions, PassK, ReadOptions, Replication,
     ScanOptions, Scanner, SimulationRow, TEXT_WIDTH, ToolErrorRecovery, ToolErrorRecoveryConfig,
-    pass_k_by_pair, pass_k_table, render_inference, render_pass_k, render_replication, replication_tables,
-    simulation_table, stats::Resampling,
+    pass_k_by_pair, pass_k_table, render_inference, render_pass_k, render_replication, replication_html,
+    replication_tables, simulation_table, stats::Resampling,
 };
 
 /// Correlates recovery from tool errors with reward, on tau2-bench results.
@@ -169,6 +169,10 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
             all.push(table);
         }
         arguments.files.write(&all)?;
+        if let Some(path) = &arguments.files.html {
+            let html = replication_html(&rows, &inference, &pass_k_by_pair(&rows));
+            tables::write_text(path, &html)?;
+        }
         if let Some(path) = &arguments.summary {
             let summary = Summary { figures: &inference, pass_k: pass_k.as_deref(), inputs: &inputs, config };
             common::write_json(path, &summary)?;

@@ -20,7 +20,7 @@ use crate::stats::{
 };
 use crate::trace::Digest;
 
-/// With fewer clusters, intervals of the bootstrap are too narrow.
+/// With fewer clusters, intervals of the bootstrap are doubtful.
 const FEW_CLUSTERS: u64 = 20;
 
 /// What counts, and how it is resampled.
@@ -73,13 +73,14 @@ pub struct ClusteredInterval {
 }
 
 impl ClusteredInterval {
-    /// The interval by which a verdict is given: bias-corrected and accelerated, or else percentile.
+    /// The interval by which a verdict is given: percentile, widened for the number of clusters; none with fewer than
+    /// five.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
-        self.bootstrap.bca.or(self.bootstrap.percentile)
+        self.bootstrap.widened
     }
 
-    /// Whether there are too few clusters for the interval to be wide enough.
+    /// Whether there are too few clusters to be sure of the interval.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
         self.bootstrap.clusters < FEW_CLUSTERS

@@ -67,8 +67,8 @@ pub fn comparison_tables(comparison: &Comparison) -> Vec<Table> {
     ]
 }
 
-fn interval(difference: &MeanDifference) -> Option<Interval> {
-    difference.bootstrap.bca.or(difference.bootstrap.percentile)
+pub(super) fn interval(difference: &MeanDifference) -> Option<Interval> {
+    difference.bootstrap.widened.or(difference.ci95)
 }
 
 fn ci(interval: Option<Interval>) -> Cell {
@@ -102,7 +102,7 @@ fn differences(comparison: &Comparison) -> Table {
         ]);
     }
     table.note(format!(
-        "by task: bootstrap of tasks, bias-corrected and accelerated, {} resamples, seed {}. robust: cluster-robust \
+        "by task: bootstrap of tasks, percentiles widened for their number, {} resamples, seed {}. robust: cluster-robust \
          standard error with Student's t.",
         comparison.resamples, comparison.seed
     ));

@@ -2,6 +2,8 @@
 
 mod calibration;
 mod comparison;
+#[cfg(feature = "html")]
+mod html;
 mod published;
 mod replication;
 mod scan;
@@ -10,6 +12,8 @@ mod wide;
 
 pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
 pub use comparison::{comparison_tables, render_comparison};
+#[cfg(feature = "html")]
+pub use html::*;
 pub use published::{render_pass_k, render_replication};
 pub use replication::{pass_k_table, render_inference, replication_tables, simulation_table};
 pub use scan::ScanSummary;

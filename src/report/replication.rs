@@ -158,25 +158,23 @@ fn intervals(inference: &Inference) -> Table {
             ClusterBy::None => ("by_run", "by run", Kind::Interval),
         });
     }
-    for by in &kinds {
-        columns.push(match by {
-            ClusterBy::Task => ("by_task_percentile", "task, perc.", Kind::Interval),
-            ClusterBy::File => ("by_file_percentile", "file, perc.", Kind::Interval),
-            ClusterBy::ModelDomain => ("by_model_domain_percentile", "m-d, perc.", Kind::Interval),
-            ClusterBy::None => ("by_run_percentile", "run, perc.", Kind::Interval),
-        });
-    }
+    let chosen = inference.cluster.name();
+    columns.push(("percentile", "percentile", Kind::Interval));
+    columns.push(("bca", "BCa", Kind::Interval));
     let mut table = Table::new("intervals", "95% intervals of r, all runs", &columns);
     for one in &inference.associations.overall {
         let mut row = vec![Cell::text(one.relation.to_string()), ci(fisher(&one.pearson))];
         row.extend(one.clustered.iter().map(|clustered| ci(clustered.interval())));
-        row.extend(one.clustered.iter().map(|clustered| ci(clustered.bootstrap.percentile)));
+        let plain = one.clustered.first().map(|clustered| clustered.bootstrap);
+        row.push(ci(plain.and_then(|bootstrap| bootstrap.percentile)));
+        row.push(ci(plain.and_then(|bootstrap| bootstrap.bca)));
         table.row(row);
     }
-    table.note(
+    table.note(format!(
         "if independent: Fisher's, which assumes that no run has to do with another. by …: bootstrap of clusters, \
-         bias-corrected and accelerated; perc.: its plain percentiles.",
-    );
+         percentiles widened for their number. percentile, BCa: the plain and the bias-corrected, accelerated interval by \
+         {chosen}.",
+    ));
     if let Some(one) = inference.associations.overall.first() {
         let counts: Vec<String> = one.clustered.iter().map(counted).collect();
         if !counts.is_empty() {
@@ -188,7 +186,9 @@ fn intervals(inference: &Inference) -> Table {
             ));
         }
         if one.clustered.iter().any(|clustered| clustered.is_doubtful()) {
-            table.note("With fewer than 20 clusters an interval is too narrow: take it as a lower bound.");
+            table.note(
+                "With fewer than 20 clusters an interval is doubtful, with fewer than 5 there is none.",
+            );
         }
     }
     table
@@ -294,7 +294,7 @@ fn pair_intervals(inference: &Inference) -> Table {
         ]);
     }
     table.note(format!(
-        "over clusters: by {}, bias-corrected and accelerated. k: clusters. q: over all tests by model and domain.",
+        "over clusters: by {}, none with fewer than 5. k: clusters. q: over all tests by model and domain.",
         inference.cluster
     ));
     table

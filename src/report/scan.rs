@@ -27,15 +27,18 @@ impl Counts {
         self.detected += other.detected;
     }
 
-    /// Traces, applicable, detected, rate, its interval.
     #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
+    fn share(self) -> Option<f64> {
+        (self.applicable > 0).then(|| self.detected as f64 / self.applicable as f64)
+    }
+
+    /// Traces, applicable, detected, rate, its interval.
     fn cells(self) -> [Cell; 5] {
-        let rate = (self.applicable > 0).then(|| self.detected as f64 / self.applicable as f64);
         [
             Cell::Count(self.traces),
             Cell::Count(self.applicable),
             Cell::Count(self.detected),
-            Cell::of(rate, Cell::Share),
+            Cell::of(self.share(), Cell::Share),
             Cell::of(wilson(self.detected, self.applicable, 0.95).ok(), |i| Cell::Interval(i, 3)),
         ]
     }
@@ -67,6 +70,23 @@ impl ScanSummary {
     pub fn render(&self) -> String {
         let tables: Vec<String> = self.tables().iter().map(|table| table.body(TEXT_WIDTH)).collect();
         tables.join("\n")
+    }
+
+    /// The rates as rows of a chart.
+    #[cfg(feature = "html")]
+    pub(super) fn interval_rows(&self) -> Vec<super::html::IntervalRow> {
+        let row = |((detector, model), counts): (&(&'static str, Option<Arc<str>>), &Counts)| {
+            super::html::IntervalRow {
+                label: format!("{detector}: {}", model.as_deref().unwrap_or("model not named")),
+                note: format!("{} of {}", counts.detected, counts.applicable),
+                estimate: counts.share(),
+                interval: wilson(counts.detected, counts.applicable, 0.95).ok(),
+                other: None,
+                baseline: None,
+                pooled: false,
+            }
+        };
+        self.counts.iter().filter(|(_, counts)| counts.applicable > 0).map(row).collect()
     }
 
     /// The counts as tables: by detector, and by detector and model where there are several models.

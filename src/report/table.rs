@@ -63,10 +63,6 @@ impl Cell {
             Self::Missing => DASH.to_owned(),
         }
     }
-
-    fn is_number(&self) -> bool {
-        !matches!(self, Self::Text(_))
-    }
 }
 
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
@@ -168,6 +164,7 @@ impl Table {
         self.rows.truncate(rows);
     }
 
+    #[cfg(feature = "html")]
     pub(super) fn headings(&self) -> impl Iterator<Item = (&str, bool)> {
         self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
     }
@@ -176,6 +173,7 @@ impl Table {
         &self.rows
     }
 
+    #[cfg(feature = "html")]
     pub(super) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -366,11 +364,6 @@ impl Table {
         let mut bytes = Vec::new();
         self.write_csv(&mut bytes)?;
         String::from_utf8(bytes).map_err(|error| not_written(&error))
-    }
-
-    /// Whether the cells of a column are shown as numbers.
-    pub(super) fn shows_number(cell: &Cell) -> bool {
-        cell.is_number()
     }
 }
 

@@ -12,12 +12,19 @@
 //!   a  = Σ U³ / 6 (Σ U²)^(3/2),  U(i) = mean of θ(-j) - θ(-i), where θ(-i) leaves out cluster i
 //! ```
 //!
-//! With few clusters both are too narrow: `cargo run --release --example coverage` shows how much.
+//! With few clusters both are too narrow. The widened interval cuts at probabilities that make up for it,
+//!
+//! ```text
+//! widened: the α and 1 - α quantiles, α = Φ(-sqrt(k/(k - 1)) t),  t the quantile of Student's t at k - 1
+//! ```
+//!
+//! for k clusters: Student's t for the normal distribution, and the factor by which resampling understates a
+//! variance. `cargo run --release --example coverage` shows what each of them covers.
 //!
 //! References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Davison & Hinkley,
 //! "Bootstrap methods and their application" (1997), section 3.8 (clusters); Cameron, Gelbach & Miller,
 //! "Bootstrap-based improvements for inference with clustered errors", Rev. Econ. Stat. 90 (2008) (few
-//! clusters). Oracle: `scipy.stats.bootstrap` with clusters of one.
+//! clusters); Hesterberg, "What teachers should know about the bootstrap", Am. Stat. 69 (2015) (widened). Oracle: `scipy.stats.bootstrap` with clusters of one.
 //!
 //! Errors: a confidence outside (0, 1), no resamples. Fewer than two clusters give no interval.
 
@@ -26,9 +33,12 @@ use serde::Serialize;
 
 use super::bootstrap::quantile;
 use super::interval::Interval;
-use super::normal::{normal_cdf, normal_quantile};
+use super::normal::{normal_cdf, normal_quantile, t_quantile};
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
+
+/// With fewer clusters there is no widened interval: too few samples can be drawn from them.
+const ENOUGH: usize = 5;
 
 /// A statistic of sums over clusters.
 pub trait ClusterStatistic: Sync {
@@ -63,6 +73,9 @@ pub struct ClusterBootstrap {
     pub percentile: Option<Interval>,
     /// The bias-corrected and accelerated interval; none where the correction is undefined.
     pub bca: Option<Interval>,
+    /// The percentile interval, widened for the number of clusters, which keeps its level best; none with fewer than
+    /// five clusters.
+    pub widened: Option<Interval>,
     /// Clusters.
     pub clusters: u64,
     /// Resamples drawn.
@@ -87,6 +100,7 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
         estimate,
         percentile: None,
         bca: None,
+        widened: None,
         clusters: clusters as u64,
         resamples: 0,
         undefined: 0,
@@ -115,10 +129,12 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
     let between = |low, high| Some(Interval { low: quantile(&values, low)?, high: quantile(&values, high)? });
     result.resamples = resamples as u64;
     result.undefined = (resamples - values.len()) as u64;
+    let wider = widened_tail(confidence, clusters);
     result.percentile = between(tail, 1.0 - tail);
     result.bca = acceleration(&jackknife(statistic))
         .and_then(|a| bca_levels(&values, estimate, a, tail))
         .and_then(|(low, high)| between(low, high));
+    result.widened = (clusters >= ENOUGH).then(|| between(wider, 1.0 - wider)).flatten();
     Ok(result)
 }
 
@@ -157,6 +173,13 @@ fn acceleration(jackknife: &[f64]) -> Option<f64> {
     });
     let a = cubes / (6.0 * squares * f64::sqrt(squares));
     a.is_finite().then_some(a)
+}
+
+/// The probability to leave out on either side, so that an interval is as much wider as Student's t is than the
+/// normal distribution, and as resampling understates a variance.
+fn widened_tail(confidence: f64, clusters: usize) -> f64 {
+    let k = float(clusters as u64);
+    normal_cdf(-(k / (k - 1.0)).sqrt() * t_quantile(confidence, k - 1.0))
 }
 
 /// The probabilities at which the bias-corrected and accelerated interval cuts the sorted values.
@@ -232,6 +255,21 @@ mod tests {
         assert_close(bca.low, 7.117349303453561, 0.07);
         assert_close(bca.high, 9.453944595999117, 0.07);
         assert_eq!((found.clusters, found.resamples, found.undefined), (40, 10_000, 0));
+    }
+
+    /// `norm.cdf(-sqrt(k/(k - 1)) * t.ppf(0.975, k - 1))`, scipy 1.17.1
+    #[test]
+    fn the_widening_agrees_with_scipy() {
+        let scipy = [(5, 0.0009541005518824907), (20, 0.015880829920347974), (100, 0.023064387207087644)];
+        for (clusters, tail) in scipy {
+            assert_close(widened_tail(0.95, clusters), tail, 1e-9);
+        }
+        let usual = Resampling::default();
+        let found = cluster_bootstrap(&RootMeanSquare(gen_x(40, 0.0)), &usual).unwrap();
+        let (plain, wide) = (found.percentile.unwrap(), found.widened.unwrap());
+        assert!(wide.low < plain.low && plain.high < wide.high);
+        let few = cluster_bootstrap(&RootMeanSquare(gen_x(4, 0.0)), &usual).unwrap();
+        assert!(few.widened.is_none() && few.percentile.is_some());
     }
 
     #[test]

@@ -1,0 +1,256 @@
+//! Run strips: the steps of a run in a row, with what the detectors found drawn under them.
+
+use std::fmt::Write as _;
+
+use super::markup::Markup;
+use crate::trace::{Actor, Status};
+
+/// As many runs are shown, the worst first.
+const RUNS: usize = 50;
+
+/// Escaped bytes of raw steps that one run may take, so that 50 runs stay below 5 MB.
+const RUN_BYTES: usize = 60_000;
+
+/// Characters of one raw step.
+const STEP_CHARS: usize = 1_200;
+
+/// Characters of a title, a message or evidence.
+const TEXT_CHARS: usize = 600;
+
+/// Steps drawn of one run.
+const STEPS: usize = 400;
+
+/// Findings listed of one run.
+const FINDINGS: usize = 20;
+
+/// A run, to be drawn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunStrip {
+    /// What the run is called.
+    pub title: String,
+    /// Its steps, in order.
+    pub steps: Vec<StripStep>,
+    /// What was found in it.
+    pub findings: Vec<StripFinding>,
+}
+
+/// A step of a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct StripStep {
+    /// The index in the source, which findings point to.
+    pub index: u64,
+    /// Who acts or speaks.
+    pub actor: Actor,
+    /// The tool, or nothing where somebody speaks.
+    pub tool: Option<String>,
+    /// How an action ended.
+    pub status: Option<Status>,
+    /// The step as it was recorded.
+    pub raw: String,
+}
+
+/// A finding in a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct StripFinding {
+    /// The detector.
+    pub detector: String,
+    /// Index of the first step.
+    pub first: u64,
+    /// Index of the last step, inclusive.
+    pub last: u64,
+    /// The message.
+    pub message: String,
+    /// The evidence, as JSON.
+    pub evidence: String,
+}
+
+impl RunStrip {
+    /// Steps inside of findings.
+    fn covered(&self) -> usize {
+        self.steps.iter().filter(|step| self.findings.iter().any(|finding| finding.holds(step.index))).count()
+    }
+}
+
+impl StripFinding {
+    fn holds(&self, index: u64) -> bool {
+        self.first <= index && index <= self.last
+    }
+}
+
+/// The worst runs: a table that leads to them, then each run. Those with the most findings come first, then those
+/// with the most steps inside of findings.
+pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
+    let mut order: Vec<&RunStrip> = runs.iter().collect();
+    order.sort_by_key(|run| std::cmp::Reverse((run.findings.len(), run.covered())));
+    let left_out = order.len().saturating_sub(RUNS);
+    order.truncate(RUNS);
+    markup.leaf("p", &[("class", "note")], LEGEND);
+    if left_out > 0 {
+        markup.leaf("p", &[("class", "note")], &format!("{left_out} more runs are not drawn."));
+    }
+    let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", "Flagged runs")];
+    markup.element("div", &region, |region| {
+        region.element("table", &[("id", "runs")], |table| {
+            table.leaf("caption", &[], "Flagged runs, the worst first");
+            table.element("thead", &[], |head| {
+                head.element("tr", &[], |row| {
+                    for (heading, class) in [
+                        ("run", "text"),
+                        ("steps", "number"),
+                        ("inside findings", "number"),
+                        ("findings", "text"),
+                    ] {
+                        row.leaf("th", &[("scope", "col"), ("class", class)], heading);
+                    }
+                });
+            });
+            table.element("tbody", &[], |rows| {
+                for (number, run) in order.iter().enumerate() {
+                    rows.element("tr", &[], |row| summary_row(row, number, run));
+                }
+            });
+        });
+    });
+    for (number, run) in order.iter().enumerate() {
+        markup.line();
+        article(markup, number, run);
+    }
+}
+
+const LEGEND: &str = "Each box is a step: a letter for the agent (A), the user (U), the system (S) or the environment \
+                      (E) where they speak; for a call + (it succeeded), × on a filled box (it failed) or ? (not known), \
+                      in a round box where the user calls. A double line under boxes is a finding. Open a box to read \
+                      the step.";
+
+fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {
+    row.element("th", &[("scope", "row"), ("class", "text")], |cell| {
+        cell.leaf("a", &[("href", &format!("#run-{number}"))], &cut(&run.title, TEXT_CHARS));
+    });
+    row.leaf("td", &[("class", "number")], &run.steps.len().to_string());
+    row.leaf("td", &[("class", "number")], &run.covered().to_string());
+    let mut detectors: Vec<&str> = run.findings.iter().map(|finding| finding.detector.as_str()).collect();
+    detectors.dedup();
+    row.leaf("td", &[("class", "text")], &cut(&detectors.join(", "), TEXT_CHARS));
+}
+
+fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
+    let id = format!("run-{number}");
+    markup.element("article", &[("id", &id), ("aria-label", &cut(&run.title, TEXT_CHARS))], |article| {
+        article.leaf("h3", &[], &cut(&run.title, TEXT_CHARS));
+        let start = article.len();
+        article.element("ol", &[("class", "strip")], |list| {
+            for step in run.steps.iter().take(STEPS) {
+                let room = list.len() - start < RUN_BYTES;
+                list.element("li", &[("class", &classes(run, step))], |item| box_of(item, run, step, room));
+            }
+        });
+        if run.steps.len() > STEPS {
+            let more = run.steps.len() - STEPS;
+            article.leaf("p", &[("class", "note")], &format!("{more} more steps are not drawn."));
+        }
+        article.element("ol", &[], |list| {
+            for finding in run.findings.iter().take(FINDINGS) {
+                list.element("li", &[], |item| {
+                    item.leaf("strong", &[], &cut(&finding.detector, TEXT_CHARS));
+                    item.text(&format!(
+                        ", steps {}–{}: {}",
+                        finding.first,
+                        finding.last,
+                        cut(&finding.message, TEXT_CHARS)
+                    ));
+                    item.element("details", &[], |details| {
+                        details.leaf("summary", &[], "evidence");
+                        details.leaf("pre", &[], &cut(&finding.evidence, STEP_CHARS));
+                    });
+                });
+            }
+        });
+        if run.findings.len() > FINDINGS {
+            let more = run.findings.len() - FINDINGS;
+            article.leaf("p", &[("class", "note")], &format!("{more} more findings."));
+        }
+        article.element("p", &[("class", "note")], |back| {
+            back.leaf("a", &[("href", "#runs")], "All flagged runs")
+        });
+    });
+}
+
+fn classes(run: &RunStrip, step: &StripStep) -> String {
+    let mut classes = match step.actor {
+        Actor::Agent => "agent",
+        Actor::User => "user",
+        _ => "other",
+    }
+    .to_owned();
+    classes += match &step.status {
+        Some(Status::Error) => " error",
+        Some(Status::Ok) => " ok",
+        Some(_) => " unknown",
+        None => "",
+    };
+    if run.findings.iter().any(|finding| finding.holds(step.index)) {
+        classes += " found";
+    }
+    classes
+}
+
+fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, room: bool) {
+    let sign = match (&step.status, step.actor) {
+        (Some(Status::Ok), _) => "+",
+        (Some(Status::Error), _) => "×",
+        (Some(_), _) => "?",
+        (None, Actor::Agent) => "A",
+        (None, Actor::User) => "U",
+        (None, Actor::System) => "S",
+        (None, _) => "E",
+    };
+    let status = match &step.status {
+        Some(Status::Ok) => ", succeeded",
+        Some(Status::Error) => ", failed",
+        Some(_) => ", outcome not known",
+        None => "",
+    };
+    let who = match step.actor {
+        Actor::Agent => "agent",
+        Actor::User => "user",
+        Actor::System => "system",
+        _ => "environment",
+    };
+    let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
+    let mut name = format!("step {}: {who}, {what}{status}", step.index);
+    let begins = |finding: &StripFinding| finding.first == step.index;
+    let numbers: Vec<String> = run
+        .findings
+        .iter()
+        .take(FINDINGS)
+        .enumerate()
+        .filter(|(_, finding)| begins(finding))
+        .map(|(place, _)| (place + 1).to_string())
+        .collect();
+    if !numbers.is_empty() {
+        let _ = write!(name, ", finding {} begins", numbers.join(", "));
+    }
+    item.element("details", &[], |details| {
+        details.element("summary", &[("title", &name), ("aria-label", &name)], |summary| {
+            summary.text(sign);
+            if !numbers.is_empty() {
+                summary.leaf("sup", &[], &numbers.join(","));
+            }
+        });
+        details.leaf("div", &[("class", "note")], &name);
+        let raw =
+            if room { cut(&step.raw, STEP_CHARS) } else { "left out, to keep the report small".to_owned() };
+        details.leaf("pre", &[], &raw);
+    });
+}
+
+/// The first characters of a text, and how many more there are.
+fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+            format!("{head} … ({} more characters)", rest.chars().count())
+        }
+    }
+}
