@@ -18,10 +18,10 @@ use clap::{Parser, ValueEnum};
 use common::tables::{self, TableFiles};
 use serde::Serialize;
 use tracelint::{
-    Actors, ClusterBy, Detector, Format, Inference, InferenceOptions, PassK, ReadOptions, Replication,
-    ScanOptions, Scanner, SimulationRow, TEXT_WIDTH, ToolErrorRecovery, ToolErrorRecoveryConfig,
-    pass_k_by_pair, pass_k_table, render_inference, render_pass_k, render_replication, replication_html,
-    replication_tables, simulation_table, stats::Resampling,
+    Actors, ClusterBy, Detector, Format, Inference, InferenceOptions, PassK, ReadOptions, Relation,
+    Replication, ScanOptions, Scanner, SimulationRow, TEXT_WIDTH, ToolErrorRecovery, ToolErrorRecoveryConfig,
+    forest_chart, pass_k_by_pair, pass_k_table, render_inference, render_pass_k, render_replication,
+    replication_html, replication_tables, simulation_table, stats::Resampling,
 };
 
 /// Correlates recovery from tool errors with reward, on tau2-bench results.
@@ -39,7 +39,7 @@ struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// The note's tables only: every run counts, pairs of unknown model or domain too, signals by |r|
-    #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html"])]
+    #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html", "chart"])]
     as_published: bool,
     /// Runs that belong together: task (within its domain), file, model-domain, none
     #[arg(long, default_value = "task", value_name = "WHAT")]
@@ -58,6 +58,9 @@ struct Arguments {
     seed: u64,
     #[command(flatten)]
     files: TableFiles,
+    /// Write the forest plot of recovery on runs with errors to this file
+    #[arg(long, value_name = "OUT.svg")]
+    chart: Option<PathBuf>,
     /// Write one JSON object per run to this file, or CSV if its name ends in .csv
     #[arg(long, value_name = "OUT.jsonl")]
     sims: Option<PathBuf>,
@@ -172,6 +175,10 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         if let Some(path) = &arguments.files.html {
             let html = replication_html(&rows, &inference, &pass_k_by_pair(&rows));
             tables::write_text(path, &html)?;
+        }
+        if let Some(path) = &arguments.chart {
+            let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
+            tables::write_text(path, &chart.svg())?;
         }
         if let Some(path) = &arguments.summary {
             let summary = Summary { figures: &inference, pass_k: pass_k.as_deref(), inputs: &inputs, config };

@@ -35,6 +35,12 @@ enum Part {
     Strips(Vec<RunStrip>),
 }
 
+impl Part {
+    fn is_chart(&self) -> bool {
+        matches!(self, Self::Chart(_))
+    }
+}
+
 impl HtmlReport {
     /// A report with a title and nothing else.
     #[must_use]
@@ -106,7 +112,7 @@ impl HtmlReport {
                 ("http-equiv", "Content-Security-Policy"),
                 (
                     "content",
-                    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+                    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
                 ),
             ],
         );
@@ -143,7 +149,20 @@ impl HtmlReport {
         body.line();
         body.element("main", &[], |main| {
             let (mut section, mut figure) = (0, 0);
-            for part in &self.parts {
+            for parts in self.parts.chunk_by(|one, next| one.is_chart() && next.is_chart()) {
+                if parts.iter().all(Part::is_chart) {
+                    main.element("div", &[("class", "charts")], |charts| {
+                        for part in parts {
+                            if let Part::Chart(chart) = part {
+                                chart.figure(charts, &format!("figure-{figure}"));
+                                figure += 1;
+                            }
+                        }
+                    });
+                    main.line();
+                    continue;
+                }
+                let Some(part) = parts.first() else { continue };
                 match part {
                     Part::Section(title) => {
                         main.leaf("h2", &[("id", &format!("section-{section}"))], title);
@@ -152,10 +171,7 @@ impl HtmlReport {
                     Part::Paragraph(text) => main.leaf("p", &[], text),
                     Part::Warning(text) => main.leaf("p", &[("class", "warning"), ("role", "note")], text),
                     Part::Table(table) => html_table(main, table),
-                    Part::Chart(chart) => {
-                        chart.figure(main, &format!("figure-{figure}"));
-                        figure += 1;
-                    }
+                    Part::Chart(_) => {}
                     Part::Strips(runs) => strips(main, runs),
                 }
                 main.line();
@@ -220,7 +236,7 @@ table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nu
 caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
 thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:anywhere;min-width:8rem}
-figure{margin:1.5rem 0;max-width:36rem}
+figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
 article{border-top:1px solid var(--rule);padding:.75rem 0}
 .strip{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:3px}
 .strip li{max-width:100%}.strip li:has(details[open]){flex-basis:100%}
@@ -238,7 +254,7 @@ pre{background:var(--shade);padding:.5rem;margin:.25rem 0;overflow-x:auto;white-
 pub(super) const CHART_STYLE: &str = "
 svg.chart{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--a:#0b5cad;--b:#b54708;--c:#5b3fa8;--d:#00695c;width:100%;height:auto;font-family:system-ui,sans-serif;font-size:12px}
 @media(prefers-color-scheme:dark){svg.chart{--paper:#14181d;--ink:#e6edf3;--soft:#9aa7b4;--rule:#38424d;--a:#6cb2ff;--b:#ffa657;--c:#c3a6ff;--d:#5fd4c0}}
-.chart text{fill:var(--ink)}.chart .tick,.chart .note{fill:var(--soft);font-size:11px}.chart .strong{font-weight:600}
+.chart text{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}.chart .tick,.chart .note{fill:var(--soft);font-size:11px}.chart .strong{font-weight:600}
 .chart .paper{fill:var(--paper)}.chart .grid{stroke:var(--rule);stroke-width:1}.chart .reference{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:4 3}
 .chart .interval{stroke:var(--a);stroke-width:2}.chart .point{fill:var(--a)}.chart .other{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:2 2}
 .chart .pooled{fill:var(--b)}.chart .baseline{stroke:var(--b);stroke-width:3}.chart .bar{fill:var(--a)}

@@ -32,7 +32,11 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
     report.chart(forest_chart(inference, Relation::Recovery));
     report.chart(reward_by_recovery(rows));
     if !pass_k.is_empty() {
-        report.section("pass^k").chart(pass_k_chart(pass_k)).table(pass_k_table(pass_k));
+        report.section("pass^k");
+        for groups in pass_k.chunk_by(|one, next| one.model == next.model) {
+            report.chart(pass_k_chart(groups));
+        }
+        report.table(pass_k_table(pass_k));
     }
     report.section("Tables");
     for table in replication_tables(inference) {
@@ -150,7 +154,7 @@ fn pass_k_chart(groups: &[PassK]) -> Chart {
     let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(16);
     let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "–".to_owned());
     Chart::Lines(LineChart {
-        title: "pass^k by model and domain".to_owned(),
+        title: format!("pass^k of {}", groups.first().map_or_else(String::new, |group| name(&group.model))),
         caption: "The chance that k independent trials of a task all succeed; the figure beside a name is that of the \
                   largest k."
             .to_owned(),
@@ -159,7 +163,7 @@ fn pass_k_chart(groups: &[PassK]) -> Chart {
             .iter()
             .filter(|group| !group.pass.is_empty())
             .map(|group| Line {
-                label: format!("{} / {}", name(&group.model), name(&group.domain)),
+                label: name(&group.domain),
                 values: group.pass.iter().map(|value| Some(*value)).collect(),
             })
             .collect(),

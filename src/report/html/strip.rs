@@ -8,20 +8,17 @@ use crate::trace::{Actor, Status};
 /// As many runs are shown, the worst first.
 const RUNS: usize = 50;
 
-/// Escaped bytes of raw steps that one run may take, so that 50 runs stay below 5 MB.
-const RUN_BYTES: usize = 60_000;
+/// Bytes that the steps of one run may take, so that 50 runs stay below 5 MB.
+const RUN_BYTES: usize = 68_000;
+
+/// Bytes that the findings of one run may take.
+const FINDING_BYTES: usize = 10_000;
 
 /// Characters of one raw step.
 const STEP_CHARS: usize = 1_200;
 
-/// Characters of a title, a message or evidence.
+/// Characters of a message or of evidence.
 const TEXT_CHARS: usize = 600;
-
-/// Steps drawn of one run.
-const STEPS: usize = 400;
-
-/// Findings listed of one run.
-const FINDINGS: usize = 20;
 
 /// A run, to be drawn.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -82,12 +79,10 @@ impl StripFinding {
 pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     let mut order: Vec<&RunStrip> = runs.iter().collect();
     order.sort_by_key(|run| std::cmp::Reverse((run.findings.len(), run.covered())));
-    let left_out = order.len().saturating_sub(RUNS);
+    let more = order.len().saturating_sub(RUNS);
     order.truncate(RUNS);
     markup.leaf("p", &[("class", "note")], LEGEND);
-    if left_out > 0 {
-        markup.leaf("p", &[("class", "note")], &format!("{left_out} more runs are not drawn."));
-    }
+    left_out(markup, more, "runs");
     let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", "Flagged runs")];
     markup.element("div", &region, |region| {
         region.element("table", &[("id", "runs")], |table| {
@@ -124,55 +119,63 @@ const LEGEND: &str = "Each box is a step: a letter for the agent (A), the user (
 
 fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {
     row.element("th", &[("scope", "row"), ("class", "text")], |cell| {
-        cell.leaf("a", &[("href", &format!("#run-{number}"))], &cut(&run.title, TEXT_CHARS));
+        cell.leaf("a", &[("href", &format!("#run-{number}"))], &cut(&run.title, 200));
     });
     row.leaf("td", &[("class", "number")], &run.steps.len().to_string());
     row.leaf("td", &[("class", "number")], &run.covered().to_string());
     let mut detectors: Vec<&str> = run.findings.iter().map(|finding| finding.detector.as_str()).collect();
     detectors.dedup();
-    row.leaf("td", &[("class", "text")], &cut(&detectors.join(", "), TEXT_CHARS));
+    row.leaf("td", &[("class", "text")], &cut(&detectors.join(", "), 200));
 }
 
 fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
     let id = format!("run-{number}");
-    markup.element("article", &[("id", &id), ("aria-label", &cut(&run.title, TEXT_CHARS))], |article| {
-        article.leaf("h3", &[], &cut(&run.title, TEXT_CHARS));
-        let start = article.len();
+    markup.element("article", &[("id", &id), ("aria-label", &cut(&run.title, 200))], |article| {
+        article.leaf("h3", &[], &cut(&run.title, 200));
+        // The longer a run, the shorter its steps are quoted.
+        let chars = (RUN_BYTES / 2 / run.steps.len().max(1)).clamp(120, STEP_CHARS);
+        let mut drawn = 0;
         article.element("ol", &[("class", "strip")], |list| {
-            for step in run.steps.iter().take(STEPS) {
-                let room = list.len() - start < RUN_BYTES;
-                list.element("li", &[("class", &classes(run, step))], |item| box_of(item, run, step, room));
+            let start = list.len();
+            for step in &run.steps {
+                if list.len() - start >= RUN_BYTES {
+                    break;
+                }
+                list.element("li", &[("class", &classes(run, step))], |item| box_of(item, run, step, chars));
+                drawn += 1;
             }
         });
-        if run.steps.len() > STEPS {
-            let more = run.steps.len() - STEPS;
-            article.leaf("p", &[("class", "note")], &format!("{more} more steps are not drawn."));
-        }
+        left_out(article, run.steps.len() - drawn, "steps");
+        let mut listed = 0;
         article.element("ol", &[], |list| {
-            for finding in run.findings.iter().take(FINDINGS) {
+            let start = list.len();
+            for finding in &run.findings {
+                if list.len() - start >= FINDING_BYTES {
+                    break;
+                }
                 list.element("li", &[], |item| {
-                    item.leaf("strong", &[], &cut(&finding.detector, TEXT_CHARS));
-                    item.text(&format!(
-                        ", steps {}–{}: {}",
-                        finding.first,
-                        finding.last,
-                        cut(&finding.message, TEXT_CHARS)
-                    ));
+                    item.leaf("strong", &[], &cut(&finding.detector, 80));
+                    let message = cut(&finding.message, TEXT_CHARS);
+                    item.text(&format!(", steps {}–{}: {message}", finding.first, finding.last));
                     item.element("details", &[], |details| {
                         details.leaf("summary", &[], "evidence");
-                        details.leaf("pre", &[], &cut(&finding.evidence, STEP_CHARS));
+                        details.leaf("pre", &[], &cut(&finding.evidence, TEXT_CHARS));
                     });
                 });
+                listed += 1;
             }
         });
-        if run.findings.len() > FINDINGS {
-            let more = run.findings.len() - FINDINGS;
-            article.leaf("p", &[("class", "note")], &format!("{more} more findings."));
-        }
+        left_out(article, run.findings.len() - listed, "findings");
         article.element("p", &[("class", "note")], |back| {
             back.leaf("a", &[("href", "#runs")], "All flagged runs")
         });
     });
+}
+
+fn left_out(markup: &mut Markup, count: usize, what: &str) {
+    if count > 0 {
+        markup.leaf("p", &[("class", "note")], &format!("{count} more {what} are not drawn."));
+    }
 }
 
 fn classes(run: &RunStrip, step: &StripStep) -> String {
@@ -194,7 +197,7 @@ fn classes(run: &RunStrip, step: &StripStep) -> String {
     classes
 }
 
-fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, room: bool) {
+fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
     let sign = match (&step.status, step.actor) {
         (Some(Status::Ok), _) => "+",
         (Some(Status::Error), _) => "×",
@@ -222,8 +225,8 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, room: bool) {
     let numbers: Vec<String> = run
         .findings
         .iter()
-        .take(FINDINGS)
         .enumerate()
+        .take(9)
         .filter(|(_, finding)| begins(finding))
         .map(|(place, _)| (place + 1).to_string())
         .collect();
@@ -231,16 +234,14 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, room: bool) {
         let _ = write!(name, ", finding {} begins", numbers.join(", "));
     }
     item.element("details", &[], |details| {
-        details.element("summary", &[("title", &name), ("aria-label", &name)], |summary| {
+        details.element("summary", &[("aria-label", &name)], |summary| {
             summary.text(sign);
             if !numbers.is_empty() {
                 summary.leaf("sup", &[], &numbers.join(","));
             }
         });
         details.leaf("div", &[("class", "note")], &name);
-        let raw =
-            if room { cut(&step.raw, STEP_CHARS) } else { "left out, to keep the report small".to_owned() };
-        details.leaf("pre", &[], &raw);
+        details.leaf("pre", &[], &cut(&step.raw, chars));
     });
 }
 
