@@ -126,7 +126,7 @@ fn well_formed(html: &str) -> String {
         "summary",
         "pre",
         "strong",
-        "sup",
+        "i",
         "article",
     ];
     const ATTRIBUTES: &[&str] = &[

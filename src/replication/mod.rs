@@ -25,3 +25,6 @@ pub use published::Replication;
 pub use relation::Relation;
 pub use row::SimulationRow;
 pub use signals::Signal;
+
+#[cfg(test)]
+mod tests;

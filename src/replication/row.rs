@@ -42,7 +42,7 @@ pub struct SimulationRow {
     #[serde(skip)]
     pub digest: Option<Digest>,
     #[serde(skip)]
-    termination: Option<String>,
+    pub(super) termination: Option<String>,
 }
 
 impl SimulationRow {

@@ -114,6 +114,16 @@ impl Chart {
         }
     }
 
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Intervals(chart) => chart.rows.is_empty(),
+            Self::Lines(chart) => chart.lines.is_empty(),
+            Self::Bars(chart) => chart.bars.is_empty(),
+        }
+    }
+
     fn caption(&self) -> &str {
         match self {
             Self::Intervals(chart) => &chart.caption,
@@ -250,13 +260,9 @@ impl Axis {
         let step = step(self.from, self.to);
         // A tick of 0 comes out of sums as a small number, and must not be "-0.0".
         let tick = if tick.abs() < step * 1e-6 { 0.0 } else { tick };
-        if step >= 1.0 {
-            format!("{tick:.0}")
-        } else if step >= 0.1 {
-            format!("{tick:.1}")
-        } else {
-            format!("{tick:.2}")
-        }
+        let decimals = (0..9).find(|decimals| step * 10_f64.powi(*decimals) > 0.999).unwrap_or(9);
+        let decimals = usize::try_from(decimals).unwrap_or(0);
+        format!("{tick:.decimals$}")
     }
 }
 

@@ -79,9 +79,9 @@ impl HtmlReport {
         if table.is_empty() { self } else { self.part(Part::Table(table)) }
     }
 
-    /// A chart.
+    /// A chart; one that shows nothing is left out.
     pub fn chart(&mut self, chart: Chart) -> &mut Self {
-        self.part(Part::Chart(chart))
+        if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
     }
 
     /// Runs as strips of their steps, the 50 worst first.
@@ -235,7 +235,7 @@ a{color:var(--a)}nav a{display:inline-block;padding:.2rem .4rem .2rem 0}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
-thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:anywhere;min-width:8rem}
+thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:anywhere;min-width:9rem}
 figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
 article{border-top:1px solid var(--rule);padding:.75rem 0}
 .strip{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:3px}
@@ -244,8 +244,10 @@ article{border-top:1px solid var(--rule);padding:.75rem 0}
 .strip summary::-webkit-details-marker{display:none}.strip summary:focus-visible{outline:3px solid var(--a)}
 .strip .user summary{border-radius:50%}.strip .other summary{border-style:dotted}
 .strip .error summary{background:var(--b);color:var(--paper);border-color:var(--b)}.strip .unknown summary{border-style:dashed}
-.strip .found{border-bottom:5px double var(--c);padding-bottom:2px}.strip li:not(.found){padding-bottom:7px}
-.strip sup{font-size:.7rem;line-height:0}
+.strip li:not(:has(details[open])){width:1.7rem}
+.strip li:has(details[open]) .lanes{display:none}
+.lanes i{display:block;height:.72rem;margin:1px -3px 0 0;font:600 .62rem/.72rem ui-monospace,monospace;color:var(--paper);padding-left:2px}
+.lanes .lane0{background:var(--a)}.lanes .lane1{background:var(--c)}.lanes .lane2{background:var(--d)}
 pre{background:var(--shade);padding:.5rem;margin:.25rem 0;overflow-x:auto;white-space:pre-wrap;font-size:.8rem;max-height:24rem}
 @media print{body{max-width:none;font-size:10pt}.scroll{overflow:visible}nav{display:none}figure,tr,article{break-inside:avoid}pre{max-height:none}}
 ";

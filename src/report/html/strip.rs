@@ -14,6 +14,9 @@ const RUN_BYTES: usize = 68_000;
 /// Bytes that the findings of one run may take.
 const FINDING_BYTES: usize = 10_000;
 
+/// Findings that are drawn under the boxes of one run.
+const LANES: usize = 6;
+
 /// Characters of one raw step.
 const STEP_CHARS: usize = 1_200;
 
@@ -114,8 +117,8 @@ pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
 
 const LEGEND: &str = "Each box is a step: a letter for the agent (A), the user (U), the system (S) or the environment \
                       (E) where they speak; for a call + (it succeeded), × on a filled box (it failed) or ? (not known), \
-                      in a round box where the user calls. A double line under boxes is a finding. Open a box to read \
-                      the step.";
+                      round boxes are the user's. \
+                      A bar under boxes is a finding, with its number where it begins. Open a box to read the step.";
 
 fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {
     row.element("th", &[("scope", "row"), ("class", "text")], |cell| {
@@ -141,7 +144,10 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
                 if list.len() - start >= RUN_BYTES {
                     break;
                 }
-                list.element("li", &[("class", &classes(run, step))], |item| box_of(item, run, step, chars));
+                list.element("li", &[("class", classes(step))], |item| {
+                    box_of(item, run, step, chars);
+                    lanes_of(item, run, step);
+                });
                 drawn += 1;
             }
         });
@@ -178,23 +184,19 @@ fn left_out(markup: &mut Markup, count: usize, what: &str) {
     }
 }
 
-fn classes(run: &RunStrip, step: &StripStep) -> String {
-    let mut classes = match step.actor {
-        Actor::Agent => "agent",
-        Actor::User => "user",
+fn classes(step: &StripStep) -> &'static str {
+    match (step.actor, &step.status) {
+        (Actor::Agent, Some(Status::Error)) => "agent error",
+        (Actor::Agent, Some(Status::Ok)) => "agent ok",
+        (Actor::Agent, Some(_)) => "agent unknown",
+        (Actor::Agent, None) => "agent",
+        (Actor::User, Some(Status::Error)) => "user error",
+        (Actor::User, Some(Status::Ok)) => "user ok",
+        (Actor::User, Some(_)) => "user unknown",
+        (Actor::User, None) => "user",
+        (_, Some(Status::Error)) => "other error",
         _ => "other",
     }
-    .to_owned();
-    classes += match &step.status {
-        Some(Status::Error) => " error",
-        Some(Status::Ok) => " ok",
-        Some(_) => " unknown",
-        None => "",
-    };
-    if run.findings.iter().any(|finding| finding.holds(step.index)) {
-        classes += " found";
-    }
-    classes
 }
 
 fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
@@ -221,27 +223,34 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
     };
     let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
     let mut name = format!("step {}: {who}, {what}{status}", step.index);
-    let begins = |finding: &StripFinding| finding.first == step.index;
-    let numbers: Vec<String> = run
-        .findings
-        .iter()
-        .enumerate()
-        .take(9)
-        .filter(|(_, finding)| begins(finding))
+    let begun: Vec<String> = lanes(run)
+        .filter(|(_, finding)| finding.first == step.index)
         .map(|(place, _)| (place + 1).to_string())
         .collect();
-    if !numbers.is_empty() {
-        let _ = write!(name, ", finding {} begins", numbers.join(", "));
+    if !begun.is_empty() {
+        let _ = write!(name, ", finding {} begins", begun.join(", "));
     }
     item.element("details", &[], |details| {
-        details.element("summary", &[("aria-label", &name)], |summary| {
-            summary.text(sign);
-            if !numbers.is_empty() {
-                summary.leaf("sup", &[], &numbers.join(","));
-            }
-        });
+        details.leaf("summary", &[("aria-label", &name)], sign);
         details.leaf("div", &[("class", "note")], &name);
         details.leaf("pre", &[], &cut(&step.raw, chars));
+    });
+}
+
+/// The findings that have a lane of their own under the boxes.
+fn lanes(run: &RunStrip) -> impl Iterator<Item = (usize, &StripFinding)> {
+    run.findings.iter().enumerate().take(LANES)
+}
+
+/// A bar in the lane of each finding that holds the step, with the finding's number where it begins.
+fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
+    const CLASSES: [&str; 3] = ["lane0", "lane1", "lane2"];
+    item.element("div", &[("class", "lanes"), ("aria-hidden", "true")], |under| {
+        for (place, finding) in lanes(run) {
+            let class = CLASSES.get(place % CLASSES.len()).copied().filter(|_| finding.holds(step.index));
+            let number = if finding.first == step.index { (place + 1).to_string() } else { String::new() };
+            under.leaf("i", class.map(|class| ("class", class)).as_slice(), &number);
+        }
     });
 }
 
