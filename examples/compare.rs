@@ -52,12 +52,12 @@ struct Arguments {
 
 fn main() -> ExitCode {
     match common::parse() {
-        Ok(arguments) => common::finish(run(arguments)),
+        Ok(arguments) => common::finish(run(&arguments)),
         Err(status) => status,
     }
 }
 
-fn run(arguments: Arguments) -> Result<u8, common::Failure> {
+fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let bundled = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
     let by_default = |model: &Option<String>, bundled: &str| {
         model.clone().or_else(|| arguments.first.is_none().then(|| bundled.to_owned()))

@@ -48,7 +48,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         [("normal", NORMAL_R, normal as Draw), ("rate and success", runs_r, rate_and_success as Draw)]
     {
         for clusters in [5, 10, 20, 30, 50, 100] {
-            let [fisher, percentile, bca, widened] = coverage(draw, truth, clusters, arguments)?;
+            let [fisher, percentile, bca, widened] = coverage(draw, truth, clusters, arguments);
             println!(
                 "  {name:<17}  {clusters:>8}  {fisher:>10.1}%  {percentile:>9.1}%  {bca:>5.1}%  {widened:>6.1}%"
             );
@@ -110,12 +110,7 @@ fn r_of_many_runs() -> Result<f64, common::Failure> {
     Ok(pearson(&sample.x, &sample.y)?.r)
 }
 
-fn coverage(
-    draw: Draw,
-    truth: f64,
-    clusters: usize,
-    arguments: &Arguments,
-) -> Result<[f64; 4], common::Failure> {
+fn coverage(draw: Draw, truth: f64, clusters: usize, arguments: &Arguments) -> [f64; 4] {
     let holds = |interval: Option<Interval>| interval.map(|i| i.low <= truth && truth <= i.high);
     let one = |number: u32| -> [Option<bool>; 4] {
         let mut random = Random::new(u64::from(number) << 20 | clusters as u64);
@@ -137,12 +132,12 @@ fn coverage(
         ]
     };
     let found: Vec<[Option<bool>; 4]> = (0..arguments.samples).into_par_iter().map(one).collect();
-    Ok([0, 1, 2, 3].map(|which| {
+    [0, 1, 2, 3].map(|which| {
         let answers: Vec<bool> = found.iter().filter_map(|one| *one.get(which)?).collect();
         #[expect(clippy::cast_precision_loss, reason = "a count of samples")]
         let share = answers.iter().filter(|holds| **holds).count() as f64 / answers.len().max(1) as f64;
         100.0 * share
-    }))
+    })
 }
 
 /// The Kolmogorov-Smirnov distance of the p-values from uniform, and the distance exceeded in 1% of cases.
@@ -150,7 +145,7 @@ fn uniformity(arguments: &Arguments) -> Result<(f64, f64), common::Failure> {
     let one = |number: u32| {
         let mut random = Random::new(u64::from(number) << 20 | 7);
         let sample = normal(&mut random, 15);
-        // Ranks of fresh draws have nothing to do with x.
+        // Fresh draws have nothing to do with x.
         let y: Vec<f64> = sample.x.iter().map(|_| random.normal()).collect();
         let options = Resampling {
             resamples: arguments.resamples as usize,
@@ -196,7 +191,7 @@ impl Random {
     fn uniform(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "52 bits")]
         let bits = (self.next() >> 12) as f64;
-        (bits + 0.5) / (1_u64 << 52) as f64
+        (bits + 0.5) / 2_f64.powi(52)
     }
 
     fn normal(&mut self) -> f64 {

@@ -499,7 +499,7 @@ mod tests {
             })
             .collect();
         let found = compare(&runs, &runs);
-        assert_eq!(found.success.unwrap().difference.abs(), 0.0);
+        assert!(found.success.unwrap().difference.abs() < 1e-15);
         assert!((found.paired.p - 1.0).abs() < 1e-12 && found.differing.is_empty());
         let fingerprints = found.fingerprints.unwrap();
         assert!(fingerprints.distance < 1e-6 && fingerprints.p > 0.5, "{fingerprints:?}");

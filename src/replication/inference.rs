@@ -447,20 +447,19 @@ fn distinct(rows: &[SimulationRow]) -> (Vec<SimulationRow>, Vec<Duplicate>) {
     let mut first: BTreeMap<Digest, &SimulationRow> = BTreeMap::new();
     let (mut kept, mut duplicates) = (Vec::new(), Vec::new());
     for row in rows {
-        match row.digest.and_then(|digest| first.get(&digest)) {
-            Some(original) => duplicates.push(Duplicate {
+        if let Some(original) = row.digest.and_then(|digest| first.get(&digest)) {
+            duplicates.push(Duplicate {
                 file: row.file.clone(),
                 id: row.id.clone(),
                 of_file: original.file.clone(),
                 of_id: original.id.clone(),
-            }),
-            None => {
-                if let Some(digest) = row.digest {
-                    first.insert(digest, row);
-                }
-                kept.push(row.clone());
-            }
+            });
+            continue;
         }
+        if let Some(digest) = row.digest {
+            first.insert(digest, row);
+        }
+        kept.push(row.clone());
     }
     (kept, duplicates)
 }

@@ -166,7 +166,7 @@ fn fired(detected: bool) -> &'static str {
 /// Sweeps as text.
 #[must_use]
 pub fn render_sweeps(sweeps: &[Sweep]) -> String {
-    sweeps.iter().map(|sweep| format!("\n{}", sweep_table(sweep).text(TEXT_WIDTH))).collect()
+    sweeps.iter().flat_map(|sweep| ["\n".to_owned(), sweep_table(sweep).text(TEXT_WIDTH)]).collect()
 }
 
 /// The figures of a detector over the values of its main parameter.

@@ -185,7 +185,7 @@ fn intervals(inference: &Inference) -> Table {
                 inference.seed
             ));
         }
-        if one.clustered.iter().any(|clustered| clustered.is_doubtful()) {
+        if one.clustered.iter().any(ClusteredInterval::is_doubtful) {
             table.note(
                 "With fewer than 20 clusters an interval is doubtful, with fewer than 5 there is none.",
             );
@@ -403,14 +403,14 @@ fn verdicts(inference: &Inference) -> Table {
 #[must_use]
 pub fn pass_k_table(groups: &[PassK]) -> Table {
     const NAMES: [(&str, &str); 8] = [
-        ("pass_1", "k=1"),
-        ("pass_2", "k=2"),
-        ("pass_3", "k=3"),
-        ("pass_4", "k=4"),
-        ("pass_5", "k=5"),
-        ("pass_6", "k=6"),
-        ("pass_7", "k=7"),
-        ("pass_8", "k=8"),
+        ("pass_1", "pass^1"),
+        ("pass_2", "pass^2"),
+        ("pass_3", "pass^3"),
+        ("pass_4", "pass^4"),
+        ("pass_5", "pass^5"),
+        ("pass_6", "pass^6"),
+        ("pass_7", "pass^7"),
+        ("pass_8", "pass^8"),
     ];
     let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(NAMES.len());
     let mut columns = vec![

@@ -176,7 +176,7 @@ impl Chart {
                 svg.leaf("style", &[], super::page::CHART_STYLE);
                 svg.shape("rect", &[("class", "paper"), ("width", "400"), ("height", &number(height))]);
             }
-            svg.append(inside);
+            svg.append(&inside);
         });
     }
 

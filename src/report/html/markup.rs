@@ -48,7 +48,7 @@ impl Markup {
     }
 
     /// Another piece of markup.
-    pub(super) fn append(&mut self, other: Self) {
+    pub(super) fn append(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }
 
@@ -89,7 +89,7 @@ fn escape(text: &str, out: &mut String) {
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(letter),
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                out.push('\u{fffd}')
+                out.push('\u{fffd}');
             }
             letter if letter.is_control() => out.push('\u{fffd}'),
             letter => out.push(letter),

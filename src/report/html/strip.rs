@@ -173,7 +173,7 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
         });
         left_out(article, run.findings.len() - listed, "findings");
         article.element("p", &[("class", "note")], |back| {
-            back.leaf("a", &[("href", "#runs")], "All flagged runs")
+            back.leaf("a", &[("href", "#runs")], "All flagged runs");
         });
     });
 }
@@ -219,7 +219,7 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
         Actor::Agent => "agent",
         Actor::User => "user",
         Actor::System => "system",
-        _ => "environment",
+        Actor::Environment => "environment",
     };
     let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
     let mut name = format!("step {}: {who}, {what}{status}", step.index);
