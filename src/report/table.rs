@@ -447,7 +447,7 @@ mod tests {
             Cell::Count(7),
             Cell::Signed(1.0 / 3.0, 4),
             Cell::SignedInterval(Interval { low: -0.1, high: 0.25 }, 3),
-            Cell::P(1.5e-7),
+            Cell::P(1.6e-7),
         ]);
         table.row([Cell::text("x".repeat(60)), Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]);
         table.note("A note.");
@@ -473,7 +473,7 @@ mod tests {
         let csv = sample().csv().unwrap();
         let mut lines = csv.lines();
         assert_eq!(lines.next(), Some("model,n,r,ci_low,ci_high,p"));
-        assert_eq!(lines.next(), Some("\"a_b|<c>, \"\"d\"\"\",7,0.3333333333333333,-0.1,0.25,0.00000015"));
+        assert_eq!(lines.next(), Some("\"a_b|<c>, \"\"d\"\"\",7,0.3333333333333333,-0.1,0.25,0.00000016"));
         assert_eq!(lines.next().map(|line| line.ends_with("x,,,,,")), Some(true));
     }
 
