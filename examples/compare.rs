@@ -69,21 +69,16 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let paths =
         [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
     let threads = arguments.threads.map(usize::from);
-    let scanner = Scanner::new(
-        default_detectors(),
-        ScanOptions { fingerprints: true, threads, ..ScanOptions::default() },
-    );
+    let options = ScanOptions { fingerprints: true, threads, ..ScanOptions::default() };
+    let scanner = Scanner::new(default_detectors(), options)?;
     let mut sides = Vec::new();
     let mut inputs = Vec::new();
     for (path, model) in paths.iter().zip(&models) {
-        let mut runs = Vec::new();
-        inputs.extend(tables::scan(&scanner, std::slice::from_ref(path), |file| {
-            let chosen = file
-                .traces
-                .iter()
-                .filter(|record| model.is_none() || record.metadata.model.as_deref() == model.as_deref());
-            runs.extend(chosen.map(ComparedRun::of));
-        })?);
+        let (read, runs) = tables::scan(&scanner, std::slice::from_ref(path), |record| {
+            let chosen = model.is_none() || record.metadata.model.as_deref() == model.as_deref();
+            chosen.then(|| ComparedRun::of(&record))
+        })?;
+        inputs.extend(read);
         sides.push((label(path, model.as_deref()), runs));
     }
     let status = common::status(&inputs);
@@ -98,13 +93,13 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Resampling { resamples: arguments.resamples as usize, seed: arguments.seed, ..Resampling::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
     let comparison = pool.install(|| Comparison::of((first, first_runs), (second, second_runs), &options))?;
-    print!("{}", render_comparison(&comparison));
-    arguments.files.write(&comparison_tables(&comparison))?;
+    common::print(&render_comparison(&comparison))?;
+    arguments.files.write(&paths, &comparison_tables(&comparison))?;
     if let Some(path) = &arguments.files.html {
-        tables::write_text(path, &comparison_html(&comparison))?;
+        tables::write_text(path, &paths, &comparison_html(&comparison))?;
     }
     if let Some(path) = &arguments.summary {
-        common::write_json(path, &comparison)?;
+        common::write_json(path, &paths, &comparison)?;
     }
     tables::tell_errors(&inputs);
     Ok(status)

@@ -13,6 +13,7 @@ mod common;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use common::tables::{self, TableFiles};
@@ -115,8 +116,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<u8, common::Failure> {
-    let config = ToolErrorRecoveryConfig { actors: arguments.actors.into(), threshold: arguments.threshold };
-    let detector: Box<dyn Detector> = Box::new(ToolErrorRecovery::new(config.clone())?);
+    let config = ToolErrorRecoveryConfig {
+        actors: arguments.actors.into(),
+        threshold: arguments.threshold,
+        ..ToolErrorRecoveryConfig::published()
+    };
+    let detector: Arc<dyn Detector> = Arc::new(ToolErrorRecovery::new(config.clone())?);
     let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
     let options = ScanOptions { read, threads: arguments.threads.map(Into::into), ..ScanOptions::default() };
     let paths = if arguments.paths.is_empty() {
@@ -125,30 +130,27 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         arguments.paths
     };
 
-    let mut rows = Vec::new();
-    let scanner = Scanner::new(vec![detector], options);
-    let inputs = tables::scan(&scanner, &paths, |file| {
-        rows.extend(file.traces.iter().filter_map(SimulationRow::of));
-    })?;
+    let scanner = Scanner::new(vec![detector], options)?;
+    let (inputs, rows) = tables::scan(&scanner, &paths, |record| SimulationRow::of(&record))?;
     let status = common::status(&inputs);
     if status == 1 {
         tables::tell_errors(&inputs);
         return Err("nothing could be read".into());
     }
     if let Some(path) = &arguments.sims {
-        write_sims(path, &rows)?;
+        write_sims(path, &paths, &rows)?;
     }
     let pass_k = arguments.pass_k.then(|| pass_k_by_pair(&rows));
     let config =
         Config { actors: config.actors, threshold: config.threshold, version: env!("CARGO_PKG_VERSION") };
     if arguments.as_published {
         let replication = Replication::of(&rows);
-        print!("{}", render_replication(&replication));
-        print!("{}", pass_k.as_deref().map(render_pass_k).unwrap_or_default());
+        common::print(&render_replication(&replication))?;
+        common::print(&pass_k.as_deref().map(render_pass_k).unwrap_or_default())?;
         if let Some(path) = &arguments.summary {
             let summary =
                 Summary { figures: &replication, pass_k: pass_k.as_deref(), inputs: &inputs, config };
-            common::write_json(path, &summary)?;
+            common::write_json(path, &paths, &summary)?;
         }
     } else {
         let options = InferenceOptions {
@@ -164,33 +166,33 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         let threads = arguments.threads.map_or(0, usize::from);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let inference = pool.install(|| Inference::of(&rows, &options))?;
-        print!("{}", render_inference(&inference));
+        common::print(&render_inference(&inference))?;
         let mut all = replication_tables(&inference);
         if let Some(groups) = &pass_k {
             let table = pass_k_table(groups);
-            print!("\n{}", table.text(TEXT_WIDTH));
+            common::print(&format!("\n{}", table.text(TEXT_WIDTH)))?;
             all.push(table);
         }
-        arguments.files.write(&all)?;
+        arguments.files.write(&paths, &all)?;
         if let Some(path) = &arguments.files.html {
             let html = replication_html(&rows, &inference, &pass_k_by_pair(&rows));
-            tables::write_text(path, &html)?;
+            tables::write_text(path, &paths, &html)?;
         }
         if let Some(path) = &arguments.chart {
             let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
-            tables::write_text(path, &chart.svg())?;
+            tables::write_text(path, &paths, &chart.svg())?;
         }
         if let Some(path) = &arguments.summary {
             let summary = Summary { figures: &inference, pass_k: pass_k.as_deref(), inputs: &inputs, config };
-            common::write_json(path, &summary)?;
+            common::write_json(path, &paths, &summary)?;
         }
     }
     tables::tell_errors(&inputs);
     Ok(status)
 }
 
-fn write_sims(path: &Path, rows: &[SimulationRow]) -> Result<(), common::Failure> {
-    let mut out = common::create(path)?;
+fn write_sims(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), common::Failure> {
+    let mut out = common::Output::create(path, inputs)?;
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         simulation_table(rows).write_csv(&mut out)?;
     } else {
@@ -199,6 +201,5 @@ fn write_sims(path: &Path, rows: &[SimulationRow]) -> Result<(), common::Failure
             writeln!(out)?;
         }
     }
-    out.flush()?;
-    Ok(())
+    out.finish()
 }

@@ -26,6 +26,10 @@ pub enum ErrorKind {
     Config,
     /// A golden entry breaks a rule of the golden set.
     Golden,
+    /// Something is larger than what may be held.
+    TooLarge,
+    /// The input is of no known format, or of one that this build cannot read.
+    Format,
     /// A statistic is not defined for its input.
     Statistics,
 }
@@ -63,6 +67,20 @@ enum Cause {
     Text(String),
 }
 
+/// As much of an input as a message quotes, with its control characters escaped.
+pub(crate) fn echo(input: &str) -> String {
+    const QUOTED: usize = 200;
+    let mut text = String::new();
+    for (position, char) in input.chars().enumerate() {
+        if position == QUOTED {
+            text.push('…');
+            break;
+        }
+        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
+    }
+    text
+}
+
 /// Result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -83,7 +101,10 @@ impl Error {
         Self::new(ErrorKind::Trace, message)
     }
 
-    pub(crate) fn config(field: &str, message: impl fmt::Display) -> Self {
+    /// An error of a detector's configuration: the field, and what is wrong with it, in lower case and without a full
+    /// stop.
+    #[must_use]
+    pub fn config(field: &str, message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Config, format!("{field}: {message}"))
     }
 
@@ -111,6 +132,20 @@ impl Error {
     #[must_use]
     pub(crate) fn at(mut self, location: Location) -> Self {
         self.0.location = Some(location);
+        self
+    }
+
+    /// The same without a place.
+    #[must_use]
+    pub(crate) fn unplaced(mut self) -> Self {
+        self.0.location = None;
+        self
+    }
+
+    /// The same with the runs counted from a later one.
+    #[must_use]
+    pub(crate) fn with_runs_from(mut self, first: u64) -> Self {
+        self.0.run = self.0.run.map(|run| run + first);
         self
     }
 

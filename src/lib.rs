@@ -32,9 +32,14 @@
 //! | [`loop`](Loop) | the same action again and again, without progress |
 //! | [`feedback_blindness`](FeedbackBlindness) | the agent repeats what was refused |
 //! | [`route_inefficiency`](RouteInefficiency) | far more steps than the reference route needs |
+//! | [`wasted_actions`](WastedActions) | many actions failed, or asked for what was known |
 //!
-//! [`ALL`] is the registry; [`DetectorInfo::build`] makes a detector from JSON and names the field that is wrong.
-//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go.
+//! A [`Registry`] begins with these ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
+//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go; as a [`Rule`]
+//! it has a configuration, too, and can be added to a registry.
+//!
+//! What a source left out ([`Content::NotRecorded`]) equals nothing: a detector that compares actions is *not
+//! applicable* to a trace in which no action has its arguments recorded.
 //!
 //! # Files
 //!
@@ -88,6 +93,8 @@ mod detectors;
 mod error;
 mod fingerprint;
 mod input;
+mod json;
+mod names;
 mod replication;
 mod report;
 pub mod stats;

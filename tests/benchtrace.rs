@@ -93,8 +93,8 @@ fn line(step: &Step<'_>) -> String {
         }
         Event::Action(action) => {
             assert_eq!(step.actor(), Actor::Agent);
-            assert!(action.arguments.is_none() && action.call_id.is_none() && action.error_type.is_none());
-            let observation = action.observation.map(|text| text.to_str().into_owned());
+            assert!(action.arguments.is_absent() && action.call_id.is_none() && action.error_type.is_none());
+            let observation = action.observation.present().map(|text| text.to_str().into_owned());
             format!(
                 "{place} {} -> {:?} by {:?}: {observation:?}",
                 action.name, action.status, action.provenance
@@ -555,7 +555,7 @@ fn errors_have_their_line_and_column() {
     assert_eq!(
         places,
         [
-            (ErrorKind::Shape, Some(0), Location { line: 9, column: 44 }),
+            (ErrorKind::Shape, Some(0), Location { line: 9, column: 39 }),
             (ErrorKind::Shape, Some(2), Location { line: 14, column: 88 }),
         ]
     );

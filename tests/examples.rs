@@ -20,6 +20,7 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("calibrate", &[], "tool_error_recovery"),
     ("compare", &["--resamples", "200"], "scripted-persistent succeeds more often than scripted-careless"),
     ("coverage", &["--samples", "20", "--resamples", "50"], "Permutation test without association"),
+    ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
     ("embed", &[], "support-17: closed: loop: detected"),
     ("replicate_tau2", &[], "408 runs, 408 with a reward"),
     ("scan", &["golden/tau2"], "tool_error_recovery"),
@@ -470,10 +471,10 @@ fn the_scan_writes_a_record_per_run() {
             (&*partly, &json!("c"), &json!(2))
         ]
     );
-    let detectors = ["feedback_blindness", "loop", "route_inefficiency", "tool_error_recovery"];
+    let detectors: Vec<&str> = tracelint::ALL.iter().map(|info| info.id).collect();
     for record in &records {
         assert_eq!(keys(record), BTreeSet::from(RECORD));
-        assert_eq!(keys(&record["verdicts"]), BTreeSet::from(detectors));
+        assert_eq!(keys(&record["verdicts"]), detectors.iter().copied().collect::<BTreeSet<_>>());
     }
     // By default the agent's calls count: the user's success is no recovery of its error.
     assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], true);
@@ -596,7 +597,7 @@ fn the_gate_of_the_calibration_is_an_exit_status() {
         let output = run("calibrate", &["--gate", gate, "--json", &json]);
         let report = folder.json("report.json");
         let detectors = report["detectors"].as_array().unwrap();
-        assert_eq!(detectors.len(), 4);
+        assert_eq!(detectors.len(), tracelint::ALL.len());
         let all = detectors.iter().all(|detector| detector["pass_k"]["pass"] == 1);
         assert_eq!(output.status.code(), Some(if all { 0 } else { 3 }), "{gate}");
         passed.push(all);

@@ -3,37 +3,51 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tracelint::{FileScan, Progress, Result, Scanner, Table};
+use tracelint::{Progress, ScanEvent, Scanner, Table, TraceRecord};
 
-use super::{Failure, Input, create};
+use super::{Failure, Input, Output};
 
 /// Scans, keeping what could not be read for [`tell_errors`].
-pub(crate) fn scan(
+pub(crate) fn scan<T: Send>(
     scanner: &Scanner,
     paths: &[PathBuf],
-    mut each: impl FnMut(FileScan) + Send,
-) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
-    scanner.scan(
-        paths,
-        |_: Progress| {},
-        |file| {
-            inputs.push(Input::of(&file));
-            each(file);
-        },
-    )?;
-    Ok(inputs)
+    map: impl Fn(TraceRecord) -> Option<T> + Sync,
+) -> Result<(Vec<Input>, Vec<T>), Failure> {
+    let (mut inputs, mut rows) = (Vec::new(), Vec::new());
+    let mut errors = Vec::new();
+    let event = |event| match event {
+        ScanEvent::Record(row) => rows.extend(row),
+        ScanEvent::Error(error) => {
+            if errors.len() < super::TOLD {
+                errors.push(error.to_string());
+            }
+        }
+        ScanEvent::End(summary) => inputs.push(Input {
+            file: summary.path.display().to_string(),
+            format: summary.format.map(tracelint::Format::name),
+            runs_read: summary.runs,
+            runs_skipped: summary.runs_lost,
+            runs_without_actions: summary.runs_without_actions,
+            without_actions: summary.without_actions,
+            passed_over: summary.passed_over,
+            faults: summary.errors,
+            errors: std::mem::take(&mut errors),
+        }),
+        _ => {}
+    };
+    scanner.scan_map(paths, |_: Progress| {}, map, event)?;
+    Ok((inputs, rows))
 }
 
 /// One line per file that could not be read whole: the first error, and how many more there are.
 pub(crate) fn tell_errors(inputs: &[Input]) {
     for input in inputs {
-        if let [first, rest @ ..] = input.errors.as_slice() {
-            let more = match rest.len() {
+        if let Some(first) = input.errors.first() {
+            let more = match input.faults.saturating_sub(1) {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
             };
-            eprintln!("error: {first}{more}");
+            let _ = writeln!(std::io::stderr(), "error: {first}{more}");
         }
     }
 }
@@ -56,33 +70,32 @@ pub(crate) struct TableFiles {
 }
 
 impl TableFiles {
-    /// Writes the tables to where they were asked for.
-    pub(crate) fn write(&self, tables: &[Table]) -> std::result::Result<(), Failure> {
+    /// Writes the tables to where they were asked for, which is none of the inputs.
+    pub(crate) fn write(&self, inputs: &[PathBuf], tables: &[Table]) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
             std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
             for table in tables {
-                let mut out = create(&folder.join(format!("{}.csv", table.name())))?;
+                let mut out = Output::create(&folder.join(format!("{}.csv", table.name())), inputs)?;
                 table.write_csv(&mut out)?;
-                out.flush()?;
+                out.finish()?;
             }
         }
         let joined = |form: fn(&Table) -> String| {
             tables.iter().filter(|table| !table.is_empty()).map(form).collect::<Vec<_>>().join("\n")
         };
         if let Some(path) = &self.markdown {
-            write_text(path, &joined(Table::markdown))?;
+            write_text(path, inputs, &joined(Table::markdown))?;
         }
         if let Some(path) = &self.latex {
-            write_text(path, &joined(Table::latex))?;
+            write_text(path, inputs, &joined(Table::latex))?;
         }
         Ok(())
     }
 }
 
 /// Writes a text to a file.
-pub(crate) fn write_text(path: &Path, text: &str) -> std::result::Result<(), Failure> {
-    let mut out = create(path)?;
+pub(crate) fn write_text(path: &Path, inputs: &[PathBuf], text: &str) -> Result<(), Failure> {
+    let mut out = Output::create(path, inputs)?;
     out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    out.finish()
 }

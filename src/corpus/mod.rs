@@ -1,7 +1,14 @@
 //! Whole corpora: which files there are, and the parallel scan over them. The only place that knows threads,
 //! paths and order.
 
+mod open;
+mod order;
+mod read;
+mod record;
 mod scan;
 mod source;
+mod work;
 
-pub use scan::{FileScan, Progress, ScanOptions, Scanner, TraceRecord};
+pub use read::read_files;
+pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
+pub use scan::{ScanOptions, Scanner};

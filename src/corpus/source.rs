@@ -6,15 +6,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::error::Error;
-use crate::input::{Companion, ReadOptions, read_companion};
+use super::open::{is_input, open};
+use crate::error::{Error, ErrorKind};
+use crate::input::{Header, ReadOptions, read_companion};
 
 /// A file to read.
 #[derive(Debug, Clone)]
 pub(super) struct SourceFile {
-    pub(super) path: PathBuf,
+    pub(super) path: Arc<Path>,
     /// In bytes; 0 where it is not known.
     pub(super) size: u64,
+    /// Whether it can be opened again and gives the same.
+    pub(super) is_regular: bool,
     pub(super) role: Role,
 }
 
@@ -31,84 +34,116 @@ pub(super) enum Role {
 #[derive(Debug)]
 pub(super) struct Shared {
     path: PathBuf,
-    companion: OnceLock<Companion>,
+    header: OnceLock<Header>,
 }
 
 impl Shared {
     /// What cannot be read is reported where the file itself is read.
-    pub(super) fn get(&self, options: &ReadOptions) -> &Companion {
-        self.companion.get_or_init(|| {
-            fs::read(&self.path).map(|bytes| read_companion(&bytes, options).0).unwrap_or_default()
-        })
+    pub(super) fn get(&self, options: &ReadOptions) -> &Header {
+        self.header
+            .get_or_init(|| open(&self.path).map(|input| read_companion(input, options)).unwrap_or_default())
     }
 }
 
-/// The files of the given paths, sorted, each once; directories give their `*.json` files. `-` is standard input.
-pub(super) fn discover(paths: &[PathBuf]) -> (Vec<SourceFile>, Vec<Error>) {
-    let mut found = BTreeMap::new();
-    let mut errors = Vec::new();
-    for path in paths {
+/// What is found on the way.
+#[derive(Default)]
+struct Found {
+    /// Path, size and whether it is a regular file, by the path as given.
+    files: BTreeMap<PathBuf, (u64, bool)>,
+    /// The places of those files, to read each once however it is spelled.
+    places: BTreeSet<PathBuf>,
+    errors: Vec<Error>,
+}
+
+/// The files of the given paths, sorted, each once; directories give the files whose names say that they are
+/// inputs. `-` is standard input.
+pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceFile>, Vec<Error>) {
+    let mut found = Found::default();
+    let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
+    // Sorted, so that of two ways to a file it is always the same that is taken.
+    sorted.sort();
+    for path in sorted {
         if path.as_os_str() == "-" {
-            found.insert(path.clone(), 0);
+            found.files.insert(path, (0, false));
         } else {
-            visit(path, &mut found, &mut BTreeSet::new(), &mut errors);
+            let before = found.files.len() + found.errors.len();
+            found.visit(&path, &mut BTreeSet::new(), true);
+            if before == found.files.len() + found.errors.len()
+                && path.is_dir()
+                && !found.has_any_below(&path)
+            {
+                let what =
+                    "the directory holds no input (.json, .jsonl, .ndjson, .traj, or these with .gz or .zst)";
+                found.errors.push(Error::new(ErrorKind::Empty, what).in_file(&path));
+            }
         }
     }
     let mut headers: BTreeMap<PathBuf, Arc<Shared>> = BTreeMap::new();
     let files = found
+        .files
         .into_iter()
-        .map(|(path, size)| {
+        .map(|(path, (size, is_regular))| {
             let role = match header_of(&path) {
                 Some(header) => Role::RunOf(Arc::clone(
                     headers
                         .entry(header.clone())
-                        .or_insert_with(|| Arc::new(Shared { path: header, companion: OnceLock::new() })),
+                        .or_insert_with(|| Arc::new(Shared { path: header, header: OnceLock::new() })),
                 )),
                 None if is_header(&path) => Role::Header,
                 None => Role::Runs,
             };
-            SourceFile { path, size, role }
+            SourceFile { path: path.into(), size, is_regular, role }
         })
         .collect();
-    (files, errors)
+    (files, found.errors)
 }
 
-/// Finds the files of a path. What cannot be reached costs nothing else; a directory that links lead back to is
-/// visited once.
-fn visit(
-    path: &Path,
-    found: &mut BTreeMap<PathBuf, u64>,
-    visited: &mut BTreeSet<PathBuf>,
-    errors: &mut Vec<Error>,
-) {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) => return errors.push(Error::from(error).in_file(path)),
-    };
-    if !metadata.is_dir() {
-        found.insert(path.to_path_buf(), if metadata.is_file() { metadata.len() } else { 0 });
-        return;
-    }
-    if !visited.insert(fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())) {
-        return;
-    }
-    let entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(error) => return errors.push(Error::from(error).in_file(path)),
-    };
-    // Sorted, so that of two ways to a directory it is always the same that is taken.
-    let mut inner = Vec::new();
-    for entry in entries {
-        match entry {
-            Ok(entry) => inner.push(entry.path()),
-            Err(error) => errors.push(Error::from(error).in_file(path)),
+impl Found {
+    /// Finds the files of a path. What cannot be reached costs nothing else; a directory that links lead back to is
+    /// visited once.
+    fn visit(&mut self, path: &Path, visited: &mut BTreeSet<PathBuf>, asked_for: bool) {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) => return self.errors.push(Error::from(error).in_file(path)),
+        };
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if metadata.is_dir() {
+            if visited.insert(place) {
+                self.enter(path, visited);
+            }
+        } else if !metadata.is_file() && !asked_for {
+            let what = "neither a file nor a directory; it is read only where it is named itself";
+            self.errors.push(Error::new(ErrorKind::Io, what).in_file(path));
+        } else if self.places.insert(place) {
+            let regular = metadata.is_file();
+            self.files.insert(path.to_path_buf(), (if regular { metadata.len() } else { 0 }, regular));
         }
     }
-    inner.sort();
-    for entry in inner {
-        if entry.is_dir() || entry.extension() == Some(OsStr::new("json")) {
-            visit(&entry, found, visited, errors);
+
+    fn enter(&mut self, path: &Path, visited: &mut BTreeSet<PathBuf>) {
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) => return self.errors.push(Error::from(error).in_file(path)),
+        };
+        let mut inner = Vec::new();
+        for entry in entries {
+            match entry {
+                Ok(entry) => inner.push(entry.path()),
+                Err(error) => self.errors.push(Error::from(error).in_file(path)),
+            }
         }
+        inner.sort();
+        for entry in inner {
+            if is_input(&entry) || entry.is_dir() {
+                self.visit(&entry, visited, false);
+            }
+        }
+    }
+
+    /// Whether files of a directory were found before, by another way.
+    fn has_any_below(&self, path: &Path) -> bool {
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        self.places.range(place.clone()..).next().is_some_and(|file| file.starts_with(&place))
     }
 }
 

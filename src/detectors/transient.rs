@@ -102,7 +102,9 @@ impl Matcher {
                 return true;
             }
         }
-        let (Some(texts), Some(observation)) = (&self.texts, action.observation) else { return false };
+        let (Some(texts), Some(observation)) = (&self.texts, action.observation.present()) else {
+            return false;
+        };
         let head = observation.head(HEAD);
         texts.find_iter(&*head).any(|found| {
             found.pattern().as_usize() < self.phrases

@@ -1,88 +1,51 @@
-//! Readers: from bytes of a known format to validated steps. Wire structs stay in here.
+//! Readers: from the bytes of a recorded run to validated steps. What a format calls its fields stays in its file.
+//!
+//! To add a format: write a file beside the others that ends in a constant `FORMAT`, and add its module and its line
+//! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
-mod benchtrace;
-mod careful;
-mod container;
-mod cut;
+mod bench_trace;
+mod common;
+mod format;
 mod native;
-mod pairing;
+mod recognise;
+mod runs;
+mod sample;
 mod tau2;
 mod tau2_messages;
+mod tau_bench;
+mod walk;
 mod window;
-mod wire;
 
-use std::fmt;
 use std::io::Read;
-use std::str::FromStr;
-use std::sync::Arc;
 
-use rayon::prelude::*;
+pub use bench_trace::Alignment;
+pub(crate) use runs::Header;
+pub use runs::PassedOver;
+pub(crate) use walk::{Piece, Pieces};
+
+use format::{Entry, Reader, RecordReader};
+use recognise::Recognised;
+use runs::Runs;
+use sample::{Document, Parsed};
 use serde::Serialize;
+use walk::Walk;
+pub(crate) use window::Window;
 
-pub use benchtrace::Alignment;
-use container::{Layout, Outcome};
-use window::Window;
-
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::trace::{StepSink, Trace, TraceCollector};
 
-/// A format that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Format {
-    /// tau2-bench results.
-    Tau2,
-    /// `BenchTrace` episodes.
-    BenchTrace,
+format::formats! {
+    /// Results of tau2-bench.
+    Tau2 => tau2, "tau2";
+    /// Results of tau-bench, the first version.
+    TauBench => tau_bench, "tau-bench";
+    /// Episodes of `BenchTrace`.
+    BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
-    Native,
+    Native => native, "native";
 }
 
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 3] = [Self::Tau2, Self::BenchTrace, Self::Native];
-
-    /// The format's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tau2 => "tau2",
-            Self::BenchTrace => "benchtrace",
-            Self::Native => "native",
-        }
-    }
-
-    /// The format that a key, of a file or of a run, gives away.
-    fn of_key(key: &str) -> Option<Self> {
-        match key {
-            "simulations" | "info" | "tasks" | "messages" | "reward_info" | "task_id"
-            | "termination_reason" => Some(Self::Tau2),
-            "episodes" | "snapshot" | "failure_instances" => Some(Self::BenchTrace),
-            "traces" | "steps" => Some(Self::Native),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|format| format.name() == name)
-            .ok_or_else(|| Error::config("format", format!("`{name}` is none of tau2, benchtrace, native")))
-    }
-}
-
-/// How files are read.
+/// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
     /// The format; `None` looks at the content.
@@ -92,122 +55,54 @@ pub struct ReadOptions {
     /// Whether reference routes are read.
     pub routes: bool,
     /// Whether the JSON texts of arguments are kept for whoever looks inside them; their digests always are.
+    /// `None` is as whoever reads needs it: a scan keeps them where a detector reads them, other uses always do.
     /// Where a reference route compares single arguments, the texts are kept in any case.
-    pub argument_texts: bool,
+    pub argument_texts: Option<bool>,
+    /// The most bytes of an input that are held at once: a single run of a stream, a whole file of a format that
+    /// has to be seen whole.
+    pub most_held: usize,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, alignment: None, routes: true, argument_texts: true }
+        Self { format: None, alignment: None, routes: true, argument_texts: None, most_held: 1 << 30 }
     }
 }
 
-/// What the run files of a tau2 directory have in common: the `info` and `tasks` of its `results.json`.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Companion(Arc<tau2::Header>);
-
-/// What became of one file.
-#[derive(Debug, Default)]
+/// What became of one input.
+#[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Reading {
-    /// The format that was read; `None` where the content gave none away.
+    /// The format that was read; `None` where the content gave none away, or several.
     pub format: Option<Format>,
     /// Runs that reached the sink.
     pub runs: u64,
-    /// What could not be read, in the order of its places. An error with a run number costs that run alone.
+    /// Those of them in which nobody acts.
+    pub runs_without_actions: u64,
+    /// How much there is that could not be read.
+    pub faults: u64,
+    /// Positions given out since the last piece, to runs that were read and to runs that could not be.
+    #[serde(skip)]
+    pub(crate) positions: u64,
+    /// What could not be read, in the order of its places, as far as the sink did not take it ([`StepSink::error`]).
+    /// An error with a run number costs that run alone.
+    #[serde(skip)]
     pub errors: Vec<Error>,
+    /// What was passed over because no rule reads it, by reason.
+    pub passed_over: PassedOver,
 }
 
-/// Reads the runs of a file in memory into a sink, in one pass.
+/// Reads the runs of a file in memory into a sink.
 pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
-    read_slice_with(bytes, options, None, sink)
+    read_window(&mut Window::over_slice(bytes), &Beside::default(), options, sink)
 }
 
-pub(crate) fn read_slice_with(
-    bytes: &[u8],
-    options: &ReadOptions,
-    companion: Option<&Companion>,
-    sink: &mut dyn StepSink,
-) -> Reading {
-    let format = match options.format {
-        Some(format) => Ok(format),
-        None => detect(&mut Window::over_slice(bytes)),
-    };
-    dispatch(format, options, companion, &mut Source::Slice(bytes), sink)
-}
-
-/// As [`read_slice_with`], by several threads of the current pool, each with sinks of its own, which are given back in
-/// the order of the runs. `None`: the file is not of a shape that can be cut; nothing has been read.
-pub(crate) fn read_slice_split<S: StepSink + Send>(
-    bytes: &[u8],
-    options: &ReadOptions,
-    companion: Option<&Companion>,
-    new_sink: impl Fn() -> S + Sync,
-) -> Option<(Reading, Vec<S>)> {
-    let format = match options.format {
-        Some(format) => format,
-        None => detect(&mut Window::over_slice(bytes)).ok()?,
-    };
-    match format {
-        Format::Tau2 => {
-            let header = companion.map(|companion| (*companion.0).clone()).unwrap_or_default();
-            split(tau2::Tau2 { header, ..tau2::Tau2::new(options) }, format, bytes, new_sink)
-        }
-        Format::BenchTrace => {
-            split(benchtrace::BenchTrace::with_alignment(options.alignment), format, bytes, new_sink)
-        }
-        Format::Native => split(native::Native, format, bytes, new_sink),
-    }
-}
-
-fn split<L: Layout + Send + Sync, S: StepSink + Send>(
-    mut layout: L,
-    format: Format,
-    bytes: &[u8],
-    new_sink: impl Fn() -> S + Sync,
-) -> Option<(Reading, Vec<S>)> {
-    /// Parts per thread: runs differ in length.
-    const PARTS: usize = 8;
-    let cut = cut::cut(&mut layout, bytes)?;
-    let size = cut.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
-    let parts: Vec<(Outcome, S)> = (0..cut.len().div_ceil(size))
-        .into_par_iter()
-        .map(|part| {
-            let mut sink = new_sink();
-            let start = part * size;
-            let end = (start + size).min(cut.len());
-            (cut.read(start..end, &mut layout.clone(), bytes, &mut sink), sink)
-        })
-        .collect();
-    let mut reading = Reading { format: Some(format), ..Reading::default() };
-    let mut sinks = Vec::with_capacity(parts.len());
-    for (outcome, sink) in parts {
-        reading.runs += outcome.runs;
-        reading.errors.extend(outcome.errors);
-        sinks.push(sink);
-    }
-    Some((reading, sinks))
-}
-
-/// Reads the runs of a stream into a sink, holding one run at a time.
+/// Reads the runs of a stream into a sink, holding one run at a time where the format allows that.
 ///
-/// Where `tasks` come behind the runs, reference routes are not known in time; the verdicts say so.
+/// What a tau2 file says of its runs only behind them is found up to 8 MiB ahead. Beyond that its reference routes,
+/// model and domain are not known; the verdicts say so.
 pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
-    read_stream_with(input, options, None, sink)
-}
-
-pub(crate) fn read_stream_with(
-    input: impl Read,
-    options: &ReadOptions,
-    companion: Option<&Companion>,
-    sink: &mut dyn StepSink,
-) -> Reading {
-    let mut window = Window::over_stream(input);
-    let format = match options.format {
-        Some(format) => Ok(format),
-        None => detect(&mut window),
-    };
-    dispatch(format, options, companion, &mut Source::Stream(window), sink)
+    read_window(&mut Window::over_stream(input, options.most_held), &Beside::default(), options, sink)
 }
 
 /// Reads every run of a file in memory as a [`Trace`].
@@ -227,135 +122,199 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading)
     (collector.traces, reading)
 }
 
-/// Reads the `results.json` of a tau2 directory, whose runs lie in files of their own.
-pub(crate) fn read_companion(bytes: &[u8], options: &ReadOptions) -> (Companion, Vec<Error>) {
-    let mut layout = tau2::Tau2::new(options);
-    let outcome = container::read_slice(&mut layout, bytes, true, &mut TraceCollector::default());
-    (Companion(Arc::new(layout.header)), outcome.errors)
+/// What is known of an input beside its bytes.
+#[derive(Default)]
+pub(crate) struct Beside<'b> {
+    /// What another file says of its runs.
+    pub(crate) header: Option<&'b Header>,
+    /// Opens the input again from its start.
+    pub(crate) again: Option<&'b dyn Fn() -> Option<Box<dyn Read>>>,
+    /// The format, where the place of the file tells it.
+    pub(crate) format: Option<Format>,
+    /// Whether it is itself what says something of the runs of others.
+    pub(crate) is_header: bool,
 }
 
-/// Reads a `results.json` whose runs lie beside it; it may hold some of its own.
-pub(crate) fn read_header_or_runs(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
-    let mut layout = tau2::Tau2::new(options);
-    let outcome = container::read_slice(&mut layout, bytes, true, sink);
-    Reading { format: Some(Format::Tau2), runs: outcome.runs, errors: outcome.errors }
-}
-
-enum Source<'a> {
-    Slice(&'a [u8]),
-    Stream(Window<'a>),
-}
-
-impl Source<'_> {
-    fn read<L: Layout>(&mut self, layout: &mut L, sink: &mut dyn StepSink) -> Outcome {
-        match self {
-            Self::Slice(bytes) => container::read_slice(layout, bytes, false, sink),
-            Self::Stream(window) => container::read_stream(layout, window, sink),
-        }
-    }
-}
-
-fn dispatch(
-    format: Result<Format>,
+/// Reads the runs of a window into a sink.
+pub(crate) fn read_window(
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
     options: &ReadOptions,
-    companion: Option<&Companion>,
-    source: &mut Source<'_>,
     sink: &mut dyn StepSink,
 ) -> Reading {
-    let format = match format {
-        Ok(format) => format,
-        Err(error) => return Reading { errors: vec![error], ..Reading::default() },
-    };
-    let outcome = match format {
-        Format::Tau2 => {
-            let header = companion.map(|companion| (*companion.0).clone()).unwrap_or_default();
-            let streamed = matches!(source, Source::Stream(_));
-            source.read(&mut tau2::Tau2 { streamed, header, ..tau2::Tau2::new(options) }, sink)
-        }
-        Format::BenchTrace => {
-            source.read(&mut benchtrace::BenchTrace::with_alignment(options.alignment), sink)
-        }
-        Format::Native => source.read(&mut native::Native, sink),
-    };
-    Reading { format: Some(format), runs: outcome.runs, errors: outcome.errors }
+    read_or_cut(window, beside, options, sink, None)
 }
 
-/// Finds the format by the keys of the file, or of its first run. The window stays where it is.
-fn detect(window: &mut Window<'_>) -> Result<Format> {
-    window.skip_byte_order_mark()?;
-    window.peek()?;
-    window.mark();
-    let found = detect_ahead(window);
-    window.rewind();
-    found
-}
-
-fn detect_ahead(window: &mut Window<'_>) -> Result<Format> {
-    /// How many elements of a list are looked at: the first may be damaged.
-    const ELEMENTS: usize = 16;
-    let first = window.peek()?;
-    let start = window.position().location();
-    let truncated = || Error::new(ErrorKind::Truncated, "the input ends in the middle of a value").at(start);
-    let unknown =
-        || Error::shape("neither tau2 results, nor BenchTrace episodes, nor native traces").at(start);
-    match first {
-        None => return Err(Error::new(ErrorKind::Empty, "the input is empty")),
-        Some(b'{') => return detect_object(window)?.ok_or_else(unknown),
-        Some(b'[') => window.advance(1),
-        Some(byte) if b"\"-0123456789tfn".contains(&byte) => return Err(unknown()),
-        Some(_) => return Err(Error::new(ErrorKind::Syntax, "the input is not JSON").at(start)),
-    }
-    for element in 0..ELEMENTS {
-        match window.peek()? {
-            None => return Err(truncated()),
-            // A list of no runs reads alike in every format.
-            Some(b']') if element == 0 => return Ok(Format::Tau2),
-            Some(b'{') => {
-                window.mark();
-                let found = detect_object(window);
-                window.rewind();
-                if let Ok(Some(format)) = found {
-                    return Ok(format);
+/// As [`read_window`], but what can be read by others is handed to them in pieces.
+pub(crate) fn read_or_cut(
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    sink: &mut dyn StepSink,
+    pieces: Option<&mut (dyn Pieces + '_)>,
+) -> Reading {
+    let mut runs = Runs::new(options, sink);
+    let recognised = recognise::recognise(window, options.format.or(beside.format));
+    match recognised {
+        Ok(Recognised::Records(format, reader, framing)) => {
+            runs.reading.format = Some(format);
+            let again = beside.again;
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: beside.header,
+                pieces,
+                header_only: None,
+                may_hold_none: beside.is_header,
+                again,
+            };
+            walk.input(window, framing);
+        }
+        Ok(Recognised::Whole) => read_whole(window, options.format, &mut runs),
+        Ok(Recognised::Each) => {
+            let read = match pieces {
+                Some(pieces) => {
+                    let size = pieces.bytes();
+                    walk::cut_lines(window, None, size, |piece| pieces.piece(piece, 0))
                 }
+                None => read_each(window, options.format, &mut runs),
+            };
+            if let Err(error) = read {
+                runs.fail(error);
             }
-            _ => {}
         }
-        window.skip()?;
-        if window.peek()? != Some(b',') {
-            break;
-        }
-        window.advance(1);
+        Err(error) => runs.fail(error),
     }
-    Err(unknown())
+    runs.into_reading()
 }
 
-/// The format that the keys of the object at the cursor give away. The cursor ends somewhere inside.
-fn detect_object(window: &mut Window<'_>) -> Result<Option<Format>> {
-    window.advance(1);
-    loop {
-        match window.peek()? {
-            Some(b'"') => {}
-            None => {
-                let place = window.position().location();
-                return Err(
-                    Error::new(ErrorKind::Truncated, "the input ends in the middle of a value").at(place)
-                );
+/// Reads a piece of an input of this format; of none, a document in each line.
+pub(crate) fn read_piece(
+    piece: &Piece,
+    header: Option<&Header>,
+    options: &ReadOptions,
+    sink: &mut dyn StepSink,
+) -> Reading {
+    let mut runs = Runs::new(options, sink);
+    match piece.format().map(|format| &format.entry().reader) {
+        Some(Reader::Records(reader)) => {
+            runs.reading.format = piece.format();
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: header,
+                pieces: None,
+                header_only: None,
+                may_hold_none: false,
+                again: None,
+            };
+            walk.piece(piece);
+        }
+        _ => {
+            let (bytes, place) = piece.lines();
+            if let Err(error) = read_each(&mut Window::over_part(bytes, place), options.format, &mut runs) {
+                runs.fail(error);
             }
-            _ => return Ok(None),
         }
-        let value = window.value()?;
-        let key: String = serde_json::from_slice(window.bytes(value)).unwrap_or_default();
-        window.pass(value);
-        if let Some(format) = Format::of_key(&key) {
-            return Ok(Some(format));
+    }
+    runs.into_reading()
+}
+
+/// Reads the `info` and `tasks` of a tau2 directory, whose runs lie in files of their own.
+pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header {
+    let Reader::Records(reader) = &tau2::FORMAT.reader else { return Header::default() };
+    let mut window = Window::over_stream(input, options.most_held);
+    walk::read_header(&mut window, reader, options).unwrap_or_default()
+}
+
+/// Reads an input that has to be seen whole.
+fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    loop {
+        match window.grow() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => runs.fail(error),
         }
-        if window.peek()? != Some(b':') {
-            return Ok(None);
+    }
+    let bytes = window.unread();
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
+        Err(_) => {
+            runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
+            let text = String::from_utf8_lossy(bytes);
+            let window = Window::over_slice(text.as_bytes());
+            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
         }
-        window.advance(1);
-        window.skip()?;
-        if window.peek()? == Some(b',') {
-            window.advance(1);
+    }
+}
+
+fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    match recognise::document(parsed, wanted) {
+        Ok(entry) => {
+            runs.reading.format = Some(entry.format);
+            runs.pass_over("lines that are no JSON", parsed.no_json);
+            runs.pass_over("lines that are no object", parsed.no_object);
+            if let Reader::Document(reader) = &entry.reader
+                && let Err(fault) = (reader.read)(&parsed.document, runs)
+            {
+                let location = window.place(fault.at()).location();
+                runs.fail(fault.into_error().at(location));
+            }
         }
+        Err(error) => {
+            if let Document::Lines(lines) = &parsed.document
+                && lines.is_empty()
+                && let Some(error) = recognise::no_json(window)
+            {
+                return runs.fail(error);
+            }
+            let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            runs.fail(error.at(window.place(start).location()));
+        }
+    }
+}
+
+/// Reads an input that has a document of its own in each line.
+fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> Result<()> {
+    loop {
+        let whole = window.is_whole();
+        let bytes = window.unread();
+        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
+        for line in sample::lines(bytes.get(..end).unwrap_or_default(), true) {
+            read_line(line, window, wanted, runs);
+        }
+        window.consume(end);
+        if !window.grow()? && whole {
+            return Ok(());
+        }
+    }
+}
+
+fn read_line(line: crate::json::Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    if simdutf8::basic::from_utf8(line.bytes()).is_err() {
+        runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
+        let text = String::from_utf8_lossy(line.bytes());
+        let line = crate::json::Raw::over(text.as_bytes(), 0);
+        return read_sound_line(line, window, wanted, runs);
+    }
+    read_sound_line(line, window, wanted, runs);
+}
+
+fn read_sound_line(
+    line: crate::json::Raw<'_>,
+    window: &Window<'_>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) {
+    if !sample::is_value(line) {
+        return runs.pass_over("lines that are no JSON", 1);
+    }
+    if line.kind() != crate::json::Kind::Object {
+        return runs.pass_over("lines that are no object", 1);
+    }
+    let parsed = Parsed::of_object(line);
+    match recognise::document(&parsed, wanted) {
+        Ok(_) => read_document(&parsed, window, wanted, runs),
+        Err(_) => runs.pass_over("lines of no known format", 1),
     }
 }

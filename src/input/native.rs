@@ -1,33 +1,49 @@
 //! Files of native traces: `{"traces": […]}`, a bare list, one trace, or one per line.
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny};
+use super::Format;
+use super::format::{Entry, Reader, RecordReader};
+use super::runs::{Header, OpenRun};
+use super::sample::{Members, Sample};
+use crate::error::Error;
+use crate::json::{Fault, Json, Kind, Read};
+use crate::trace::{Ending, Trace};
 
-use super::container::{Layout, RunContext};
-use crate::trace::{StepSink, Trace};
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::Native,
+    about: "this crate's own form",
+    decisive: "`version` and `steps`, or a list `traces` of such",
+    reader: Reader::Records(RecordReader {
+        what: "native traces",
+        claims,
+        list: "traces",
+        run_keys: &["version", "steps"],
+        header_keys: &[],
+        header: RecordReader::no_header,
+        is_complete: |_| true,
+        run,
+    }),
+};
 
-/// The native layout.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Native;
+fn claims(sample: &Sample<'_>) -> bool {
+    let trace = |members: &Members<'_>| members.is("version", Kind::Number) && members.has("steps");
+    sample.records().iter().any(trace) || sample.files().iter().any(|members| members.has("traces"))
+}
 
-impl Layout for Native {
-    const RUNS: &'static str = "traces";
-    const RUN_KEYS: &'static [&'static str] = &["version", "steps"];
-    const NAME: &'static str = "native trace";
-    type Scratch<'de> = ();
-
-    fn header_value<'de, D: Deserializer<'de>>(&mut self, _key: &str, value: D) -> Result<bool, D::Error> {
-        IgnoredAny::deserialize(value).map(|_| false)
-    }
-
-    fn run<'de, D: Deserializer<'de>>(
-        &mut self,
-        run: D,
-        (): &mut (),
-        context: &mut RunContext,
-        sink: &mut dyn StepSink,
-    ) -> Result<(), D::Error> {
-        Trace::deserialize(run)?.replay(context.position(), sink);
-        Ok(())
+/// The form is this crate's own, and read by serde: the one reader of it that golden entries use as well.
+fn run(json: &mut Json<'_>, _: &Header, run: &mut OpenRun<'_, '_>) -> Read<Ending> {
+    let start = json.offset();
+    let raw = json.raw()?;
+    match serde_json::from_slice::<Trace>(raw.bytes()) {
+        Ok(trace) => Ok(run.replay(&trace)),
+        Err(error) => {
+            if simdutf8::basic::from_utf8(raw.bytes()).is_err() {
+                return Err(Fault::encoding_at(start));
+            }
+            let text = raw.bytes();
+            let line = error.line().saturating_sub(1);
+            let before: usize = text.split_inclusive(|byte| *byte == b'\n').take(line).map(<[u8]>::len).sum();
+            let at = (before + error.column().saturating_sub(1)).min(text.len());
+            Err(Fault::other(start + at, Error::json(&error).unplaced()))
+        }
     }
 }

@@ -1,297 +1,286 @@
 //! tau2-bench results.
 //!
 //! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of `info`),
-//! a bare list of runs, one run, or a directory with `results.json` beside `simulations/<id>.json`.
+//! a bare list of runs, one run, one of these per line, or a directory with `results.json` beside
+//! `simulations/<id>.json`.
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use super::format::{Entry, Reader, RecordReader};
+use super::runs::{Header, OpenRun};
+use super::sample::{Members, Sample};
+use super::tau2_messages::{Messages, Requestor};
+use super::{Format, ReadOptions};
+use crate::error::Error;
+use crate::json::{Fault, Json, Kind, Read};
+use crate::trace::{Digest, DigestMap, Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing};
 
-use super::ReadOptions;
-use super::container::{Layout, RunContext};
-use super::tau2_messages::{Messages, Requestor, Scratch};
-use super::wire::{ByteKeys, Ident, Object, Str, whole_number};
-use crate::trace::{
-    Digest, DigestMap, Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing, StepSink,
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::Tau2,
+    about: "results of tau2-bench: a file, a list, a run, a run per line, or a directory",
+    decisive: "`simulations`, or runs with `messages`, `reward_info` or `termination_reason`",
+    reader: Reader::Records(RecordReader {
+        what: "tau2 results (an object or a list)",
+        claims,
+        list: "simulations",
+        run_keys: &RUN_KEYS,
+        header_keys: &["info", "tasks"],
+        header,
+        is_complete: |header| header.keys == INFO | TASKS,
+        run,
+    }),
 };
 
-/// What the runs of a file have in common.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Header {
-    info: Info,
-    flat_model: Option<Arc<str>>,
-    flat_domain: Option<Arc<str>>,
-    /// The routes of the tasks by the digests of their ids; `None`: the file has told no tasks (yet).
-    routes: Option<Arc<DigestMap<Routing>>>,
-    /// Whether one of the routes compares single arguments.
-    looks_inside: bool,
+/// Bits of the keys that have been seen.
+const INFO: u8 = 1;
+const TASKS: u8 = 2;
+
+/// What makes an object a run.
+const RUN_KEYS: [&str; 3] = ["messages", "reward_info", "termination_reason"];
+
+/// Where runs of other kinds have their events.
+const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
+
+fn claims(sample: &Sample<'_>) -> bool {
+    let file =
+        |members: &Members<'_>| members.has("simulations") || members.has("info") && members.has("tasks");
+    sample.files().iter().any(file) || sample.records().iter().any(is_run)
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-struct Info {
-    #[serde(default)]
-    agent_info: Option<Object<AgentInfo>>,
-    #[serde(default)]
-    environment_info: Option<Object<EnvironmentInfo>>,
+/// Whether an object is a run. One that has no more than messages may be a transcript of another kind.
+fn is_run(members: &Members<'_>) -> bool {
+    if members.has("reward_info") || members.has("termination_reason") {
+        return !members.has("traj");
+    }
+    match members.get("messages") {
+        Some(messages) => match messages.kind() {
+            Kind::Null => true,
+            Kind::List => messages.items().is_some_and(|items| {
+                items.is_empty() || items.into_iter().any(|item| is_message(&Members::of(&mut item.json())))
+            }),
+            _ => false,
+        },
+        None => false,
+    }
 }
 
-#[derive(Debug, Clone, Deserialize)]
-struct AgentInfo {
-    #[serde(default)]
-    llm: Option<Arc<str>>,
+/// Whether a message has marks of tau2.
+fn is_message(message: &Members<'_>) -> bool {
+    let flat_call = |call: crate::json::Raw<'_>| {
+        call.member("requestor").is_some()
+            || (call.member("name").is_some() && call.member("function").is_none())
+    };
+    let is_answer =
+        message.name("role").as_deref() == Some("tool") && message.has("id") && !message.has("tool_call_id");
+    is_answer
+        || message.has("requestor")
+        || message.has("tool_messages")
+        || message.has("turn_idx")
+        || message
+            .get("tool_calls")
+            .and_then(crate::json::Raw::items)
+            .is_some_and(|calls| calls.into_iter().any(flat_call))
 }
 
-#[derive(Debug, Clone, Deserialize)]
-struct EnvironmentInfo {
-    #[serde(default)]
-    domain_name: Option<Arc<str>>,
-}
-
-#[derive(Deserialize)]
-struct Task<'a> {
-    #[serde(borrow)]
-    id: Ident<'a>,
-    #[serde(default, borrow)]
-    evaluation_criteria: Option<Object<Criteria<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct Criteria<'a> {
-    #[serde(default, borrow)]
-    actions: Option<Vec<Object<Expected<'a>>>>,
-}
-
-#[derive(Deserialize)]
-struct Expected<'a> {
-    #[serde(default)]
-    requestor: Option<Requestor>,
-    #[serde(borrow)]
-    name: Str<'a>,
-    #[serde(default, borrow)]
-    arguments: Option<&'a RawValue>,
-    #[serde(default)]
-    compare_args: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct RewardInfo {
-    #[serde(default)]
-    reward: Option<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum Field {
-    Id,
-    TaskId,
-    Trial,
-    TerminationReason,
-    RewardInfo,
-    Messages,
-    #[serde(other)]
-    Other,
-}
-
-/// The tau2-bench layout.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Tau2 {
-    /// Whether anybody asks for reference routes.
-    pub(super) routes: bool,
-    /// Whether what comes behind the runs comes too late.
-    pub(super) streamed: bool,
-    /// Whether the texts of arguments are kept.
-    pub(super) argument_texts: bool,
-    pub(super) header: Header,
-}
-
-impl Layout for Tau2 {
-    const RUNS: &'static str = "simulations";
-    const RUN_KEYS: &'static [&'static str] =
-        &["messages", "reward_info", "task_id", "termination_reason", "trial"];
-    const NAME: &'static str = "tau2 result";
-    type Scratch<'de> = Scratch<'de>;
-
-    fn header_value<'de, D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<bool, D::Error> {
-        match key {
-            "info" => {
-                self.header.info =
-                    Option::<Object<Info>>::deserialize(value)?.map(|info| info.0).unwrap_or_default();
-            }
-            "model" => self.header.flat_model = flat(value)?,
-            "domain" => self.header.flat_domain = flat(value)?,
-            "tasks" if self.routes => {
-                let tasks = Option::<Vec<Object<Task<'de>>>>::deserialize(value)?;
-                self.header.looks_inside = tasks.iter().flatten().any(|task| task.0.looks_inside());
-                let routing =
-                    |tasks: Vec<Object<Task<'de>>>| tasks.into_iter().map(|task| task.0.routing()).collect();
-                self.header.routes = tasks.map(routing).map(Arc::new);
-            }
-            _ => {
-                IgnoredAny::deserialize(value)?;
-                return Ok(false);
-            }
+/// Reads what the file says of its runs.
+fn header(key: &[u8], json: &mut Json<'_>, options: &ReadOptions, header: &mut Header) -> Read<()> {
+    match key {
+        b"info" => {
+            header.keys |= INFO;
+            (header.model, header.domain) = (None, None);
+            json.object_or_null(|key, value| match key {
+                b"agent_info" => shared_name(value, b"llm", &mut header.model),
+                b"environment_info" => shared_name(value, b"domain_name", &mut header.domain),
+                _ => value.skip(),
+            })?;
         }
-        Ok(true)
+        b"model" => header.flat_model = flat(json)?,
+        b"domain" => header.flat_domain = flat(json)?,
+        b"tasks" if !options.routes => {
+            header.keys |= TASKS;
+            json.skip()?;
+        }
+        b"tasks" => {
+            header.keys |= TASKS;
+            let mut routes = DigestMap::default();
+            let mut looks_inside = false;
+            let listed = json.list_or_null(|value| {
+                let (id, routing) = task(value, &mut looks_inside)?;
+                routes.insert(id, routing);
+                Ok(())
+            })?;
+            header.routes = listed.then(|| Arc::new(routes));
+            header.looks_inside = looks_inside;
+        }
+        _ => json.skip()?,
     }
+    Ok(())
+}
 
-    fn run<'de, D: Deserializer<'de>>(
-        &mut self,
-        run: D,
-        scratch: &mut Scratch<'de>,
-        context: &mut RunContext,
-        sink: &mut dyn StepSink,
-    ) -> Result<(), D::Error> {
-        run.deserialize_map(RunVisitor { layout: self, scratch, context, sink })
-    }
-
-    fn keep_texts(&mut self, keep: bool) -> bool {
-        std::mem::replace(&mut self.argument_texts, keep)
-    }
-
-    fn model(&self) -> Option<&Arc<str>> {
-        let agent = self.header.info.agent_info.as_ref();
-        agent.and_then(|agent| agent.0.llm.as_ref()).or(self.header.flat_model.as_ref())
-    }
-
-    fn domain(&self) -> Option<&Arc<str>> {
-        let environment = self.header.info.environment_info.as_ref();
-        environment.and_then(|e| e.0.domain_name.as_ref()).or(self.header.flat_domain.as_ref())
-    }
+/// The member of an object that names something all runs share. Null, or null for the object, names nothing.
+fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) -> Read<()> {
+    json.object_or_null(|key, value| {
+        if key == member {
+            *name = value.string_or_null()?.map(Arc::from);
+        }
+        Ok(())
+    })?;
+    Ok(())
 }
 
 /// A flat key that names the model or the domain; whatever else it may be elsewhere is not for us.
-fn flat<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Arc<str>>, D::Error> {
-    let raw = <&'de RawValue>::deserialize(value)?;
-    Ok(serde_json::from_str(raw.get()).ok())
+fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
+    Ok(json.raw()?.string().map(Arc::from))
 }
 
-impl Tau2 {
-    pub(super) fn new(options: &ReadOptions) -> Self {
-        Self { routes: options.routes, argument_texts: options.argument_texts, ..Self::default() }
-    }
-
-    fn routing(&self, task: Option<&str>) -> Routing {
-        let Some(routes) = &self.header.routes else {
-            let why = if self.streamed {
-                "the stream told no tasks before its runs"
-            } else {
-                "the file has no tasks"
-            };
-            return Routing::Unknown(why.into());
-        };
-        let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };
-        match routes.get(&Digest::of_text(task)) {
-            Some(routing) => routing.clone(),
-            None => Routing::Unknown(format!("task {task} is not in the file").into()),
+/// The route of a task, by the digest of its id.
+fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, Routing)> {
+    let mut id = None;
+    let mut milestones = Vec::new();
+    json.object(|key, value| match key {
+        b"id" => {
+            id = Some(Digest::of_text(&value.ident()?));
+            Ok(())
         }
-    }
-}
-
-impl Task<'_> {
-    fn actions(&self) -> impl Iterator<Item = &Expected<'_>> {
-        let criteria = self.evaluation_criteria.iter();
-        criteria.filter_map(|criteria| criteria.0.actions.as_ref()).flatten().map(|action| &action.0)
-    }
-
-    /// Whether an expected action compares single arguments.
-    fn looks_inside(&self) -> bool {
-        self.actions().any(|action| action.compare_args.as_ref().is_some_and(|names| !names.is_empty()))
-    }
-
-    fn routing(self) -> (Digest, Routing) {
-        let actions = self.evaluation_criteria.and_then(|criteria| criteria.0.actions).unwrap_or_default();
-        let milestones = (1..).zip(actions).map(|(reference_step, Object(expected))| {
-            let actor = expected.requestor.unwrap_or(Requestor::Assistant).actor();
-            let arguments = expected.arguments.map_or("null", RawValue::get);
-            let action = ExpectedAction::from_json(actor, &expected.name.0, arguments, expected.compare_args);
-            Milestone::action(reference_step, action)
-        });
-        let routing = match ReferenceRoute::new(milestones.collect()) {
-            Ok(route) => Routing::Known(Arc::new(route)),
-            Err(error) => Routing::Unknown(error.message().into()),
-        };
-        (Digest::of_text(&self.id.0), routing)
-    }
-}
-
-struct RunVisitor<'x, 'de> {
-    layout: &'x Tau2,
-    scratch: &'x mut Scratch<'de>,
-    context: &'x mut RunContext,
-    sink: &'x mut dyn StepSink,
-}
-
-impl<'de> Visitor<'de> for RunVisitor<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a simulation run (an object)")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, run: A) -> Result<(), A::Error> {
-        let mut run = ByteKeys(run);
-        let Self { layout, scratch, context, sink } = self;
-        let mut metadata = Metadata::default();
-        let mut reward = None;
-        let mut has_messages = false;
-        let mut begun = false;
-        let mut known = false;
-        // Without routes in sight the task need not be known beforehand.
-        let mut task_told = layout.header.routes.is_none();
-        while let Some(field) = run.next_key()? {
-            known |= !matches!(field, Field::Other);
-            match field {
-                Field::Id => metadata.id = text(run.next_value()?),
-                Field::TaskId => {
-                    metadata.task = text(run.next_value()?);
-                    task_told = true;
+        b"evaluation_criteria" => value
+            .object_or_null(|key, value| {
+                if key == b"actions" {
+                    milestones.clear();
+                    value.list_or_null(|action| {
+                        let action = expected_action(action)?;
+                        *looks_inside |= action.compare().is_some_and(|names| !names.is_empty());
+                        milestones.push(Milestone::action(milestones.len() as u64 + 1, action));
+                        Ok(())
+                    })?;
                 }
-                Field::Trial => metadata.trial = run.next_value::<Whole>()?.0,
-                Field::TerminationReason => metadata.termination = run.next_value()?,
-                Field::RewardInfo => {
-                    reward = run.next_value::<Option<Object<RewardInfo>>>()?.and_then(|info| info.0.reward);
-                }
-                Field::Messages => {
-                    if has_messages {
-                        return Err(A::Error::duplicate_field("messages"));
+                Ok(())
+            })
+            .map(|_| ()),
+        _ => value.skip(),
+    })?;
+    let routing = match ReferenceRoute::new(milestones) {
+        Ok(route) => Routing::Known(Arc::new(route)),
+        Err(error) => Routing::Unknown(error.message().into()),
+    };
+    Ok((id.ok_or_else(|| json.missing("id"))?, routing))
+}
+
+fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
+    let (mut requestor, mut name, mut arguments, mut compare) = (None, None, None, None);
+    json.object(|key, value| {
+        match key {
+            b"requestor" => requestor = Requestor::read(value)?,
+            b"name" => name = Some(value.string()?),
+            b"arguments" => arguments = Some(value.raw()?),
+            b"compare_args" => {
+                let mut names = Vec::new();
+                let listed = value.list_or_null(|name| {
+                    names.push(name.string()?.into_owned());
+                    Ok(())
+                })?;
+                compare = listed.then_some(names);
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let name = name.ok_or_else(|| json.missing("name"))?;
+    let actor = requestor.unwrap_or(Requestor::Assistant).actor();
+    let arguments = arguments.map_or("null".into(), crate::json::Raw::spelling);
+    Ok(ExpectedAction::from_json(actor, &name, &arguments, compare))
+}
+
+/// The route of a run.
+fn routing(header: &Header, task: Option<&str>) -> Routing {
+    let Some(routes) = &header.routes else {
+        let why =
+            if header.cut_off { "the stream told no tasks before its runs" } else { "the file has no tasks" };
+        return Routing::Unknown(why.into());
+    };
+    let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };
+    match routes.get(&Digest::of_text(task)) {
+        Some(routing) => routing.clone(),
+        None => Routing::Unknown(format!("task {} is not in the file", crate::error::echo(task)).into()),
+    }
+}
+
+/// Reads a simulation run.
+fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
+    let mut metadata = Metadata::default();
+    let mut reward = None;
+    let mut has_messages = false;
+    let mut says_something = false;
+    let mut elsewhere = None;
+    let mut known = false;
+    // Without routes in sight the task need not be known beforehand.
+    let mut task_known = header.routes.is_none();
+    let texts = run.options.argument_texts.unwrap_or(true) || header.looks_inside;
+    let start = json.offset();
+    json.object(|key, value| {
+        match key {
+            b"id" => metadata.id = ident(value)?,
+            b"task_id" => {
+                metadata.task = ident(value)?;
+                task_known = true;
+            }
+            b"trial" => metadata.trial = value.whole_or_null()?,
+            b"termination_reason" => {
+                known = true;
+                metadata.termination = value.string_or_null()?.map(Into::into);
+            }
+            b"reward_info" => {
+                known = true;
+                reward = None;
+                value.object_or_null(|key, value| {
+                    if key == b"reward" {
+                        reward = value.float_or_null()?;
                     }
-                    if task_told {
-                        sink.begin(context.position(), &layout.routing(metadata.task.as_deref()));
-                        begun = true;
-                    }
-                    has_messages = true;
-                    scratch.pairing.begin(!begun);
-                    let texts = layout.argument_texts || layout.header.looks_inside;
-                    run.next_value_seed(Messages { texts, scratch, context, sink })?;
+                    Ok(())
+                })?;
+            }
+            b"messages" => {
+                // Of several the last counts.
+                known = true;
+                has_messages = true;
+                if task_known || run.has_begun() {
+                    run.begin(&routing(header, metadata.task.as_deref()));
                 }
-                Field::Other => {
-                    run.next_value::<IgnoredAny>()?;
+                run.assembler.begin(!task_known);
+                says_something = Messages::new(texts).read(value, run, task_known)? > 0;
+            }
+            b"traj" | b"ticks" => {
+                let events = value.raw()?;
+                let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);
+                if events.items().is_some_and(|items| !items.is_empty()) {
+                    elsewhere = key.map(|key| (key, events.offset()));
                 }
             }
+            _ => value.skip()?,
         }
-        if !known {
-            return Err(A::Error::custom("not a simulation run: it has none of a run's keys"));
-        }
-        if !begun {
-            sink.begin(context.position(), &layout.routing(metadata.task.as_deref()));
-        }
-        metadata.model = layout.model().cloned();
-        metadata.domain = layout.domain().cloned();
-        let mut ending = context.typed(Ending::new(metadata, reward))?;
-        if has_messages {
-            ending.unpaired = context.typed(scratch.pairing.finish(&mut |step| sink.step(step)))?;
-        }
-        sink.end(ending);
         Ok(())
+    })?;
+    if let Some((key, at)) = elsewhere.filter(|_| !says_something) {
+        return Err(Fault::shape(
+            at,
+            format!("the run has its events under `{key}`, which tau2 results do not"),
+        ));
     }
+    if !known {
+        return Err(Fault::shape(
+            start,
+            "not a simulation run: it has neither `messages` nor `reward_info` nor `termination_reason`",
+        ));
+    }
+    if !run.has_begun() {
+        run.begin(&routing(header, metadata.task.as_deref()));
+    }
+    metadata.model = header.model();
+    metadata.domain = header.domain();
+    let typed = |error: Error| Fault::other(start, error);
+    let ending = Ending::new(metadata, reward).map_err(typed)?;
+    if has_messages { run.finish(ending).map_err(typed) } else { Ok(ending) }
 }
 
-fn text(ident: Option<Ident<'_>>) -> Option<String> {
-    ident.map(|ident| ident.0.into_owned())
+fn ident(json: &mut Json<'_>) -> Read<Option<String>> {
+    if json.null()? { Ok(None) } else { json.ident().map(|id| Some(id.into_owned())) }
 }
-
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Whole(#[serde(deserialize_with = "whole_number")] Option<u64>);

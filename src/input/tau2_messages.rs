@@ -1,21 +1,10 @@
 //! The messages of a tau2-bench run: who speaks, who calls which tool, and what came back.
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
-use super::container::RunContext;
-use super::pairing::{Answer, Call, Pairing};
-use super::wire::{ByteKeys, Ident, Object, RawText, Str, one_of};
-use crate::trace::{Actor, Arguments, ArgumentsDigest, Provenance, Status, StepSink};
-
-/// What is read of the run so far.
-#[derive(Default)]
-pub(super) struct Scratch<'de> {
-    pub(super) pairing: Pairing<'de>,
-    /// The calls of one message.
-    calls: Vec<ToolCall<'de>>,
-}
+use super::runs::OpenRun;
+use crate::json::{Fault, Json, JsonString, Read};
+use crate::trace::{Actor, Answer, Arguments, Call, Content, Digest, Provenance, Status};
 
 /// Who calls, or should call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,18 +13,19 @@ pub(super) enum Requestor {
     User,
 }
 
-impl<'de> Deserialize<'de> for Requestor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "requestor `assistant` or `user`";
-        one_of(deserializer, expected, |name| match name {
+impl Requestor {
+    pub(super) fn read(json: &mut Json<'_>) -> Read<Option<Self>> {
+        if json.null()? {
+            return Ok(None);
+        }
+        let named = json.one_of("requestor `assistant` or `user`", |name| match name {
             b"assistant" | b"agent" => Some(Self::Assistant),
             b"user" => Some(Self::User),
             _ => None,
-        })
+        })?;
+        Ok(Some(named))
     }
-}
 
-impl Requestor {
     pub(super) fn actor(self) -> Actor {
         match self {
             Self::Assistant => Actor::Agent,
@@ -52,10 +42,9 @@ enum Role {
     Tool,
 }
 
-impl<'de> Deserialize<'de> for Role {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "role `system`, `user`, `assistant` or `tool`";
-        one_of(deserializer, expected, |name| match name {
+impl Role {
+    fn read(json: &mut Json<'_>) -> Read<Self> {
+        json.one_of("role `system`, `user`, `assistant` or `tool`", |name| match name {
             b"system" | b"developer" => Some(Self::System),
             b"user" => Some(Self::User),
             b"assistant" => Some(Self::Assistant),
@@ -65,264 +54,178 @@ impl<'de> Deserialize<'de> for Role {
     }
 }
 
+/// What is read of the messages of a run, used again from message to message.
+#[derive(Default)]
+pub(super) struct Messages<'a> {
+    /// Whether the texts of arguments are kept.
+    texts: bool,
+    calls: Vec<ToolCall<'a>>,
+    answers: Vec<ToolAnswer<'a>>,
+}
+
 struct ToolCall<'a> {
-    id: Option<Ident<'a>>,
-    name: Str<'a>,
-    arguments: Option<Arguments<'a>>,
+    id: Option<Cow<'a, str>>,
+    name: Cow<'a, str>,
+    arguments: Content<Arguments<'a>>,
     requestor: Option<Requestor>,
 }
 
-#[derive(Default, Deserialize)]
-struct ToolMessage<'a> {
-    #[serde(default, borrow)]
-    id: Option<Ident<'a>>,
-    #[serde(default, borrow)]
-    content: Option<RawText<'a>>,
-    #[serde(default)]
+#[derive(Default)]
+struct ToolAnswer<'a> {
+    id: Option<Cow<'a, str>>,
+    content: Option<JsonString<'a>>,
     error: Option<bool>,
 }
 
-/// Reads the messages of a run, and hands their steps on.
-pub(super) struct Messages<'x, 'de> {
-    /// Whether the texts of arguments are kept.
-    pub(super) texts: bool,
-    pub(super) scratch: &'x mut Scratch<'de>,
-    pub(super) context: &'x mut RunContext,
-    pub(super) sink: &'x mut dyn StepSink,
-}
-
-impl<'de> DeserializeSeed<'de> for Messages<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, messages: D) -> Result<(), D::Error> {
-        messages.deserialize_option(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Messages<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a list of messages, or null")
+impl<'a> Messages<'a> {
+    pub(super) fn new(texts: bool) -> Self {
+        Self { texts, ..Self::default() }
     }
 
-    fn visit_none<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, messages: D) -> Result<(), D::Error> {
-        messages.deserialize_seq(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut messages: A) -> Result<(), A::Error> {
-        let Self { texts, scratch, context, sink } = self;
+    /// Reads the messages of a run, or null, and hands on their steps. Gives back how many there were.
+    pub(super) fn read(&mut self, json: &mut Json<'a>, run: &mut OpenRun<'a, '_>, flush: bool) -> Read<u64> {
         let mut turn = 0;
-        while messages.next_element_seed(Message { turn, texts, scratch })?.is_some() {
-            context.typed(scratch.pairing.flush(&mut |step| sink.step(step)))?;
+        json.list_or_null(|message| {
+            self.message(message, turn, run)?;
             turn += 1;
-        }
-        Ok(())
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum MessageField {
-    Role,
-    Content,
-    ToolCalls,
-    Id,
-    Error,
-    ToolMessages,
-    #[serde(other)]
-    Other,
-}
-
-/// Reads one message into the queue.
-struct Message<'x, 'de> {
-    turn: u64,
-    texts: bool,
-    scratch: &'x mut Scratch<'de>,
-}
-
-impl<'de> DeserializeSeed<'de> for Message<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, message: D) -> Result<(), D::Error> {
-        message.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Message<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a message (an object)")
+            if flush {
+                run.flush().map_err(|error| Fault::other(message.offset(), error))?;
+            }
+            Ok(())
+        })?;
+        Ok(turn)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, message: A) -> Result<(), A::Error> {
-        let mut message = ByteKeys(message);
-        let Self { turn, texts, scratch: Scratch { pairing, calls } } = self;
+    fn message(&mut self, json: &mut Json<'a>, turn: u64, run: &mut OpenRun<'a, '_>) -> Read<()> {
+        self.calls.clear();
+        self.answers.clear();
         let mut role = None;
-        let mut answer = ToolMessage::default();
-        let mut answers: Option<Vec<Object<ToolMessage<'de>>>> = None;
-        let (mut has_content, mut has_calls) = (false, false);
-        calls.clear();
-        while let Some(field) = message.next_key()? {
-            match field {
-                MessageField::Role => role = Some(message.next_value::<Role>()?),
-                MessageField::Content => {
-                    answer.content = message.next_value()?;
-                    has_content = true;
+        let mut grouped = false;
+        let mut own = ToolAnswer::default();
+        json.object(|key, value| {
+            match key {
+                b"role" => role = Some(Role::read(value)?),
+                b"content" => own.content = value.text_or_null()?,
+                b"tool_calls" => {
+                    self.calls.clear();
+                    value.list_or_null(|call| {
+                        self.calls.push(tool_call(call, self.texts)?);
+                        Ok(())
+                    })?;
                 }
-                MessageField::ToolCalls => {
-                    message.next_value_seed(ToolCalls { texts, calls })?;
-                    has_calls = true;
+                // Who is no tool may have an id of any kind.
+                b"id" if role.is_none_or(|role| role == Role::Tool) => own.id = id(value)?,
+                b"error" if role.is_none_or(|role| role == Role::Tool) => own.error = flag(value)?,
+                b"tool_messages" => {
+                    self.answers.clear();
+                    grouped = value.list_or_null(|answer| {
+                        self.answers.push(tool_answer(answer)?);
+                        Ok(())
+                    })?;
                 }
-                MessageField::Id => answer.id = message.next_value()?,
-                MessageField::Error => answer.error = message.next_value()?,
-                MessageField::ToolMessages => answers = message.next_value()?,
-                MessageField::Other => {
-                    message.next_value::<IgnoredAny>()?;
-                }
+                _ => value.skip()?,
             }
-            // Most messages begin with all that matters, and go on at length.
-            if has_content && has_calls && role.is_some_and(|role| role != Role::Tool) {
-                while message.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                break;
-            }
-        }
-        let actor = match role.ok_or_else(|| A::Error::missing_field("role"))? {
+            Ok(())
+        })?;
+        let actor = match role.ok_or_else(|| json.missing("role"))? {
             Role::Tool => {
-                match answers {
-                    Some(answers) => answers.into_iter().for_each(|answer| answer.0.enqueue(turn, pairing)),
-                    None => answer.enqueue(turn, pairing),
+                if !grouped {
+                    own.give(turn, run);
                 }
+                self.answers.drain(..).for_each(|answer| answer.give(turn, run));
                 return Ok(());
             }
             Role::System => Actor::System,
             Role::User => Actor::User,
             Role::Assistant => Actor::Agent,
         };
-        if let Some(RawText(text)) = answer.content.filter(|content| !content.0.is_empty()) {
-            pairing.message(actor, turn, text);
+        if let Some(content) = own.content.filter(|content| !content.is_empty()) {
+            run.assembler.message(actor, turn, crate::trace::Text::from(content));
         }
-        for call in calls.drain(..) {
-            pairing.call(Call {
+        for call in self.calls.drain(..) {
+            run.assembler.call(Call {
                 actor: call.requestor.map_or(actor, Requestor::actor),
-                turn,
-                id: call.id.unwrap_or_default().0,
-                name: call.name.0,
+                // Calls and answers without an id share the empty one.
                 arguments: call.arguments,
+                ..Call::new(turn, Some(call.id.unwrap_or_default()), call.name)
             });
         }
         Ok(())
     }
 }
 
-/// Reads a list of calls, or null, into a list that is used again.
-struct ToolCalls<'x, 'de> {
-    texts: bool,
-    calls: &'x mut Vec<ToolCall<'de>>,
+/// The id of a call, or of an answer.
+fn id<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    if json.null()? { Ok(None) } else { json.ident().map(Some) }
 }
 
-impl<'de> DeserializeSeed<'de> for ToolCalls<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, calls: D) -> Result<(), D::Error> {
-        calls.deserialize_option(self)
-    }
+/// The flag of an answer. What is no boolean flags nothing.
+fn flag(json: &mut Json<'_>) -> Read<Option<bool>> {
+    json.boolean_or_null()
 }
 
-impl<'de> Visitor<'de> for ToolCalls<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a list of tool calls, or null")
-    }
-
-    fn visit_none<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, calls: D) -> Result<(), D::Error> {
-        calls.deserialize_seq(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut calls: A) -> Result<(), A::Error> {
-        while let Some(call) = calls.next_element_seed(ToolCallSeed { texts: self.texts })? {
-            self.calls.push(call);
+fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<ToolCall<'a>> {
+    let mut name = None;
+    let mut call =
+        ToolCall { id: None, name: Cow::Borrowed(""), arguments: Content::Absent, requestor: None };
+    json.object(|key, value| {
+        match key {
+            b"id" => call.id = id(value)?,
+            b"name" => name = Some(value.string()?),
+            b"arguments" => call.arguments = arguments(value, texts)?,
+            b"requestor" => call.requestor = Requestor::read(value)?,
+            _ => value.skip()?,
         }
         Ok(())
+    })?;
+    call.name = name.ok_or_else(|| json.missing("name"))?;
+    Ok(call)
+}
+
+/// Arguments: their digest, and their text where it is kept. Null is none.
+fn arguments<'a>(json: &mut Json<'a>, texts: bool) -> Read<Content<Arguments<'a>>> {
+    if json.null()? {
+        return Ok(Content::Absent);
+    }
+    json.space();
+    let start = json.offset();
+    let digest = Digest::read(json)?;
+    if !texts {
+        return Ok(Content::Present(Arguments::from_digest(digest)));
+    }
+    match simdutf8::basic::from_utf8(json.since(start)) {
+        Ok(text) => Ok(Content::Present(Arguments::with_digest(Cow::Borrowed(text), digest))),
+        Err(_) => Err(Fault::encoding_at(start)),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum CallField {
-    Id,
-    Name,
-    Arguments,
-    Requestor,
-    #[serde(other)]
-    Other,
-}
-
-struct ToolCallSeed {
-    texts: bool,
-}
-
-impl<'de> DeserializeSeed<'de> for ToolCallSeed {
-    type Value = ToolCall<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, call: D) -> Result<ToolCall<'de>, D::Error> {
-        call.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ToolCallSeed {
-    type Value = ToolCall<'de>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a tool call (an object)")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, call: A) -> Result<ToolCall<'de>, A::Error> {
-        let mut call = ByteKeys(call);
-        let (mut id, mut name, mut arguments, mut requestor) = (None, None, None, None);
-        while let Some(field) = call.next_key()? {
-            match field {
-                CallField::Id => id = call.next_value()?,
-                CallField::Name => name = Some(call.next_value()?),
-                CallField::Arguments if self.texts => {
-                    let json = call.next_value::<Option<&RawValue>>()?.map(RawValue::get);
-                    arguments = json.map(Arguments::from_json);
-                }
-                CallField::Arguments => {
-                    arguments = call.next_value_seed(ArgumentsDigest)?.map(Arguments::from_digest);
-                }
-                CallField::Requestor => requestor = call.next_value()?,
-                CallField::Other => {
-                    call.next_value::<IgnoredAny>()?;
-                }
-            }
+fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
+    let mut answer = ToolAnswer::default();
+    json.object(|key, value| {
+        match key {
+            b"id" => answer.id = id(value)?,
+            b"content" => answer.content = value.text_or_null()?,
+            b"error" => answer.error = flag(value)?,
+            _ => value.skip()?,
         }
-        let name = name.ok_or_else(|| A::Error::missing_field("name"))?;
-        Ok(ToolCall { id, name, arguments, requestor })
-    }
+        Ok(())
+    })?;
+    Ok(answer)
 }
 
-impl<'de> ToolMessage<'de> {
-    fn enqueue(self, turn: u64, pairing: &mut Pairing<'de>) {
-        let text = self.content.map(|content| content.0);
+impl<'a> ToolAnswer<'a> {
+    fn give(self, turn: u64, run: &mut OpenRun<'a, '_>) {
         // The replicated note's rule: the flag, or a text that begins with `Error`, whatever the flag says.
         let (status, provenance) = match self.error {
             Some(true) => (Status::Error, Provenance::Flag),
-            _ if text.is_some_and(|text| text.starts_with("Error")) => (Status::Error, Provenance::Text),
+            _ if self.content.is_some_and(|content| content.starts_with("Error")) => {
+                (Status::Error, Provenance::Text)
+            }
             Some(false) => (Status::Ok, Provenance::Flag),
             None => (Status::Ok, Provenance::None),
         };
-        let id = self.id.unwrap_or_default().0;
-        pairing.answer(turn, id, Answer { text, status, provenance });
+        let observation = Content::from(self.content.map(|content| crate::trace::Text::from(content).into()));
+        let answer = Answer::new(observation, status, provenance);
+        run.assembler.answer(turn, Some(self.id.unwrap_or_default()), answer);
     }
 }

@@ -1,13 +1,9 @@
 //! Which runs belong together.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Serialize, Serializer};
 
 use super::row::SimulationRow;
-use crate::error::{Error, Result};
+use crate::names::named;
 
 /// What makes runs depend on each other, so that they are resampled together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -24,21 +20,9 @@ pub enum ClusterBy {
     None,
 }
 
+named! { ClusterBy, "cluster" { Task => "task", File => "file", ModelDomain => "model-domain", None => "none" } }
+
 impl ClusterBy {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Task, Self::File, Self::ModelDomain, Self::None];
-
-    /// The name: `task`, `file`, `model-domain`, `none`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::File => "file",
-            Self::ModelDomain => "model-domain",
-            Self::None => "none",
-        }
-    }
-
     /// What one cluster is called, in the plural.
     #[must_use]
     pub fn plural(self) -> &'static str {
@@ -92,26 +76,4 @@ fn numbered<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<usize> {
         *slot = number;
     }
     keys.iter().map(|key| numbers.get(key).copied().unwrap_or(0)).collect()
-}
-
-impl fmt::Display for ClusterBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for ClusterBy {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| {
-            Error::config("cluster", format!("`{name}` is none of task, file, model-domain, none"))
-        })
-    }
-}
-
-impl Serialize for ClusterBy {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
 }

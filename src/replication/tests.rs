@@ -177,10 +177,10 @@ fn options_out_of_range_are_refused_and_names_are_read_back() {
     let resampling = Resampling { resamples: 0, ..Resampling::default() };
     let error = Inference::of(&[], &InferenceOptions { resampling, ..InferenceOptions::default() });
     assert_eq!(error.unwrap_err().kind(), crate::ErrorKind::Statistics);
-    for by in ClusterBy::ALL {
-        assert_eq!(by.to_string().parse::<ClusterBy>().unwrap(), by);
+    for by in ClusterBy::VARIANTS {
+        assert_eq!(by.to_string().parse::<ClusterBy>().unwrap(), *by);
     }
     let error = "tasks".parse::<ClusterBy>().unwrap_err();
-    assert_eq!(error.to_string(), "cluster: `tasks` is none of task, file, model-domain, none");
+    assert_eq!(error.to_string(), "unknown cluster `tasks`; there are task, file, model-domain, none");
     infer(&[]);
 }

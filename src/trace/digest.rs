@@ -7,9 +7,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
+
+use super::canonical::{self, MAX_DEPTH};
+use crate::json::{Escapes, Json, Kind, Number, Read};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
@@ -31,12 +34,12 @@ const OBJECT: u64 = 5;
 const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
 
-/// Deeper values are compared by their spelling instead: the parser would refuse them as well.
-const MAX_DEPTH: u8 = 127;
-
 impl Digest {
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
+
+    /// Stands for something that was not recorded, where nothing compares it.
+    pub(crate) const UNRECORDED: Self = Self(0, 1);
 
     /// The digest of a plain text.
     #[must_use]
@@ -44,17 +47,100 @@ impl Digest {
         Self::from_bits(xxh3_128(text.as_bytes()))
     }
 
-    /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value
-    /// equal (1 and 1.0).
-    #[must_use]
-    pub fn of_value(value: &Value) -> Self {
-        Canonical::new().deserialize(value).unwrap_or_else(|_| Self::tagged(OPAQUE, b""))
+    /// The digest of what a text is spelled like in JSON, where that needs no `\\u` and no `\\/`.
+    pub(crate) fn of_spelling(inner: &[u8]) -> Self {
+        Self::from_bits(xxh3_128(inner))
     }
 
-    /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for itself.
+    /// The digest of a text by the spelling that it would have in JSON, so that texts compare whether they were
+    /// decoded or not.
+    pub(crate) fn of_decoded(text: &str) -> Self {
+        let escapes = |found, byte: u8| found | (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+        if !text.bytes().fold(false, escapes) {
+            return Self::of_spelling(text.as_bytes());
+        }
+        let spelling = serde_json::to_string(text).unwrap_or_default();
+        Self::of_spelling(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default().as_bytes())
+    }
+
+    /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value
+    /// equal (1 and 1.0). What is nested deeper than 128 levels has the digest of its canonical text.
+    #[must_use]
+    pub fn of_value(value: &Value) -> Self {
+        let deep = |_| Self::tagged(STRING, canonical::of_value(value).as_bytes());
+        Canonical::new().deserialize(value).unwrap_or_else(deep)
+    }
+
+    /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for a string of it.
     pub(crate) fn of_json(json: &str) -> Self {
-        let mut parser = serde_json::Deserializer::from_str(json);
-        Canonical::new().deserialize(&mut parser).unwrap_or_else(|_| Self::tagged(OPAQUE, json.as_bytes()))
+        let mut reader = Json::new(json.as_bytes());
+        match Self::read(&mut reader) {
+            Ok(digest) if reader.peek_byte().is_none() => digest,
+            _ => Self::tagged(STRING, json.as_bytes()),
+        }
+    }
+
+    /// Reads the digest of the value that comes next.
+    pub(crate) fn read(json: &mut Json<'_>) -> Read<Self> {
+        Ok(match json.kind()? {
+            Kind::String => {
+                let string = json.text()?;
+                match string.escapes() {
+                    Escapes::None => Self::tagged(STRING, string.inner()),
+                    _ => Self::tagged(STRING, string.decode().as_bytes()),
+                }
+            }
+            Kind::Number => match json.number()? {
+                // As far as other readers keep them whole.
+                Number::Integer(integer @ -0x8000_0000_0000_0000..=0xffff_ffff_ffff_ffff) => {
+                    Self::tagged(NUMBER, &integer.to_le_bytes())
+                }
+                #[expect(clippy::cast_precision_loss, reason = "what other readers make of it")]
+                Number::Integer(integer) => Self::of_float(integer as f64),
+                Number::Large(digits) => Self::of_float(digits.parse().unwrap_or(f64::MAX)),
+                Number::Float(value) => Self::of_float(value),
+            },
+            Kind::Bool => Self::tagged(OPAQUE, if json.boolean()? { b"true" } else { b"false" }),
+            Kind::Null => {
+                json.null()?;
+                Self::tagged(OPAQUE, b"null")
+            }
+            Kind::List => {
+                let mut digest = Self::tagged(ARRAY, b"");
+                json.list(|item| {
+                    digest = digest.and(Self::read(item)?);
+                    Ok(())
+                })?;
+                digest
+            }
+            Kind::Object => {
+                // Most objects are small: those need no list of their own.
+                let mut few = [(Self::NONE, Self::NONE); 8];
+                let mut many = Vec::new();
+                let mut count = 0;
+                json.object(|key, value| {
+                    let pair = (Self::tagged(STRING, key), Self::read(value)?);
+                    if let Some(slot) = few.get_mut(count) {
+                        *slot = pair;
+                    } else {
+                        if many.is_empty() {
+                            many.extend_from_slice(&few);
+                        }
+                        many.push(pair);
+                    }
+                    count += 1;
+                    Ok(())
+                })?;
+                object(if many.is_empty() { few.get_mut(..count).unwrap_or_default() } else { &mut many })
+            }
+        })
+    }
+
+    fn of_float(value: f64) -> Self {
+        match integer(value) {
+            Some(integer) => Self::tagged(NUMBER, &integer.to_le_bytes()),
+            None => Self::tagged(FLOAT, &value.to_bits().to_le_bytes()),
+        }
     }
 
     /// The digest of arguments: null is none.
@@ -137,11 +223,16 @@ impl Canonical {
         Self { depth: 0 }
     }
 
+    /// One level further down, where there may be one.
     fn deeper<E: serde::de::Error>(&self) -> Result<Self, E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom("nested too deeply"));
         }
         Ok(Self { depth: self.depth + 1 })
+    }
+
+    fn again(&self) -> Self {
+        Self { depth: self.depth }
     }
 }
 
@@ -177,10 +268,7 @@ impl<'de> Visitor<'de> for Canonical {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Digest, E> {
-        Ok(match integer(value) {
-            Some(integer) => Digest::tagged(NUMBER, &integer.to_le_bytes()),
-            None => Digest::tagged(FLOAT, &value.to_bits().to_le_bytes()),
-        })
+        Ok(Digest::of_float(value))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Digest, E> {
@@ -189,7 +277,8 @@ impl<'de> Visitor<'de> for Canonical {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Digest, A::Error> {
         let mut digest = Digest::tagged(ARRAY, b"");
-        while let Some(item) = items.next_element_seed(self.deeper()?)? {
+        let inside = self.deeper()?;
+        while let Some(item) = items.next_element_seed(inside.again())? {
             digest = digest.and(item);
         }
         Ok(digest)
@@ -200,8 +289,9 @@ impl<'de> Visitor<'de> for Canonical {
         let mut few = [(Digest(0, 0), Digest(0, 0)); 8];
         let mut many = Vec::new();
         let mut count = 0;
-        while let Some(key) = entries.next_key_seed(self.deeper()?)? {
-            let pair = (key, entries.next_value_seed(self.deeper()?)?);
+        let inside = self.deeper()?;
+        while let Some(key) = entries.next_key_seed(inside.again())? {
+            let pair = (key, entries.next_value_seed(inside.again())?);
             if let Some(slot) = few.get_mut(count) {
                 *slot = pair;
             } else {
@@ -213,33 +303,6 @@ impl<'de> Visitor<'de> for Canonical {
             count += 1;
         }
         Ok(object(if many.is_empty() { few.get_mut(..count).unwrap_or_default() } else { &mut many }))
-    }
-}
-
-/// Reads the digest of arguments, in the one pass over their source. `None` for null.
-pub(crate) struct ArgumentsDigest;
-
-impl<'de> DeserializeSeed<'de> for ArgumentsDigest {
-    type Value = Option<Digest>;
-
-    fn deserialize<D: Deserializer<'de>>(self, arguments: D) -> Result<Option<Digest>, D::Error> {
-        arguments.deserialize_option(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ArgumentsDigest {
-    type Value = Option<Digest>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("arguments, or null")
-    }
-
-    fn visit_none<E>(self) -> Result<Option<Digest>, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, arguments: D) -> Result<Option<Digest>, D::Error> {
-        Canonical::new().deserialize(arguments).map(Some)
     }
 }
 
@@ -263,75 +326,42 @@ fn integer(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && value.abs() < LIMIT).then_some(value as i128)
 }
 
+/// The digests of the members of a JSON object, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Members(Vec<(Digest, Digest)>);
+
+impl Members {
+    /// Those of a JSON text; none where it is no sound object.
+    pub(crate) fn of(json: &str) -> Self {
+        let mut members = Vec::new();
+        let read = Json::new(json.as_bytes()).object(|key, value| {
+            members.push((Self::key(key), Digest::read(value)?));
+            Ok(())
+        });
+        if read.is_err() {
+            members.clear();
+        }
+        // Stable: where a key stands twice the last value counts.
+        members.sort_by_key(|(key, _)| *key);
+        Self(members)
+    }
+
+    fn key(name: &[u8]) -> Digest {
+        Digest::tagged(STRING, name)
+    }
+
+    /// The digest of one of them.
+    pub(crate) fn get(&self, name: &str) -> Option<Digest> {
+        let wanted = Self::key(name.as_bytes());
+        let behind = self.0.partition_point(|(key, _)| *key <= wanted);
+        let (key, value) = self.0.get(behind.checked_sub(1)?)?;
+        (*key == wanted).then_some(*value)
+    }
+}
+
 /// The digest of one member of a JSON object text; `None` where it has no such member.
 pub(crate) fn member(json: &str, name: &str) -> Option<Digest> {
-    struct Member<'n>(&'n str);
-    impl<'de> Visitor<'de> for Member<'_> {
-        type Value = Option<Digest>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-            let mut found = None;
-            let wanted = Digest::tagged(STRING, self.0.as_bytes());
-            while let Some(key) = entries.next_key_seed(Canonical::new())? {
-                if key == wanted {
-                    found = Some(entries.next_value_seed(Canonical::new())?);
-                } else {
-                    entries.next_value::<IgnoredAny>()?;
-                }
-            }
-            Ok(found)
-        }
-    }
-    let mut parser = serde_json::Deserializer::from_str(json);
-    parser.deserialize_map(Member(name)).ok().flatten()
-}
-
-/// A JSON value written in canonical form. A text that is no sound JSON value is given back as it is.
-pub(crate) fn canonical_text(json: &str) -> String {
-    serde_json::from_str::<Value>(json).map_or_else(|_| json.to_owned(), |value| canonical_value(&value))
-}
-
-/// A JSON value written in canonical form: keys sorted, whole numbers without a fraction.
-pub(crate) fn canonical_value(value: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(value, &mut text);
-    text
-}
-
-fn write_canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(entries) => {
-            let mut sorted: Vec<_> = entries.iter().collect();
-            sorted.sort_by_key(|(key, _)| key.as_str());
-            out.push('{');
-            for (i, (key, entry)) in sorted.into_iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_canonical(&Value::String(key.clone()), out);
-                out.push(':');
-                write_canonical(entry, out);
-            }
-            out.push('}');
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_canonical(item, out);
-            }
-            out.push(']');
-        }
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()).and_then(integer) {
-            Some(integer) => out.push_str(&integer.to_string()),
-            None => out.push_str(&number.to_string()),
-        },
-        other => out.push_str(&other.to_string()),
-    }
+    Members::of(json).get(name)
 }
 
 #[cfg(test)]
@@ -370,8 +400,8 @@ mod tests {
     fn values_and_texts_agree() {
         let value = json!({"z": [1, 2.0, {"y": "x\n"}], "a": 1e300, "m": -3});
         assert_eq!(Digest::of_value(&value), Digest::of_json(&value.to_string()));
-        assert_eq!(canonical_value(&value), r#"{"a":1e+300,"m":-3,"z":[1,2,{"y":"x\n"}]}"#);
-        assert_eq!(Digest::of_json(&canonical_value(&value)), Digest::of_value(&value));
+        assert_eq!(canonical::of_value(&value), r#"{"a":1e+300,"m":-3,"z":[1,2,{"y":"x\n"}]}"#);
+        assert_eq!(Digest::of_json(&canonical::of_value(&value)), Digest::of_value(&value));
     }
 
     #[test]
@@ -380,13 +410,33 @@ mod tests {
         assert_eq!(Digest::of_json(&deep), Digest::of_json(&deep));
         assert_ne!(Digest::of_json(&deep), Digest::of_json("[[]]"));
         assert_eq!(Digest::of_json("{nope"), Digest::of_json("{nope"));
-        assert_ne!(Digest::of_json(r#""\ud800""#), Digest::of_json(r#""\ud801""#));
+        // Unpaired surrogates are read as U+FFFD.
+        assert_eq!(Digest::of_json(r#""\ud800""#), Digest::of_json("\"\u{fffd}\""));
+        assert_ne!(Digest::of_json("1 2"), Digest::of_json("1 3"));
+    }
+
+    #[test]
+    fn deep_values_differ_where_their_content_does() {
+        let nested = |depth: usize, core: i64| {
+            let mut value = json!(core);
+            for _ in 0..depth {
+                value = Value::from(vec![value]);
+            }
+            value
+        };
+        for depth in [127, 128, 129, 300, 3000] {
+            let (one, two) = (nested(depth, 1), nested(depth, 2));
+            assert_ne!(Digest::of_value(&one), Digest::of_value(&two), "{depth}");
+            assert_eq!(Digest::of_value(&one), Digest::of_json(&canonical::of_value(&one)), "{depth}");
+        }
+        assert_ne!(Digest::of_value(&nested(200, 1)), Digest::of_value(&nested(201, 1)));
     }
 
     #[test]
     fn members_are_found_by_name() {
         assert_eq!(member(r#"{"a":{"b":1},"c":2}"#, "c"), Some(Digest::of_json("2.0")));
         assert_eq!(member(r#"{"a":1}"#, "b"), None);
+        assert_eq!(member(r#"{"a":1,"b":0,"a":[2]}"#, "a"), Some(Digest::of_json("[2]")));
         assert_eq!(member("[1]", "b"), None);
     }
 }

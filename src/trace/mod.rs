@@ -1,21 +1,33 @@
 //! The normalized trace: what every reader produces and every detector sees.
 
+mod action;
+mod assembler;
+mod canonical;
+mod content;
 mod digest;
 mod native;
 mod route;
+mod route_index;
 mod sink;
 mod step;
 mod text;
 #[expect(clippy::module_inception, reason = "the type that the module is named for")]
 mod trace;
+mod usage;
 
+pub(crate) use action::fold_name;
+pub use action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
+pub(crate) use assembler::{Answer, Assembler, Call, CallNumber, Words};
+pub(crate) use canonical::{of_text as canonical_text, of_value as canonical_value};
+pub use content::Content;
 pub use digest::Digest;
-pub(crate) use digest::{ArgumentsDigest, DigestMap, empty};
+pub(crate) use digest::{DigestMap, empty};
 pub use native::NATIVE_VERSION;
 pub use route::{ExpectedAction, Milestone, ReferenceRoute, Routing, Target};
+pub(crate) use route_index::RouteIndex;
 pub use sink::{Ending, Gate, LabelledFailure, Metadata, StepSink, Unpaired};
-pub(crate) use step::fold_name;
-pub use step::{Action, Actor, Actors, Arguments, Digests, Event, Provenance, Status, Step, StepInput};
+pub use step::{Actor, Actors, Event, Step, StepInput};
 pub use text::Text;
 pub(crate) use text::first_chars;
-pub use trace::{Trace, TraceBuilder, TraceCollector};
+pub use trace::{Steps, Trace, TraceBuilder, TraceCollector};
+pub use usage::Usage;

@@ -1,57 +1,55 @@
 //! The native JSON form: wire structs, and what is checked on the way in.
 
-use std::sync::Arc;
-
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
+use super::content::Content;
 use super::route::{ReferenceRoute, Routing};
 use super::sink::{LabelledFailure, Metadata, Unpaired};
-use super::step::{Action, Actor, Arguments, Event, Provenance, Status, Step, StepInput};
+use super::step::{Actor, Event, Step, StepInput};
 use super::trace::Trace;
+use super::usage::Usage;
 use crate::error::{Error, Result};
 
 /// The version of the native JSON form that this crate writes, and the only one it reads.
 ///
 /// ```json
-/// {"version": 1, "id": "…", "model": "…", "domain": "…", "task": "…", "trial": 0, "source": "…",
-///  "termination": "…", "labels": {"key": "value"}, "reward": 1.0,
+/// {"version": 1, "id": "…", "agent": "…", "parent": "…", "model": "…", "domain": "…", "task": "…", "trial": 0,
+///  "source": "…", "termination": "…", "labels": {"key": "value"}, "reward": 1.0,
 ///  "unpaired": {"calls": 0, "messages": 0}, "failures": [{"mode": "strategy/loop", "where": [3, 9], "core": true}],
 ///  "route": {"kind": "scores", "milestones": [{"reference_step": 2, "score": 9.0}]},
 ///  "steps": [{"actor": "user", "text": "…"},
 ///            {"actor": "agent", "name": "get_order", "arguments": {}, "call_id": "…", "observation": "…",
 ///             "status": "error", "provenance": "flag", "error_type": "timeout",
-///             "step": 4, "turn": 1, "location": "…", "progress": 3.0}]}
+///             "step": 4, "turn": 1, "location": "…", "progress": 3.0, "time": 1767225600000000000,
+///             "usage": {"duration_ns": 5, "input_tokens": 900, "output_tokens": 40, "cached_tokens": 800}},
+///            {"name": "get_order", "not_recorded": ["arguments", "observation"],
+///             "status": "unknown", "reason": "running"}]}
 /// ```
 ///
-/// `version` and `steps` are required; unknown fields are errors. A step has either `text` (a message) or
-/// `name` (an action). Defaults: `actor` of an action is the agent, `status` is `unknown`, `step` is one more than
-/// before, `turn` likewise. A route of `{"kind": "actions"}` has milestones
-/// `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare` as in
-/// [`ExpectedAction::new`](crate::ExpectedAction::new).
+/// `version` and `steps` are required. A later version 1 may have more fields than these: fields that are not known
+/// are passed over. A step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the
+/// agent, `status` is `unknown`, `step` is one more than before, `turn` likewise. What `not_recorded` names was left
+/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. A route of
+/// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
+/// as in [`ExpectedAction::new`](crate::ExpectedAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
+/// What a source can leave out of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Arguments,
+    Observation,
+}
+
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireTrace {
     version: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    domain: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    trial: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    source: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    termination: Option<String>,
-    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    labels: std::collections::BTreeMap<String, String>,
+    #[serde(flatten)]
+    metadata: Metadata,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reward: Option<f64>,
     #[serde(default, skip_serializing_if = "Unpaired::is_zero")]
@@ -64,7 +62,6 @@ struct WireTrace {
 }
 
 #[derive(Serialize, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
 struct WireStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     step: Option<u64>,
@@ -87,11 +84,19 @@ struct WireStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<UnknownReason>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_recorded: Vec<Part>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     error_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     location: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     progress: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
 }
 
 impl WireStep {
@@ -101,7 +106,19 @@ impl WireStep {
             || self.observation.is_some()
             || self.status.is_some()
             || self.provenance.is_some()
+            || self.reason.is_some()
+            || !self.not_recorded.is_empty()
             || self.error_type.is_some()
+    }
+
+    fn content<T>(&self, part: Part, given: Option<T>) -> Result<Content<T>> {
+        match given {
+            Some(_) if self.not_recorded.contains(&part) => {
+                Err(Error::trace(format!("{part:?} given, and said to be not recorded").to_lowercase()))
+            }
+            None if self.not_recorded.contains(&part) => Ok(Content::NotRecorded),
+            given => Ok(given.into()),
+        }
     }
 
     fn input(&self) -> Result<StepInput<'_>> {
@@ -117,11 +134,16 @@ impl WireStep {
                 self.actor.unwrap_or(Actor::Agent),
                 Action {
                     name,
-                    arguments: self.arguments.as_ref().map(Arguments::from_value),
+                    arguments: self
+                        .content(Part::Arguments, self.arguments.as_ref())?
+                        .map(Arguments::from_value),
                     call_id: self.call_id.as_deref(),
-                    observation: self.observation.as_deref().map(Into::into),
+                    observation: self
+                        .content(Part::Observation, self.observation.as_deref())?
+                        .map(Into::into),
                     status: self.status.unwrap_or_default(),
                     provenance: self.provenance.unwrap_or_default(),
+                    reason: self.reason,
                     error_type: self.error_type.as_deref(),
                 },
             ),
@@ -133,6 +155,8 @@ impl WireStep {
         input.turn = self.turn;
         input.location = self.location.as_deref();
         input.progress = self.progress;
+        input.time = self.time;
+        input.usage = self.usage;
         Ok(input)
     }
 }
@@ -145,6 +169,8 @@ impl From<Step<'_>> for WireStep {
             actor: Some(step.actor()),
             location: step.location().map(Into::into),
             progress: step.progress(),
+            time: step.time(),
+            usage: step.usage().copied(),
             ..Self::default()
         };
         match step.event() {
@@ -152,11 +178,19 @@ impl From<Step<'_>> for WireStep {
             Event::Action(action) => {
                 wire.name = Some(action.name.to_owned());
                 // Arguments that are no sound JSON are kept as a text.
-                wire.arguments = action.arguments.as_ref().and_then(Arguments::json).map(|json| {
+                let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
+                wire.arguments = arguments.map(|json| {
                     serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
                 });
                 wire.call_id = action.call_id.map(Into::into);
-                wire.observation = action.observation.map(|text| text.to_str().into());
+                wire.observation = action.observation.present().map(|text| text.to_str().into());
+                let left_out = [
+                    (Part::Arguments, action.arguments.is_recorded()),
+                    (Part::Observation, action.observation.is_recorded()),
+                ];
+                let left_out = left_out.into_iter().filter(|(_, recorded)| !recorded);
+                wire.not_recorded = left_out.map(|(part, _)| part).collect();
+                wire.reason = action.reason;
                 wire.status = Some(action.status);
                 wire.provenance = Some(action.provenance);
                 wire.error_type = action.error_type.map(Into::into);
@@ -168,18 +202,9 @@ impl From<Step<'_>> for WireStep {
 
 impl Serialize for Trace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Metadata { id, model, domain, task, trial, source, termination, labels } =
-            self.metadata().clone();
         WireTrace {
             version: NATIVE_VERSION,
-            id,
-            model,
-            domain,
-            task,
-            trial,
-            source,
-            termination,
-            labels,
+            metadata: self.metadata().clone(),
             reward: self.reward(),
             unpaired: self.unpaired(),
             failures: self.failures().to_vec(),
@@ -210,11 +235,8 @@ impl TryFrom<WireTrace> for Trace {
                 wire.version
             )));
         }
-        let WireTrace { id, model, domain, task, trial, source, termination, labels, .. } = wire;
-        let mut builder = Self::builder()
-            .metadata(Metadata { id, model, domain, task, trial, source, termination, labels })
-            .unpaired(wire.unpaired)
-            .failures(wire.failures);
+        let mut builder =
+            Self::builder().metadata(wire.metadata).unpaired(wire.unpaired).failures(wire.failures);
         if let Some(reward) = wire.reward {
             builder = builder.reward(reward);
         }
@@ -226,5 +248,67 @@ impl TryFrom<WireTrace> for Trace {
             builder.push(step.input().map_err(place)?).map_err(place)?;
         }
         builder.build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Result<Trace, String> {
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let wire = json!({"version": 1, "id": "t", "agent": "sub", "parent": "p", "model": "m", "trial": 2,
+            "labels": {"k": "v"}, "reward": 0.5, "unpaired": {"calls": 1, "messages": 0}, "steps": [
+            {"step": 0, "turn": 0, "actor": "user", "text": "hi", "time": 7},
+            {"step": 3, "turn": 1, "actor": "agent", "name": "run", "not_recorded": ["arguments", "observation"],
+             "status": "unknown", "provenance": "flag", "reason": "refused", "time": 1_767_225_600_000_000_000_u64,
+             "usage": {"duration_ns": 5, "input_tokens": 900, "output_tokens": 40}},
+            {"step": 4, "turn": 2, "actor": "agent", "name": "run", "arguments": {}, "observation": "",
+             "status": "ok", "provenance": "none"},
+            {"step": 5, "turn": 3, "actor": "agent", "name": "run", "status": "ok", "provenance": "none"}]});
+        let trace = read(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&trace).unwrap(), wire);
+        let contents: Vec<_> = trace
+            .steps()
+            .filter_map(|step| Some((step.digested(crate::Actors::All)?.1, step)))
+            .map(|(digests, _)| (digests.arguments.is_some(), digests.observation.is_recorded()))
+            .collect();
+        assert_eq!(contents, [(false, false), (true, true), (true, true)]);
+        assert_eq!(trace.metadata().agent.as_deref(), Some("sub"));
+    }
+
+    #[test]
+    fn fields_of_a_later_version_1_are_passed_over() {
+        let trace = read(
+            json!({"version": 1, "mood": "good", "labels": {}, "unpaired": {"calls": 1, "oddities": 2},
+            "route": {"kind": "scores", "colour": 1, "milestones": [{"reference_step": 1, "score": 2.0, "by": "x"}]},
+            "steps": [{"name": "look", "status": "ok", "weight": 3, "usage": {"input_tokens": 1, "joules": 4}}]}),
+        );
+        let trace = trace.unwrap();
+        assert_eq!((trace.steps().len(), trace.unpaired().calls), (1, 1));
+        assert!(read(json!({"version": 2, "steps": []})).unwrap_err().contains("version 2 is not 1"));
+    }
+
+    #[test]
+    fn contradictions_are_errors_with_their_place() {
+        for (step, reason) in [
+            (json!({"name": "x", "arguments": {}, "not_recorded": ["arguments"]}), "arguments given"),
+            (json!({"name": "x", "observation": "", "not_recorded": ["observation"]}), "observation given"),
+            (json!({"text": "x", "actor": "user", "not_recorded": ["observation"]}), "fields of an action"),
+            (json!({"text": "x", "actor": "user", "reason": "running"}), "fields of an action"),
+        ] {
+            let error = read(json!({"version": 1, "steps": [{"name": "y"}, step]})).unwrap_err();
+            assert!(error.starts_with("steps[1]: ") && error.contains(reason), "{error}");
+        }
+        assert!(read(json!({"version": 1, "steps": [{"name": "x", "reason": "bored"}]})).is_err());
+        // Beside another status a reason means nothing.
+        let trace =
+            read(json!({"version": 1, "steps": [{"name": "x", "status": "ok", "reason": "running"}]}));
+        assert!(!serde_json::to_string(&trace.unwrap()).unwrap().contains("running"));
     }
 }

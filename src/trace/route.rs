@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::canonical;
 use super::digest::{self, Digest};
-use super::step::Actor;
+use super::route_index::{Indices, RouteIndex};
+use super::step::{Actor, Actors};
 use crate::error::{Error, Result};
 
 /// How to tell that a milestone was reached.
@@ -38,7 +40,7 @@ impl ExpectedAction {
             actor,
             name: name.to_owned(),
             name_digest: Digest::of_text(name),
-            arguments: digest::canonical_value(arguments),
+            arguments: canonical::of_value(arguments),
             digest: Digest::of_arguments(arguments),
             compare,
         }
@@ -136,6 +138,7 @@ impl Milestone {
 #[serde(try_from = "WireRoute", into = "WireRoute")]
 pub struct ReferenceRoute {
     milestones: Vec<Milestone>,
+    indices: Indices,
 }
 
 impl ReferenceRoute {
@@ -165,13 +168,18 @@ impl ReferenceRoute {
                 return Err(Error::trace(format!("the score of a milestone is {score}, not finite")));
             }
         }
-        Ok(Self { milestones })
+        Ok(Self { milestones, indices: Indices::default() })
     }
 
     /// The milestones in order.
     #[must_use]
     pub fn milestones(&self) -> &[Milestone] {
         &self.milestones
+    }
+
+    /// What runs need to look up along the route; made once for all of them.
+    pub(crate) fn index(&self, actors: Actors) -> &std::sync::Arc<RouteIndex> {
+        self.indices.get(&self.milestones, actors)
     }
 }
 
@@ -205,14 +213,13 @@ impl From<Option<ReferenceRoute>> for Routing {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 enum WireRoute {
     Scores { milestones: Vec<WireScore> },
     Actions { milestones: Vec<WireAction> },
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireScore {
     reference_step: u64,
     score: f64,
@@ -221,7 +228,6 @@ struct WireScore {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WireAction {
     reference_step: u64,
     #[serde(default = "agent")]
@@ -269,7 +275,8 @@ impl From<ReferenceRoute> for WireRoute {
                 Target::Action(action) => actions.push(WireAction {
                     reference_step,
                     actor: action.actor,
-                    arguments: serde_json::from_str(&action.arguments).unwrap_or_default(),
+                    arguments: serde_json::from_str(&action.arguments)
+                        .unwrap_or(Value::String(action.arguments)),
                     name: action.name,
                     compare: action.compare,
                     label,

@@ -5,18 +5,25 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::action::{Digests, Status};
 use super::route::Routing;
-use super::step::{Digests, Event, Step, StepInput};
+use super::step::{Event, Step, StepInput};
 use crate::error::{Error, Result};
 
 /// What a trace is known by. Everything is optional: sources differ in what they tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Metadata {
     /// The source's own id of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// The name of the agent whose run it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Arc<str>>,
+    /// Of a sub-agent's run, the id of the trace that called it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// The model that drove the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Arc<str>>,
@@ -42,7 +49,7 @@ pub struct Metadata {
 
 /// Calls and answers that found no partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Unpaired {
     /// Calls that were never answered.
     pub calls: u64,
@@ -58,7 +65,6 @@ impl Unpaired {
 
 /// A failure that somebody has labelled in the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LabelledFailure {
     /// The failure mode, in the source's words.
     pub mode: String,
@@ -74,6 +80,17 @@ pub struct LabelledFailure {
 }
 
 /// What is known of a run when its last step is over.
+///
+/// ```
+/// use tracelint::{Ending, Metadata, Unpaired};
+///
+/// let mut metadata = Metadata::default();
+/// metadata.id = Some("run 7".to_owned());
+/// let ending = Ending::new(metadata, Some(0.5))?.with_unpaired(Unpaired { calls: 1, messages: 0 });
+/// assert_eq!((ending.reward(), ending.unpaired().calls), (Some(0.5), 1));
+/// assert!(Ending::new(Metadata::default(), Some(f64::NAN)).is_err());
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ending {
     pub(crate) metadata: Metadata,
@@ -93,13 +110,46 @@ impl Ending {
         }
         Ok(Self { metadata, reward, ..Self::default() })
     }
-}
 
-impl Metadata {
-    /// Fills in model and domain where they are missing.
-    pub(crate) fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
-        self.model = self.model.take().or_else(|| model.cloned());
-        self.domain = self.domain.take().or_else(|| domain.cloned());
+    /// With these counts of calls and answers without a partner.
+    #[must_use]
+    pub fn with_unpaired(self, unpaired: Unpaired) -> Self {
+        Self { unpaired, ..self }
+    }
+
+    /// With these labelled failures.
+    #[must_use]
+    pub fn with_failures(self, failures: Vec<LabelledFailure>) -> Self {
+        Self { failures, ..self }
+    }
+
+    /// What the run is known by.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// What the run is known by, to be changed.
+    pub fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    /// The reward of the run; finite.
+    #[must_use]
+    pub fn reward(&self) -> Option<f64> {
+        self.reward
+    }
+
+    /// Calls and answers that found no partner.
+    #[must_use]
+    pub fn unpaired(&self) -> Unpaired {
+        self.unpaired
+    }
+
+    /// The failures that the source's own labels name.
+    #[must_use]
+    pub fn failures(&self) -> &[LabelledFailure] {
+        &self.failures
     }
 }
 
@@ -117,11 +167,11 @@ pub trait StepSink {
     /// The run turned out to be unreadable: what came since [`StepSink::begin`] is void.
     fn abandon(&mut self);
 
-    /// The file is read again from its start: what came since that start is void.
-    fn rewind(&mut self);
-
-    /// The file names its model and domain only behind its runs: they hold for those that name none.
-    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>);
+    /// Something of the input could not be read. A sink may take the error; what it gives back is kept in the
+    /// [`Reading`](crate::Reading).
+    fn error(&mut self, error: Error) -> Option<Error> {
+        Some(error)
+    }
 }
 
 /// Validates the steps of one run, in order. The only maker of a [`Step`].
@@ -156,20 +206,7 @@ impl Gate {
     /// before, or the progress is not finite. The step is then not part of the run.
     #[inline]
     pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
-        let digests = match &input.event {
-            Event::Action(action) => Some(Digests::of(action)),
-            Event::Message(_) => None,
-        };
-        self.admit_digested(input, digests)
-    }
-
-    #[inline]
-    pub(super) fn admit_digested<'a>(
-        &mut self,
-        input: StepInput<'a>,
-        digests: Option<Digests>,
-    ) -> Result<Step<'a>> {
-        let StepInput { index, turn, actor, location, progress, event } = input;
+        let StepInput { index, turn, actor, location, progress, time, usage, mut event } = input;
         let index = index.unwrap_or(self.next_index);
         if index < self.next_index || self.full {
             return Err(Error::trace(format!(
@@ -184,6 +221,15 @@ impl Gate {
         self.next_turn = turn.saturating_add(1);
         self.full = index == u64::MAX;
         self.next_index = index.saturating_add(1);
-        Ok(Step { index, turn, actor, location, progress, event, digests })
+        let digests = match &mut event {
+            Event::Action(action) => {
+                if action.status != Status::Unknown {
+                    action.reason = None;
+                }
+                Some(Digests::of(action))
+            }
+            Event::Message(_) => None,
+        };
+        Ok(Step { index, turn, actor, location, progress, time, usage, event, digests })
     }
 }

@@ -1,16 +1,12 @@
 //! One event of a run: what a reader or an embedder hands in, and the validated [`Step`] that detectors see.
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::digest::{self, Digest};
+use super::action::{Action, Digests};
 use super::text::Text;
+use super::usage::Usage;
+use crate::names::named;
 
 /// Who acts or speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Actor {
     /// The agent under study.
     Agent,
@@ -22,9 +18,12 @@ pub enum Actor {
     Environment,
 }
 
+named! {
+    Actor, "actor" { Agent => "agent", User => "user", System => "system", Environment => "environment" }
+}
+
 /// Whose actions a detector folds over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Actors {
     /// The agent's actions only.
     #[default]
@@ -35,6 +34,8 @@ pub enum Actors {
     All,
 }
 
+named! { Actors, "choice of actors" { Agent => "agent", User => "user", All => "all" } }
+
 impl Actors {
     /// Whether the actions of `actor` are among the chosen ones.
     #[must_use]
@@ -44,173 +45,6 @@ impl Actors {
             Self::User => actor == Actor::User,
             Self::All => true,
         }
-    }
-}
-
-/// How an action ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// It was answered, and the answer is no error.
-    Ok,
-    /// It was answered with an error.
-    Error,
-    /// It was never answered.
-    #[default]
-    Unknown,
-}
-
-/// What told the status, from the most to the least trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Provenance {
-    /// A structured error flag.
-    Flag,
-    /// The exit code of a command.
-    ExitCode,
-    /// A structured error type, or the status of a span.
-    ErrorType,
-    /// A rule on the text of the observation.
-    Text,
-    /// Nothing told it.
-    #[default]
-    None,
-}
-
-/// The arguments of a call: their digest, and their JSON text for whoever looks inside.
-#[derive(Debug, Clone)]
-pub struct Arguments<'a> {
-    /// `None`: the reader was told not to keep it.
-    json: Option<Cow<'a, str>>,
-    digest: Digest,
-}
-
-impl<'a> Arguments<'a> {
-    /// Arguments from a JSON value, kept in canonical form. Null is the same as none, and as an empty object.
-    #[must_use]
-    pub fn from_value(value: &Value) -> Self {
-        let canonical = digest::canonical_value(value);
-        Self { digest: Digest::of_arguments(value), json: Some(Cow::Owned(canonical)) }
-    }
-
-    /// Arguments from a JSON text. A text that is no sound JSON stands for itself.
-    #[must_use]
-    pub fn from_json(json: &'a str) -> Self {
-        let digest = if json == "null" { Digest::of_no_arguments() } else { Digest::of_json(json) };
-        Self::from_parts(json, digest)
-    }
-
-    pub(crate) fn from_parts(json: &'a str, digest: Digest) -> Self {
-        Self { json: Some(Cow::Borrowed(json)), digest }
-    }
-
-    pub(crate) fn from_digest(digest: Digest) -> Self {
-        Self { json: None, digest }
-    }
-
-    /// The digest of the canonical form.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        self.digest
-    }
-
-    /// The arguments as JSON text, spelled as in the source. `None`: the text was not kept, see
-    /// [`ReadOptions::argument_texts`](crate::ReadOptions::argument_texts).
-    #[must_use]
-    pub fn json(&self) -> Option<&str> {
-        self.json.as_deref()
-    }
-
-    /// The arguments as canonical JSON text, where the text was kept.
-    #[must_use]
-    pub fn canonical(&self) -> Option<String> {
-        self.json().map(digest::canonical_text)
-    }
-
-    /// The digest of one argument; `None` where it was not given, or the text was not kept.
-    #[must_use]
-    pub fn member(&self, name: &str) -> Option<Digest> {
-        digest::member(self.json()?, name)
-    }
-}
-
-/// One action with its observation: a tool call and its answer, or a command and what it printed.
-///
-/// ```
-/// use tracelint::{Action, Status};
-///
-/// let arguments = serde_json::json!({"order_id": "#W1"});
-/// let action = Action::new("get_order").arguments(&arguments).answered(Status::Error, "Error: not found");
-/// assert_eq!(action.status, Status::Error);
-/// ```
-#[derive(Debug, Clone)]
-pub struct Action<'a> {
-    /// Name of the tool, or the whole text of a command.
-    pub name: &'a str,
-    /// Arguments, where there are any.
-    pub arguments: Option<Arguments<'a>>,
-    /// The source's id of the call. Ids may repeat within a run.
-    pub call_id: Option<&'a str>,
-    /// What came back.
-    pub observation: Option<Text<'a>>,
-    /// How the action ended.
-    pub status: Status,
-    /// What told the status.
-    pub provenance: Provenance,
-    /// The structured type of an error, such as `timeout`.
-    pub error_type: Option<&'a str>,
-}
-
-impl<'a> Action<'a> {
-    /// An action that was not answered (yet).
-    #[must_use]
-    pub fn new(name: &'a str) -> Self {
-        Self {
-            name,
-            arguments: None,
-            call_id: None,
-            observation: None,
-            status: Status::Unknown,
-            provenance: Provenance::None,
-            error_type: None,
-        }
-    }
-
-    /// With these arguments.
-    #[must_use]
-    pub fn arguments(mut self, arguments: &Value) -> Self {
-        self.arguments = Some(Arguments::from_value(arguments));
-        self
-    }
-
-    /// With this call id.
-    #[must_use]
-    pub fn call_id(mut self, id: &'a str) -> Self {
-        self.call_id = Some(id);
-        self
-    }
-
-    /// With this answer, whose status a structured flag told.
-    #[must_use]
-    pub fn answered(mut self, status: Status, observation: &'a str) -> Self {
-        self.observation = Some(observation.into());
-        self.status = status;
-        self.provenance = Provenance::Flag;
-        self
-    }
-
-    /// With this source of the status.
-    #[must_use]
-    pub fn provenance(mut self, provenance: Provenance) -> Self {
-        self.provenance = provenance;
-        self
-    }
-
-    /// With this structured error type.
-    #[must_use]
-    pub fn error_type(mut self, error_type: &'a str) -> Self {
-        self.error_type = Some(error_type);
-        self
     }
 }
 
@@ -238,6 +72,8 @@ pub struct StepInput<'a> {
     pub(crate) actor: Actor,
     pub(crate) location: Option<&'a str>,
     pub(crate) progress: Option<f64>,
+    pub(crate) time: Option<u64>,
+    pub(crate) usage: Option<Usage>,
     pub(crate) event: Event<'a>,
 }
 
@@ -255,7 +91,16 @@ impl<'a> StepInput<'a> {
     }
 
     fn new(actor: Actor, event: Event<'a>) -> Self {
-        Self { index: None, turn: None, actor, location: None, progress: None, event }
+        Self {
+            index: None,
+            turn: None,
+            actor,
+            location: None,
+            progress: None,
+            time: None,
+            usage: None,
+            event,
+        }
     }
 
     /// With this step index; without one, a step has the index after that of the step before (first: 0).
@@ -285,45 +130,19 @@ impl<'a> StepInput<'a> {
         self.progress = Some(progress);
         self
     }
-}
 
-/// The digests by which detectors compare actions, computed once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Digests {
-    /// Of the name as it is.
-    pub name: Digest,
-    /// Of the name trimmed and lower-cased.
-    pub folded_name: Digest,
-    /// Of the canonical arguments; where there are none, of an empty object.
-    pub arguments: Digest,
-    /// Of the observation.
-    pub observation: Option<Digest>,
-}
-
-impl Digests {
-    pub(crate) fn of(action: &Action<'_>) -> Self {
-        let name = Digest::of_text(action.name);
-        let folded = fold_name(action.name);
-        Self {
-            name,
-            folded_name: if folded == action.name { name } else { Digest::of_text(&folded) },
-            arguments: action.arguments.as_ref().map_or_else(Digest::of_no_arguments, Arguments::digest),
-            observation: action.observation.map(|text| text.digest()),
-        }
+    /// Begun at this time, in nanoseconds since 1970.
+    #[must_use]
+    pub fn time(mut self, time: u64) -> Self {
+        self.time = Some(time);
+        self
     }
-}
 
-/// A name trimmed and lower-cased.
-pub(crate) fn fold_name(name: &str) -> Cow<'_, str> {
-    if name.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase()) {
-        return Cow::Borrowed(name);
-    }
-    let trimmed = name.trim();
-    if trimmed.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        Cow::Borrowed(trimmed)
-    } else {
-        Cow::Owned(trimmed.to_lowercase())
+    /// Having taken this much.
+    #[must_use]
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
+        self
     }
 }
 
@@ -337,6 +156,8 @@ pub struct Step<'a> {
     pub(super) actor: Actor,
     pub(super) location: Option<&'a str>,
     pub(super) progress: Option<f64>,
+    pub(super) time: Option<u64>,
+    pub(super) usage: Option<Usage>,
     pub(super) event: Event<'a>,
     pub(super) digests: Option<Digests>,
 }
@@ -370,6 +191,18 @@ impl<'a> Step<'a> {
     #[must_use]
     pub fn progress(&self) -> Option<f64> {
         self.progress
+    }
+
+    /// When the step began, in nanoseconds since 1970. No detector reads it.
+    #[must_use]
+    pub fn time(&self) -> Option<u64> {
+        self.time
+    }
+
+    /// What the step took. No detector decides by it.
+    #[must_use]
+    pub fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
     }
 
     /// What happens.

@@ -1,13 +1,14 @@
 //! A whole run in memory, and the builder that validates it.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
+use super::action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
+use super::content::Content;
 use super::digest::Digest;
 use super::route::{ReferenceRoute, Routing};
 use super::sink::{Ending, Gate, LabelledFailure, Metadata, StepSink, Unpaired};
-use super::step::{Action, Actor, Arguments, Digests, Event, Provenance, Status, Step, StepInput};
+use super::step::{Actor, Event, Step, StepInput};
+use super::usage::Usage;
 use crate::error::Result;
 
 /// One recorded run: ordered steps, metadata, an optional reward, an optional reference route.
@@ -45,10 +46,12 @@ struct Record {
 }
 
 /// What few sources tell of a step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 struct Rare {
     location: Option<Box<str>>,
     error_type: Option<Box<str>>,
+    time: Option<u64>,
+    usage: Option<Usage>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -60,12 +63,15 @@ enum Body {
 #[derive(Debug, Clone)]
 struct ActionRecord {
     name: Box<str>,
-    /// As the source spells them.
+    /// As the source spells them; `None` also where their text was not kept.
     arguments: Option<Box<str>>,
     call_id: Option<Box<str>>,
     observation: Option<Box<str>>,
     status: Status,
     provenance: Provenance,
+    reason: Option<UnknownReason>,
+    has_arguments_recorded: bool,
+    has_observation_recorded: bool,
     name_digest: Digest,
     /// Of the folded name, where it differs.
     folded_name_digest: Option<Box<Digest>>,
@@ -86,43 +92,27 @@ impl PartialEq for Record {
 impl PartialEq for ActionRecord {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, &self.call_id, &self.observation) == (&other.name, &other.call_id, &other.observation)
-            && (self.status, self.provenance, self.digests())
-                == (other.status, other.provenance, other.digests())
+            && (self.status, self.provenance, self.reason, self.digests())
+                == (other.status, other.provenance, other.reason, other.digests())
     }
 }
 
 impl Record {
     fn keep(step: &Step<'_>) -> Self {
-        let mut error_type = None;
+        let mut rare = Rare { location: step.location.map(Into::into), ..Rare::default() };
+        (rare.time, rare.usage) = (step.time, step.usage);
         let body = match (&step.event, step.digests) {
             (Event::Action(action), digests) => {
-                let digests = digests.unwrap_or_else(|| Digests::of(action));
-                let observation = action.observation.map(|text| Box::from(text.to_str()));
-                error_type = action.error_type.map(Into::into);
-                Body::Action(ActionRecord {
-                    name: action.name.into(),
-                    arguments: action.arguments.as_ref().and_then(|a| a.json().map(Box::from)),
-                    call_id: action.call_id.map(Into::into),
-                    status: action.status,
-                    provenance: action.provenance,
-                    name_digest: digests.name,
-                    folded_name_digest: (digests.folded_name != digests.name)
-                        .then(|| Box::new(digests.folded_name)),
-                    arguments_digest: digests.arguments,
-                    // The kept text is decoded, and is compared as such from now on.
-                    observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_text),
-                    observation,
-                })
+                rare.error_type = action.error_type.map(Into::into);
+                Body::Action(ActionRecord::keep(action, digests.unwrap_or_else(|| Digests::of(action))))
             }
             (Event::Message(text), _) => Body::Message(text.to_str().into()),
         };
-        let location = step.location.map(Into::into);
-        let is_rare = location.is_some() || error_type.is_some();
         Self {
             index: step.index,
             turn: step.turn,
             progress: step.progress.unwrap_or(f64::NAN),
-            rare: is_rare.then(|| Box::new(Rare { location, error_type })),
+            rare: (rare != Rare::default()).then(|| Box::new(rare)),
             actor: step.actor,
             body,
         }
@@ -148,6 +138,8 @@ impl Record {
             actor: self.actor,
             location: rare.and_then(|rare| rare.location.as_deref()),
             progress: self.progress(),
+            time: rare.and_then(|rare| rare.time),
+            usage: rare.and_then(|rare| rare.usage),
             event,
             digests,
         }
@@ -155,25 +147,98 @@ impl Record {
 }
 
 impl ActionRecord {
+    fn keep(action: &Action<'_>, digests: Digests) -> Self {
+        let observation: Option<Box<str>> = action.observation.present().map(|text| text.to_str().into());
+        Self {
+            name: action.name.into(),
+            arguments: action.arguments.as_ref().present().and_then(|a| a.json().map(Box::from)),
+            call_id: action.call_id.map(Into::into),
+            status: action.status,
+            provenance: action.provenance,
+            reason: action.reason,
+            has_arguments_recorded: digests.arguments.is_some(),
+            has_observation_recorded: action.observation.is_recorded(),
+            name_digest: digests.name,
+            folded_name_digest: (digests.folded_name != digests.name).then(|| Box::new(digests.folded_name)),
+            arguments_digest: digests.arguments.unwrap_or(Digest::NONE),
+            // The kept text is decoded, and is compared as such from now on.
+            observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_decoded),
+            observation,
+        }
+    }
+
     fn digests(&self) -> Digests {
-        Digests {
-            name: self.name_digest,
-            folded_name: self.folded_name_digest.as_deref().copied().unwrap_or(self.name_digest),
-            arguments: self.arguments_digest,
-            observation: self.observation.as_ref().map(|_| self.observation_digest),
+        Digests::new(
+            self.name_digest,
+            self.folded_name_digest.as_deref().copied().unwrap_or(self.name_digest),
+            self.has_arguments_recorded.then_some(self.arguments_digest),
+            self.observed().map(|_| self.observation_digest),
+        )
+    }
+
+    fn observed(&self) -> Content<&str> {
+        if self.has_observation_recorded { self.observation.as_deref().into() } else { Content::NotRecorded }
+    }
+
+    fn arguments(&self) -> Content<Arguments<'_>> {
+        let digest = self.arguments_digest;
+        match &self.arguments {
+            _ if !self.has_arguments_recorded => Content::NotRecorded,
+            Some(json) => Content::Present(Arguments::from_parts(json, digest)),
+            None if digest == Digest::of_no_arguments() => Content::Absent,
+            None => Content::Present(Arguments::from_digest(digest)),
         }
     }
 
     fn view(&self) -> Action<'_> {
         Action {
             name: &self.name,
-            arguments: self.arguments.as_deref().map(|a| Arguments::from_parts(a, self.arguments_digest)),
+            arguments: self.arguments(),
             call_id: self.call_id.as_deref(),
-            observation: self.observation.as_deref().map(Into::into),
+            observation: self.observed().map(Into::into),
             status: self.status,
             provenance: self.provenance,
+            reason: self.reason,
             error_type: None,
         }
+    }
+}
+
+/// The steps of a trace, in source order.
+#[derive(Debug, Clone)]
+pub struct Steps<'t>(std::slice::Iter<'t, Record>);
+
+impl<'t> Iterator for Steps<'t> {
+    type Item = Step<'t>;
+
+    fn next(&mut self) -> Option<Step<'t>> {
+        self.0.next().map(Record::view)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Step<'t>> {
+        self.0.nth(n).map(Record::view)
+    }
+}
+
+impl DoubleEndedIterator for Steps<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(Record::view)
+    }
+}
+
+impl ExactSizeIterator for Steps<'_> {}
+
+#[expect(clippy::into_iter_without_iter, reason = "what is iterated over are its steps")]
+impl<'t> IntoIterator for &'t Trace {
+    type Item = Step<'t>;
+    type IntoIter = Steps<'t>;
+
+    fn into_iter(self) -> Steps<'t> {
+        self.steps()
     }
 }
 
@@ -185,8 +250,15 @@ impl Trace {
     }
 
     /// The steps in source order.
-    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> + DoubleEndedIterator {
-        self.steps.iter().map(Record::view)
+    #[must_use]
+    pub fn steps(&self) -> Steps<'_> {
+        Steps(self.steps.iter())
+    }
+
+    /// What is known of the run beside its steps.
+    #[must_use]
+    pub fn ending(&self) -> &Ending {
+        &self.ending
     }
 
     /// What the trace is known by.
@@ -309,11 +381,8 @@ impl TraceBuilder {
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the reward is not finite.
     pub fn build(self) -> Result<Trace> {
         let ending = Ending::new(self.metadata, self.reward)?;
-        Ok(Trace {
-            steps: self.steps,
-            routing: self.route.into(),
-            ending: Ending { unpaired: self.unpaired, failures: self.failures, ..ending },
-        })
+        let ending = ending.with_unpaired(self.unpaired).with_failures(self.failures);
+        Ok(Trace { steps: self.steps, routing: self.route.into(), ending })
     }
 }
 
@@ -343,17 +412,6 @@ impl StepSink for TraceCollector {
 
     fn abandon(&mut self) {
         self.steps.clear();
-    }
-
-    fn rewind(&mut self) {
-        self.traces.clear();
-        self.steps.clear();
-    }
-
-    fn describe(&mut self, model: Option<&Arc<str>>, domain: Option<&Arc<str>>) {
-        for trace in &mut self.traces {
-            trace.ending.metadata.describe(model, domain);
-        }
     }
 }
 

@@ -1,0 +1,66 @@
+//! Opens files: from the path to the bytes, decompressed where the name says so.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The endings of the names that a directory gives, compressed or not.
+const ENDINGS: [&str; 4] = ["json", "jsonl", "ndjson", "traj"];
+
+/// How a file is compressed, as its name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub(super) fn of(path: &Path) -> Self {
+        match path.extension().and_then(OsStr::to_str) {
+            Some("gz") => Self::Gzip,
+            Some("zst") => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+}
+
+/// Whether a file of this name is one that a directory gives.
+pub(super) fn is_input(path: &Path) -> bool {
+    let ending = |path: &Path| {
+        path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
+    };
+    match Compression::of(path) {
+        Compression::None => ending(path),
+        _ => path.file_stem().is_some_and(|stem| ending(Path::new(stem))),
+    }
+}
+
+/// The bytes of a file from its start.
+pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let file = File::open(path)?;
+    match Compression::of(path) {
+        Compression::None => Ok(Box::new(file)),
+        #[cfg(feature = "compression")]
+        Compression::Gzip => {
+            Ok(Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))))
+        }
+        #[cfg(feature = "compression")]
+        Compression::Zstd => {
+            let decoder = ruzstd::decoding::StreamingDecoder::new(BufReader::with_capacity(1 << 16, file))
+                .map_err(|error| Error::new(ErrorKind::Syntax, format!("not zstd: {error}")))?;
+            Ok(Box::new(decoder))
+        }
+        #[cfg(not(feature = "compression"))]
+        _ => Err(Error::new(
+            ErrorKind::Format,
+            "the file is compressed, and this build has no feature `compression`",
+        )),
+    }
+}

@@ -1,0 +1,158 @@
+//! Puts what threads have done into source order, and keeps them from running too far ahead.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::record::{FileSummary, Progress, ScanEvent};
+use crate::error::Error;
+use crate::input::Reading;
+
+/// The place of a batch: the file, and the part of it.
+pub(super) type Key = (usize, u64);
+
+/// One run or one error of a batch.
+#[derive(Debug)]
+pub(super) enum Item<T> {
+    Record { mapped: T, name: Option<String> },
+    Error(Error),
+}
+
+/// What one part of a file gave.
+#[derive(Debug)]
+pub(super) struct Batch<T> {
+    pub(super) path: Arc<Path>,
+    pub(super) items: Vec<Item<T>>,
+    pub(super) reading: Reading,
+    /// The size of the file, with its last part.
+    pub(super) last: Option<u64>,
+}
+
+/// How many names of runs without an action a summary holds.
+const NAMED: usize = 10;
+
+pub(super) struct Order<T, F, P> {
+    state: Mutex<State<T, F>>,
+    changed: Condvar,
+    progress: P,
+    /// How many batches may wait for earlier ones.
+    most_waiting: usize,
+}
+
+struct State<T, F> {
+    front: Key,
+    waiting: BTreeMap<Key, Batch<T>>,
+    /// How many positions the parts of unfinished files have given out.
+    counts: BTreeMap<Key, u64>,
+    each: F,
+    summary: Option<FileSummary>,
+    progress: Progress,
+}
+
+impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
+    pub(super) fn new(each: F, progress: P, bytes_total: u64, most_waiting: usize) -> Self {
+        Self {
+            state: Mutex::new(State {
+                front: (0, 0),
+                waiting: BTreeMap::new(),
+                counts: BTreeMap::new(),
+                each,
+                summary: None,
+                progress: Progress { bytes_total, ..Progress::default() },
+            }),
+            changed: Condvar::new(),
+            progress,
+            most_waiting,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T, F>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how many positions a part of a file has given out.
+    pub(super) fn count(&self, key: Key, positions: u64) {
+        self.lock().counts.insert(key, positions);
+        self.changed.notify_all();
+    }
+
+    /// How many positions the parts of the file before this one have given out; `None`: not all are counted yet.
+    pub(super) fn base(&self, (file, part): Key) -> Option<u64> {
+        let state = self.lock();
+        let counted = state.counts.range((file, 0)..(file, part));
+        let (parts, sum) = counted.fold((0, 0), |(parts, sum), (_, positions)| (parts + 1, sum + positions));
+        (parts == part).then_some(sum)
+    }
+
+    /// Whether so much waits for earlier parts that nothing new should be begun.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.lock().waiting.len() > self.most_waiting
+    }
+
+    /// Waits until something has changed, or may have.
+    pub(super) fn wait(&self) {
+        /// Long enough to cost nothing, short enough for pieces that come into the queue meanwhile.
+        const MOMENT: std::time::Duration = std::time::Duration::from_millis(2);
+        let _ = self.changed.wait_timeout(self.lock(), MOMENT);
+    }
+
+    /// Takes what a part of a file gave, and hands on what is next in order.
+    pub(super) fn deliver(&self, key: Key, batch: Batch<T>) {
+        let mut guard = self.lock();
+        guard.waiting.insert(key, batch);
+        let state = &mut *guard;
+        let mut moved = false;
+        while let Some(batch) = state.waiting.remove(&state.front) {
+            moved = true;
+            state.hand_on(batch);
+        }
+        if moved {
+            (self.progress)(state.progress);
+        }
+        drop(guard);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn into_each(self) -> F {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).each
+    }
+}
+
+impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
+    fn hand_on(&mut self, batch: Batch<T>) {
+        let (file, part) = self.front;
+        let each = &mut self.each;
+        let summary = self.summary.get_or_insert_with(|| {
+            each(ScanEvent::Begin(Arc::clone(&batch.path)));
+            FileSummary::new(Arc::clone(&batch.path))
+        });
+        self.progress.traces += batch.reading.runs;
+        summary.add(batch.reading);
+        for item in batch.items {
+            match item {
+                Item::Record { mapped, name } => {
+                    if let Some(name) = name.filter(|_| summary.without_actions.len() < NAMED) {
+                        summary.without_actions.push(name);
+                    }
+                    each(ScanEvent::Record(mapped));
+                }
+                Item::Error(error) => {
+                    summary.errors += 1;
+                    summary.runs_lost += u64::from(error.run().is_some());
+                    each(ScanEvent::Error(error));
+                }
+            }
+        }
+        let Some(bytes) = batch.last else {
+            self.front = (file, part + 1);
+            return;
+        };
+        self.front = (file + 1, 0);
+        self.counts = self.counts.split_off(&self.front);
+        self.progress.bytes += bytes;
+        self.progress.files += 1;
+        if let Some(summary) = self.summary.take() {
+            each(ScanEvent::End(summary));
+        }
+    }
+}

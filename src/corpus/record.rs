@@ -1,0 +1,189 @@
+//! What a scan says: of each run, of each file, of its progress.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::detectors::Verdict;
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use crate::input::{Format, PassedOver, Reading};
+use crate::trace::{Metadata, Unpaired};
+
+/// What the scan says of one run.
+///
+/// In JSON: `{"trace", "position", "file", "model", "domain", "reward", "verdicts": {detector: verdict},
+/// "fingerprint"?}`, where `trace` is the source's own id, or else `<file stem>#<position>`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TraceRecord {
+    /// The file.
+    pub file: Arc<Path>,
+    /// The 0-based place of the run in its file.
+    pub position: u64,
+    /// What the run is known by.
+    pub metadata: Metadata,
+    /// Its reward; finite.
+    pub reward: Option<f64>,
+    /// Calls and answers that found no partner.
+    pub unpaired: Unpaired,
+    /// How many actions it has, of whomever.
+    pub actions: u64,
+    /// The verdicts, in the order of the detectors.
+    pub verdicts: Vec<(&'static str, Verdict)>,
+    /// The fingerprint, where it was asked for.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+impl TraceRecord {
+    /// The source's own id of the run, or else `<file stem>#<position>`.
+    #[must_use]
+    pub fn trace_id(&self) -> String {
+        self.metadata.id.clone().unwrap_or_else(|| {
+            let stem = self.file.file_stem().unwrap_or_default().to_string_lossy();
+            format!("{stem}#{}", self.position)
+        })
+    }
+
+    /// What a detector says of the run.
+    #[must_use]
+    pub fn verdict(&self, detector: &str) -> Option<&Verdict> {
+        self.verdicts.iter().find(|(id, _)| *id == detector).map(|(_, verdict)| verdict)
+    }
+}
+
+impl Serialize for TraceRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let verdicts: BTreeMap<&str, &Verdict> =
+            self.verdicts.iter().map(|(id, verdict)| (*id, verdict)).collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("trace", &self.trace_id())?;
+        map.serialize_entry("position", &self.position)?;
+        map.serialize_entry("file", &self.file.display().to_string())?;
+        map.serialize_entry("model", &self.metadata.model)?;
+        map.serialize_entry("domain", &self.metadata.domain)?;
+        map.serialize_entry("reward", &self.reward)?;
+        map.serialize_entry("verdicts", &verdicts)?;
+        if let Some(fingerprint) = &self.fingerprint {
+            map.serialize_entry("fingerprint", fingerprint)?;
+        }
+        map.end()
+    }
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FileSummary {
+    /// The file.
+    pub path: Arc<Path>,
+    /// The format that was read; `None` where the content gave none away, or several.
+    pub format: Option<Format>,
+    /// Runs that were read.
+    pub runs: u64,
+    /// Those of them in which nobody acts.
+    pub runs_without_actions: u64,
+    /// Names of the first of those.
+    pub without_actions: Vec<String>,
+    /// How much could not be read.
+    pub errors: u64,
+    /// How much of that cost a run.
+    pub runs_lost: u64,
+    /// What was passed over because no rule reads it, by reason.
+    pub passed_over: PassedOver,
+}
+
+impl FileSummary {
+    pub(super) fn new(path: Arc<Path>) -> Self {
+        Self {
+            path,
+            format: None,
+            runs: 0,
+            runs_without_actions: 0,
+            without_actions: Vec::new(),
+            errors: 0,
+            runs_lost: 0,
+            passed_over: PassedOver::new(),
+        }
+    }
+
+    /// Adds what another part of the file gave.
+    pub(super) fn add(&mut self, reading: Reading) {
+        self.format = self.format.or(reading.format);
+        self.runs += reading.runs;
+        self.runs_without_actions += reading.runs_without_actions;
+        for (reason, count) in reading.passed_over {
+            *self.passed_over.entry(reason).or_default() += count;
+        }
+    }
+}
+
+/// What a scan tells, in source order.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ScanEvent<T = TraceRecord> {
+    /// A file begins.
+    Begin(Arc<Path>),
+    /// A run of it, or what was made of it.
+    Record(T),
+    /// Something of it could not be read.
+    Error(Error),
+    /// The file is over.
+    End(FileSummary),
+}
+
+/// Everything that a scan says of one file, held together.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FileScan {
+    /// The file.
+    pub path: Arc<Path>,
+    /// The format that was read; `None` where the content gave none away, or several.
+    pub format: Option<Format>,
+    /// The runs, in the order of the file.
+    pub traces: Vec<TraceRecord>,
+    /// What could not be read, each error with this path.
+    pub errors: Vec<Error>,
+    /// The counts.
+    pub summary: FileSummary,
+}
+
+impl FileScan {
+    /// Puts the events of files together.
+    pub(super) fn collect(files: &mut Vec<Self>, event: ScanEvent) {
+        match event {
+            ScanEvent::Begin(path) => files.push(Self {
+                path: Arc::clone(&path),
+                format: None,
+                traces: Vec::new(),
+                errors: Vec::new(),
+                summary: FileSummary::new(path),
+            }),
+            ScanEvent::Record(record) => files.last_mut().map_or((), |file| file.traces.push(record)),
+            ScanEvent::Error(error) => files.last_mut().map_or((), |file| file.errors.push(error)),
+            ScanEvent::End(summary) => {
+                if let Some(file) = files.last_mut() {
+                    file.format = summary.format;
+                    file.summary = summary;
+                }
+            }
+        }
+    }
+}
+
+/// How far a scan has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes of the files that are done.
+    pub bytes: u64,
+    /// Bytes of all files, as far as their sizes are known beforehand.
+    pub bytes_total: u64,
+    /// Files done.
+    pub files: u64,
+    /// Runs done.
+    pub traces: u64,
+}

@@ -1,0 +1,90 @@
+//! What a format is: its name, what decides that an input is of it, and how its runs are read.
+
+use super::runs::{Header, ReadRun, Runs};
+use super::sample::{Document, Sample};
+use super::{Format, ReadOptions};
+use crate::json::{Json, Read};
+
+/// One line of the list of formats.
+pub(super) struct Entry {
+    pub(super) format: Format,
+    /// What it is, for people.
+    pub(super) about: &'static str,
+    /// What an input of it must have, for the message about one that is of no format.
+    pub(super) decisive: &'static str,
+    pub(super) reader: Reader,
+}
+
+/// How the runs of a format are read.
+pub(super) enum Reader {
+    /// Every run is a value of its own.
+    Records(RecordReader),
+    /// Runs are found in the whole of an input.
+    Document(DocumentReader),
+}
+
+/// A format whose runs are values of their own: items of a list, lines, or the one value of a file.
+pub(super) struct RecordReader {
+    /// What a file of it is, with its article.
+    pub(super) what: &'static str,
+    /// Whether an input of which this much is seen is of the format.
+    pub(super) claims: fn(&Sample<'_>) -> bool,
+    /// The key of a list of runs in the object around it.
+    pub(super) list: &'static str,
+    /// Keys that only a run has.
+    pub(super) run_keys: &'static [&'static str],
+    /// Keys that only the object around the runs has.
+    pub(super) header_keys: &'static [&'static str],
+    /// Reads a member of the object around the runs.
+    pub(super) header: fn(&[u8], &mut Json<'_>, &ReadOptions, &mut Header) -> Read<()>,
+    /// Whether nothing that stands behind the runs could add to what is known of them.
+    pub(super) is_complete: fn(&Header) -> bool,
+    /// Reads a run.
+    pub(super) run: ReadRun,
+}
+
+/// A format that has to be seen whole.
+pub(super) struct DocumentReader {
+    /// Whether the document is of the format.
+    pub(super) claims: fn(&Document<'_>) -> bool,
+    /// Reads its runs. What is wrong with a part is an error of `Runs`; what is given back ends the document.
+    pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
+    /// Whether lines are asked one by one before all of them together are taken for it.
+    pub(super) lines_last: bool,
+}
+
+impl RecordReader {
+    /// For formats that say nothing beside their runs.
+    pub(super) fn no_header(_key: &[u8], value: &mut Json<'_>, _: &ReadOptions, _: &mut Header) -> Read<()> {
+        value.skip()
+    }
+}
+
+/// Makes the type of formats from the list of their modules.
+macro_rules! formats {
+    ($($(#[$docs:meta])* $name:ident => $module:ident, $text:literal;)+) => {
+        /// A format that can be read.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Format {
+            $($(#[$docs])* $name,)+
+        }
+
+        crate::names::named! { Format, "format" { $($name => $text),+ } }
+
+        impl Format {
+            fn entry(self) -> &'static Entry {
+                match self {
+                    $(Self::$name => &$module::FORMAT,)+
+                }
+            }
+
+            /// What the format is.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                self.entry().about
+            }
+        }
+    };
+}
+pub(super) use formats;

@@ -1,0 +1,159 @@
+//! Which format an input is of: the first of the list whose decisive keys it has.
+
+use super::Format;
+use super::format::{Entry, Reader, RecordReader};
+use super::sample::{Document, Framing, Parsed, Sample};
+use super::walk::unusable;
+use super::window::Window;
+use crate::error::{Error, ErrorKind, Result, echo};
+
+/// How much of an input is looked at, from little to much; behind the last, all of it.
+const LOOKED_AT: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
+
+/// How an input is to be read.
+pub(super) enum Recognised {
+    /// Run by run.
+    Records(Format, &'static RecordReader, Framing),
+    /// As a whole.
+    Whole,
+    /// Line by line, each by its own format.
+    Each,
+}
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    Format::VARIANTS.iter().map(|format| format.entry())
+}
+
+/// Finds the format of an input. The window stays where it is, behind a byte order mark.
+pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
+    fill(window, 4)?;
+    if let Some(what) = no_text(window.unread()) {
+        return Err(unusable(what));
+    }
+    if window.unread().starts_with(b"\xef\xbb\xbf") {
+        window.consume(3);
+    }
+    for most in LOOKED_AT {
+        fill(window, most + 1)?;
+        let bytes = window.unread();
+        let whole = bytes.len() <= most;
+        let bytes = bytes.get(..most).unwrap_or(bytes);
+        if whole && bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(Error::new(ErrorKind::Empty, "the input is empty"));
+        }
+        let sample = Sample::of(bytes, whole);
+        if let Some(format) = wanted {
+            if let Reader::Records(reader) = &format.entry().reader {
+                return Ok(Recognised::Records(format, reader, sample.framing));
+            }
+        } else {
+            for entry in entries() {
+                if let Reader::Records(reader) = &entry.reader
+                    && (reader.claims)(&sample)
+                {
+                    return Ok(Recognised::Records(entry.format, reader, sample.framing));
+                }
+            }
+        }
+        if sample.framing == Framing::Lines && has_documents_in_lines(bytes, wanted) {
+            return Ok(Recognised::Each);
+        }
+        if whole {
+            return Ok(Recognised::Whole);
+        }
+    }
+    Ok(Recognised::Whole)
+}
+
+fn fill(window: &mut Window<'_>, wanted: usize) -> Result<()> {
+    while window.unread().len() < wanted && window.grow()? {}
+    Ok(())
+}
+
+/// What an input is that is no text in UTF-8.
+fn no_text(bytes: &[u8]) -> Option<&'static str> {
+    Some(match bytes {
+        [0x1f, 0x8b, ..] => "the input is compressed (gzip); name it `.gz`",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); name it `.zst`",
+        [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",
+        [b'B', b'Z', b'h', ..] => "the input is compressed (bzip2)",
+        [0xfd, b'7', b'z', b'X', ..] => "the input is compressed (xz)",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..] => {
+            "the input is no UTF-8, but perhaps UTF-16"
+        }
+        _ => return None,
+    })
+}
+
+/// What is wrong with an input that is no JSON.
+pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
+    let fault = crate::json::Json::new(window.unread()).skip().err()?;
+    let location = window.place(fault.at()).location();
+    let error = fault.into_error();
+    let error = match error.kind() {
+        ErrorKind::Truncated => error,
+        kind => Error::new(kind, format!("the input is not JSON: {}", error.message())),
+    };
+    Some(error.at(location))
+}
+
+/// Whether the first lines, or one of them, are documents of their own.
+fn has_documents_in_lines(bytes: &[u8], wanted: Option<Format>) -> bool {
+    let lines: Vec<_> = super::sample::lines(bytes, false)
+        .filter(|line| line.bytes().first() == Some(&b'{') && super::sample::is_value(*line))
+        .take(64)
+        .collect();
+    let together = Document::Lines(lines.clone());
+    let claims_together = |entry: &Entry| match &entry.reader {
+        Reader::Document(reader) => !reader.lines_last && (reader.claims)(&together),
+        Reader::Records(_) => false,
+    };
+    !entries().any(claims_together)
+        && lines.into_iter().any(|line| document(&Parsed::of_object(line), wanted).is_ok())
+}
+
+/// The format of a whole document.
+pub(super) fn document(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<&'static Entry> {
+    let claims = |entry: &Entry, document: &Document<'_>, last: bool| match &entry.reader {
+        Reader::Document(reader) => {
+            (wanted.is_none_or(|wanted| wanted == entry.format))
+                && (last || !reader.lines_last || !matches!(document, Document::Lines(_)))
+                && (reader.claims)(document)
+        }
+        Reader::Records(_) => false,
+    };
+    let found = entries()
+        .find(|entry| claims(entry, &parsed.document, false))
+        .or_else(|| entries().find(|entry| claims(entry, &parsed.document, true)));
+    found.ok_or_else(|| unrecognised(&parsed.document, wanted))
+}
+
+/// Says what was seen, and what each format would have wanted.
+fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
+    let keys = |members: &super::sample::Members<'_>| {
+        let keys: Vec<String> = members.keys().take(12).map(|key| format!("`{}`", echo(key))).collect();
+        let more = if members.keys().count() > 12 { ", …" } else { "" };
+        if keys.is_empty() { "no keys".to_owned() } else { format!("the keys {}{more}", keys.join(", ")) }
+    };
+    let first = |items: &[crate::json::Raw<'_>]| match items.first() {
+        None => "nothing in it".to_owned(),
+        Some(item) if item.kind() == crate::json::Kind::Object => {
+            let members = super::sample::Members::of(&mut item.json());
+            format!("an object with {} first", keys(&members))
+        }
+        Some(item) => format!("{} first", item.kind().name()),
+    };
+    let seen = match document {
+        Document::Object(members) => format!("an object with {}", keys(members)),
+        Document::List(items) => format!("a list with {}", first(items)),
+        Document::Lines(lines) if lines.is_empty() => {
+            "neither an object nor a list nor lines of objects".to_owned()
+        }
+        Document::Lines(lines) => format!("lines with {}", first(lines)),
+    };
+    let wants: Vec<String> = entries()
+        .filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format))
+        .map(|entry| format!("{} wants {}", entry.format, entry.decisive))
+        .collect();
+    unusable(format!("the input is of no known format: it is {seen}; {}", wants.join("; ")))
+}

@@ -1,0 +1,209 @@
+//! What a format's reader writes to: the runs of one input, one after the other.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{ReadOptions, Reading};
+use crate::error::{Error, Result};
+use crate::json::{Fault, Json, Read};
+use crate::trace::{Assembler, DigestMap, Ending, Routing, Step, StepSink, Trace};
+
+/// What a file says of all its runs, beside them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Header {
+    pub(super) model: Option<Arc<str>>,
+    pub(super) domain: Option<Arc<str>>,
+    /// Names beside the runs that count where the ones above are missing.
+    pub(super) flat_model: Option<Arc<str>>,
+    pub(super) flat_domain: Option<Arc<str>>,
+    /// The routes of the tasks by the digests of their ids; `None`: the file names no tasks.
+    pub(super) routes: Option<Arc<DigestMap<Routing>>>,
+    /// Whether one of the routes compares single arguments.
+    pub(super) looks_inside: bool,
+    /// Whether what stands behind the runs could not be looked at before them.
+    pub(super) cut_off: bool,
+    /// Which of the keys that say something of the runs have been seen; what each bit means is the format's business.
+    pub(super) keys: u8,
+}
+
+impl Header {
+    pub(super) fn model(&self) -> Option<Arc<str>> {
+        self.model.as_ref().or(self.flat_model.as_ref()).cloned()
+    }
+
+    pub(super) fn domain(&self) -> Option<Arc<str>> {
+        self.domain.as_ref().or(self.flat_domain.as_ref()).cloned()
+    }
+}
+
+/// Counts of what was passed over, by reason.
+pub type PassedOver = BTreeMap<Cow<'static, str>, u64>;
+
+/// The runs of one input, on their way to a sink.
+pub(super) struct Runs<'s> {
+    pub(super) options: &'s ReadOptions,
+    sink: &'s mut dyn StepSink,
+    /// The position of the next run.
+    position: u64,
+    pub(super) reading: Reading,
+}
+
+impl<'s> Runs<'s> {
+    pub(super) fn new(options: &'s ReadOptions, sink: &'s mut dyn StepSink) -> Self {
+        Self { options, sink, position: 0, reading: Reading::default() }
+    }
+
+    /// What became of the input.
+    pub(super) fn into_reading(self) -> Reading {
+        Reading { positions: self.position, ..self.reading }
+    }
+
+    /// The runs from here on are numbered from 0 again. Gives back how many there were before.
+    pub(super) fn restart_positions(&mut self) -> u64 {
+        std::mem::take(&mut self.position)
+    }
+
+    /// Something was passed over, for this reason.
+    pub(super) fn pass_over(&mut self, reason: impl Into<Cow<'static, str>>, count: u64) {
+        if count > 0 {
+            *self.reading.passed_over.entry(reason.into()).or_default() += count;
+        }
+    }
+
+    /// Something is wrong with the input.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.reading.faults += 1;
+        self.reading.errors.extend(self.sink.error(error));
+    }
+
+    /// The run that would come next cannot be read.
+    pub(super) fn fail_run(&mut self, error: Error) {
+        let position = self.position;
+        self.position += 1;
+        self.fail(error.in_run(position));
+    }
+
+    /// Gives a whole run to the sink. A run that breaks a rule of the model is an error that costs it alone.
+    pub(super) fn give(&mut self, run: &mut Assembler<'_>, ending: Result<Ending>, routing: &Routing) {
+        self.sink.begin(self.position, routing);
+        let ended = run
+            .finish(&mut |step| self.sink.step(step))
+            .and_then(|unpaired| Ok(ending?.with_unpaired(unpaired)));
+        match ended {
+            Ok(ending) => self.end(ending, run.actions()),
+            Err(error) => {
+                self.sink.abandon();
+                self.fail_run(error);
+            }
+        }
+    }
+
+    fn end(&mut self, ending: Ending, actions: u64) {
+        self.sink.end(ending);
+        self.position += 1;
+        self.reading.runs += 1;
+        self.reading.runs_without_actions += u64::from(actions == 0);
+    }
+
+    /// Reads one run where it stands, by the reader of its format.
+    #[inline]
+    pub(super) fn read<'a>(
+        &mut self,
+        read: ReadRun,
+        json: &mut Json<'a>,
+        header: &Header,
+        assembler: &mut Assembler<'a>,
+    ) -> Read<()> {
+        json.space();
+        let start = json.offset();
+        let mut run = OpenRun {
+            options: self.options,
+            assembler,
+            sink: self.sink,
+            position: self.position,
+            begun: false,
+            actions: 0,
+        };
+        let ended = read(json, header, &mut run).and_then(|ending| {
+            // What was passed over must be text as well.
+            match simdutf8::basic::from_utf8(json.since(start)) {
+                Ok(_) => Ok(ending),
+                Err(_) => Err(Fault::encoding_at(start)),
+            }
+        });
+        let (begun, actions) = (run.begun, run.actions);
+        match ended {
+            Ok(ending) => {
+                self.end(ending, actions);
+                Ok(())
+            }
+            Err(fault) => {
+                if begun {
+                    self.sink.abandon();
+                }
+                Err(fault)
+            }
+        }
+    }
+}
+
+/// Reads one run of a format: from a JSON value to steps and an ending.
+pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_>) -> Read<Ending>;
+
+/// A run in the middle of being read.
+pub(super) struct OpenRun<'a, 's> {
+    pub(super) options: &'s ReadOptions,
+    pub(super) assembler: &'s mut Assembler<'a>,
+    sink: &'s mut dyn StepSink,
+    position: u64,
+    begun: bool,
+    actions: u64,
+}
+
+impl OpenRun<'_, '_> {
+    /// Whether the sink knows of the run.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Begins the run, or begins it again.
+    pub(super) fn begin(&mut self, routing: &Routing) {
+        if self.begun {
+            self.sink.abandon();
+        }
+        self.sink.begin(self.position, routing);
+        self.begun = true;
+        self.actions = 0;
+    }
+
+    /// Hands on what the assembler has complete.
+    #[inline]
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let sink = &mut *self.sink;
+        self.assembler.flush(&mut |step| sink.step(step))
+    }
+
+    /// Hands on all that the assembler has, and ends its part.
+    pub(super) fn finish(&mut self, ending: Ending) -> Result<Ending> {
+        let sink = &mut *self.sink;
+        let unpaired = self.assembler.finish(&mut |step| sink.step(step))?;
+        self.actions = self.assembler.actions();
+        Ok(ending.with_unpaired(unpaired))
+    }
+
+    /// Hands on a step that needed no assembling.
+    pub(super) fn step(&mut self, step: &Step<'_>) {
+        self.actions += u64::from(matches!(step.event(), crate::trace::Event::Action(_)));
+        self.sink.step(step);
+    }
+
+    /// Hands on a whole trace.
+    pub(super) fn replay(&mut self, trace: &Trace) -> Ending {
+        self.begin(trace.routing());
+        for step in trace.steps() {
+            self.step(&step);
+        }
+        trace.ending().clone()
+    }
+}

@@ -1,0 +1,245 @@
+//! tau-bench v1: a list of runs `{task_id, reward, info, traj, trial}`, one of them, or one per line.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::Format;
+use super::common;
+use super::format::{Entry, Reader, RecordReader};
+use super::runs::{Header, OpenRun};
+use super::sample::{Members, Sample};
+use crate::error::Error;
+use crate::json::{Fault, Json, Kind, Raw, Read};
+use crate::trace::{
+    Actor, Answer, Call, Content, Ending, ExpectedAction, Metadata, Milestone, Provenance, ReferenceRoute,
+    Routing, Status,
+};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::TauBench,
+    about: "results of tau-bench, the first version: a list, a run, or a run per line",
+    decisive: "runs with `traj`, `task_id`, and `reward` or `info`",
+    reader: Reader::Records(RecordReader {
+        what: "tau-bench results (a list or an object)",
+        claims,
+        list: "",
+        run_keys: &["traj"],
+        header_keys: &[],
+        header: RecordReader::no_header,
+        is_complete: |_| true,
+        run,
+    }),
+};
+
+fn claims(sample: &Sample<'_>) -> bool {
+    let run = |members: &Members<'_>| {
+        let list = members.get("traj").is_none_or(|traj| matches!(traj.kind(), Kind::List | Kind::Null));
+        members.has("traj")
+            && list
+            && members.has("task_id")
+            && (members.has("reward") || members.has("info"))
+            && !members.has("simulations")
+            && !members.has("messages")
+    };
+    sample.records().iter().any(run)
+}
+
+/// Reads a run.
+fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
+    let start = json.offset();
+    let (mut task, mut trial, mut reward, mut info, mut messages) = (None, None, None, None, None);
+    json.object(|key, value| {
+        match key {
+            b"task_id" => task = common::ident(value.raw()?),
+            b"trial" => trial = value.whole_or_null()?,
+            b"reward" => reward = value.float_or_null()?,
+            b"info" => info = Some(value.raw()?),
+            b"traj" => {
+                messages = match value.kind()? {
+                    Kind::Null => value.null().map(|_| Some(Vec::new()))?,
+                    _ => Some(read_messages(value)?),
+                };
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let messages = messages.ok_or_else(|| json.missing("traj"))?;
+    let mut metadata = Metadata::default();
+    metadata.id = task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0)));
+    metadata.task = task.map(Cow::into_owned);
+    metadata.trial = trial;
+    let crashed = info.and_then(|info| info.member("error")).is_some_and(|error| error.kind() != Kind::Null);
+    metadata.termination = crashed.then(|| "error".to_owned());
+    metadata.domain = domain(&messages);
+    run.begin(&routing(info));
+    run.assembler.begin(false);
+    read_steps(messages, run);
+    let typed = |error: Error| Fault::other(start, error);
+    run.finish(Ending::new(metadata, reward).map_err(typed)?).map_err(typed)
+}
+
+/// A message as the run has it.
+#[derive(Default)]
+struct Message<'a> {
+    role: Cow<'a, str>,
+    content: Option<Raw<'a>>,
+    calls: Vec<Call<'a>>,
+    id: Option<Cow<'a, str>>,
+}
+
+impl<'a> Message<'a> {
+    fn text(&self) -> Option<Cow<'a, str>> {
+        common::message_text(self.content?)
+    }
+}
+
+fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
+    let mut messages = Vec::new();
+    let mut turn = 0;
+    json.list(|value| {
+        let mut message = Message::default();
+        value.object(|key, value| {
+            match key {
+                b"role" => message.role = value.string()?,
+                b"content" => message.content = Some(value.raw()?),
+                b"tool_call_id" => message.id = common::name(value.raw()?),
+                b"tool_calls" => {
+                    message.calls.clear();
+                    value.list_or_null(|call| {
+                        message.calls.push(tool_call(call, turn)?);
+                        Ok(())
+                    })?;
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        messages.push(message);
+        turn += 1;
+        Ok(())
+    })?;
+    Ok(messages)
+}
+
+fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
+    let mut call = Call::new(turn, None, "");
+    json.object(|key, value| match key {
+        b"id" => {
+            call.id = common::name(value.raw()?);
+            Ok(())
+        }
+        b"function" => value
+            .object_or_null(|key, value| {
+                match key {
+                    b"name" => call.name = common::name(value.raw()?).unwrap_or_default(),
+                    b"arguments" => call.arguments = common::arguments(value.raw()?),
+                    _ => value.skip()?,
+                }
+                Ok(())
+            })
+            .map(|_| ()),
+        _ => value.skip(),
+    })?;
+    Ok(call)
+}
+
+/// The sign of an answer to a call that the agent wrote as text.
+const OUTPUT: &str = "API output: ";
+
+fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
+    let steps = &mut *run.assembler;
+    let mut waiting = None;
+    let mut messages = (0_u64..).zip(messages).peekable();
+    while let Some((turn, message)) = messages.next() {
+        let text = message.text();
+        let asked = waiting.take();
+        let actor = match &*message.role {
+            "tool" => {
+                let answer = answer(message.content.and_then(common::result_text));
+                steps.answer(turn, message.id, answer);
+                continue;
+            }
+            "assistant" => Actor::Agent,
+            "user" => Actor::User,
+            _ => Actor::System,
+        };
+        if actor == Actor::User
+            && let Some(output) = text.as_deref().and_then(|text| text.strip_prefix(OUTPUT))
+        {
+            let answer = answer(Some(Cow::Owned(output.to_owned())));
+            match asked {
+                Some(call) => {
+                    steps.answer_call(call, answer);
+                }
+                None => steps.answer(turn, None, answer),
+            }
+            continue;
+        }
+        let written = if actor == Actor::Agent && message.calls.is_empty() {
+            let answered = messages.peek().is_some_and(|(_, next)| {
+                next.role == "user" && next.text().is_some_and(|text| text.starts_with(OUTPUT))
+            });
+            text.as_deref().filter(|_| answered).and_then(|text| written_call(text, turn))
+        } else {
+            None
+        };
+        if let Some(text) = text.filter(|text| !common::is_blank(text)) {
+            steps.message(actor, turn, text);
+        }
+        for call in message.calls {
+            steps.call(call);
+        }
+        waiting = written.map(|call| steps.call(call));
+    }
+}
+
+/// The call that the agent wrote behind its last `Action:`, or as the whole text.
+fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
+    let action =
+        text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
+    let value: serde_json::Value = serde_json::from_str(common::trim(action)).ok()?;
+    let name = value.get("name")?.as_str().filter(|name| *name != "respond")?;
+    let arguments = value.get("arguments")?;
+    let mut call = Call::new(turn, None, name.to_owned());
+    call.arguments = common::arguments_of_value(arguments);
+    Some(call)
+}
+
+fn answer(text: Option<Cow<'_, str>>) -> Answer<'_> {
+    let failed =
+        text.as_deref().is_some_and(|text| text.starts_with("Error") || text.starts_with("Unknown action "));
+    let (status, provenance) =
+        if failed { (Status::Error, Provenance::Text) } else { (Status::Ok, Provenance::None) };
+    Answer::new(Content::from(text.map(Into::into)), status, provenance)
+}
+
+/// The domain, as the first instructions head themselves.
+fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
+    let text = messages.iter().find(|message| message.role == "system")?.text()?;
+    let text = text.get(..40.min(text.len())).map(str::to_ascii_lowercase)?;
+    ["airline", "retail"]
+        .into_iter()
+        .find(|domain| text.starts_with(&format!("# {domain} agent policy")))
+        .map(Arc::from)
+}
+
+/// The expected actions of the task, where the run tells them.
+fn routing(info: Option<Raw<'_>>) -> Routing {
+    let actions = info
+        .and_then(|info| info.member("task"))
+        .and_then(|task| task.member("actions"))
+        .and_then(Raw::items);
+    let Some(actions) = actions else {
+        return Routing::Unknown("the run tells no expected actions".into());
+    };
+    let milestones = (1..).zip(actions).filter_map(|(step, action)| {
+        let name = action.member("name")?.string()?;
+        let arguments = action.member("kwargs").map_or(Cow::Borrowed("null"), Raw::spelling);
+        Some(Milestone::action(step, ExpectedAction::from_json(Actor::Agent, &name, &arguments, None)))
+    });
+    match ReferenceRoute::new(milestones.collect()) {
+        Ok(route) => Some(route).into(),
+        Err(error) => Routing::Unknown(error.message().into()),
+    }
+}

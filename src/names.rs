@@ -1,0 +1,125 @@
+//! The names of public enums: each is written once, and read and written the same everywhere.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::de::{Deserializer, Error, Visitor};
+
+/// Gives an enum its names: a list of its variants (`VARIANTS`), `name`, `Display`, `FromStr` and both sides of serde.
+///
+/// ```text
+/// named! { Status, "status" { Ok => "ok", Error => "error", Unknown => "unknown" } }
+/// ```
+macro_rules! named {
+    ($type:ident, $what:literal { $($variant:ident => $name:literal),+ $(,)? }) => {
+        impl $type {
+            /// Every variant, in the order of declaration.
+            pub const VARIANTS: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name, as it is written everywhere.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl ::std::str::FromStr for $type {
+            type Err = $crate::Error;
+
+            /// Reads a name.
+            ///
+            /// # Errors
+            /// [`ErrorKind::Config`]($crate::ErrorKind::Config) where nothing is called so; the message says what there is.
+            fn from_str(name: &str) -> ::std::result::Result<Self, $crate::Error> {
+                match name {
+                    $($name => Ok(Self::$variant),)+
+                    _ => Err($crate::names::unknown($what, name, Self::VARIANTS)),
+                }
+            }
+        }
+
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $type {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+                $crate::names::read(deserializer, $what, &[$($name),+])
+            }
+        }
+    };
+}
+pub(crate) use named;
+
+/// The error for a name that nothing has.
+pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> crate::Error {
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    crate::Error::new(
+        crate::ErrorKind::Config,
+        format!("unknown {what} `{name}`; there are {}", known.join(", ")),
+    )
+}
+
+/// Reads an enum by its name.
+pub(crate) fn read<'de, D: Deserializer<'de>, T: FromStr>(
+    deserializer: D,
+    what: &'static str,
+    known: &'static [&'static str],
+) -> Result<T, D::Error> {
+    deserializer.deserialize_str(Named { what, known, read: PhantomData })
+}
+
+struct Named<T> {
+    what: &'static str,
+    known: &'static [&'static str],
+    read: PhantomData<T>,
+}
+
+impl<T: FromStr> Visitor<'_> for Named<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the name of a {}", self.what)
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
+        name.parse().map_err(|_| E::unknown_variant(name, self.known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Actor, Provenance, Status, UnknownReason};
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        for reason in UnknownReason::VARIANTS {
+            assert_eq!(reason.to_string().parse::<UnknownReason>().unwrap(), *reason);
+            let json = serde_json::to_string(reason).unwrap();
+            assert_eq!(json, format!("\"{reason}\""));
+            assert_eq!(serde_json::from_str::<UnknownReason>(&json).unwrap(), *reason);
+        }
+        assert_eq!(Provenance::ExitCode.to_string(), "exit_code");
+        assert_eq!(format!("{:>7}|{:<6}|", Actor::Agent, Status::Ok), "  agent|ok    |");
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_those_there_are() {
+        let error = "fine".parse::<Status>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown status `fine`; there are ok, error, unknown");
+        let error = serde_json::from_str::<Status>("\"fine\"").unwrap_err();
+        assert!(error.to_string().starts_with("unknown variant `fine`, expected one of `ok`"), "{error}");
+        assert!(serde_json::from_str::<Status>("7").is_err());
+    }
+}

@@ -1,0 +1,319 @@
+//! One action with its observation: a tool call and its answer, or a command and what it printed.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::canonical;
+use super::content::Content;
+use super::digest::{self, Digest};
+use super::text::Text;
+use crate::names::named;
+
+/// How an action ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Status {
+    /// It was answered, and the answer is no error.
+    Ok,
+    /// It was answered with an error.
+    Error,
+    /// It was never answered, or nobody told how it ended; see [`UnknownReason`].
+    #[default]
+    Unknown,
+}
+
+named! { Status, "status" { Ok => "ok", Error => "error", Unknown => "unknown" } }
+
+/// Why nobody knows how an action ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum UnknownReason {
+    /// No answer came.
+    Unanswered,
+    /// The user did not allow it: it never ran.
+    Refused,
+    /// It was called off before it ran, because a parallel call failed.
+    Cancelled,
+    /// It was broken off.
+    Interrupted,
+    /// It goes on in the background.
+    Running,
+    /// The source does not tell.
+    NotTold,
+}
+
+named! {
+    UnknownReason, "reason" {
+        Unanswered => "unanswered",
+        Refused => "refused",
+        Cancelled => "cancelled",
+        Interrupted => "interrupted",
+        Running => "running",
+        NotTold => "not_told",
+    }
+}
+
+/// What told the status, from the most to the least trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+pub enum Provenance {
+    /// A structured error flag.
+    Flag,
+    /// The exit code of a command.
+    ExitCode,
+    /// A structured error type, or the status of a span.
+    ErrorType,
+    /// A rule on the text of the observation.
+    Text,
+    /// Nothing told it.
+    #[default]
+    None,
+}
+
+named! {
+    Provenance, "provenance" {
+        Flag => "flag", ExitCode => "exit_code", ErrorType => "error_type", Text => "text", None => "none",
+    }
+}
+
+/// The arguments of a call: their digest, and their JSON text for whoever looks inside.
+#[derive(Debug, Clone)]
+pub struct Arguments<'a> {
+    /// `None`: the reader was told not to keep it.
+    json: Option<Cow<'a, str>>,
+    digest: Digest,
+}
+
+impl<'a> Arguments<'a> {
+    /// Arguments from a JSON value, kept in canonical form. Null is the same as none, and as an empty object.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Self {
+        let canonical = canonical::of_value(value);
+        Self { digest: Digest::of_arguments(value), json: Some(Cow::Owned(canonical)) }
+    }
+
+    /// Arguments from a JSON text. A text that is no sound JSON stands for itself.
+    #[must_use]
+    pub fn from_json(json: &'a str) -> Self {
+        let digest = if json == "null" { Digest::of_no_arguments() } else { Digest::of_json(json) };
+        Self::from_parts(json, digest)
+    }
+
+    pub(crate) fn from_parts(json: &'a str, digest: Digest) -> Self {
+        Self { json: Some(Cow::Borrowed(json)), digest }
+    }
+
+    pub(crate) fn from_digest(digest: Digest) -> Self {
+        Self { json: None, digest }
+    }
+
+    /// Arguments of this text, borrowed or not, whose digest is known.
+    pub(crate) fn with_digest(json: Cow<'a, str>, digest: Digest) -> Self {
+        Self { json: Some(json), digest }
+    }
+
+    /// The same, borrowed.
+    pub(crate) fn borrowed(&self) -> Arguments<'_> {
+        Arguments { json: self.json.as_deref().map(Cow::Borrowed), digest: self.digest }
+    }
+
+    /// The digest of the canonical form.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The arguments as JSON text, spelled as in the source. `None`: the text was not kept, see
+    /// [`ReadOptions::argument_texts`](crate::ReadOptions::argument_texts).
+    #[must_use]
+    pub fn json(&self) -> Option<&str> {
+        self.json.as_deref()
+    }
+
+    /// The arguments as canonical JSON text, where the text was kept.
+    #[must_use]
+    pub fn canonical(&self) -> Option<String> {
+        self.json().map(canonical::of_text)
+    }
+
+    /// The digest of one argument; `None` where it was not given, or the text was not kept.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Digest> {
+        digest::member(self.json()?, name)
+    }
+}
+
+/// One action with its observation: a tool call and its answer, or a command and what it printed.
+///
+/// ```
+/// use tracelint::{Action, Status};
+///
+/// let arguments = serde_json::json!({"order_id": "#W1"});
+/// let action = Action::new("get_order").arguments(&arguments).answered(Status::Error, "Error: not found");
+/// assert_eq!(action.status, Status::Error);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Action<'a> {
+    /// Name of the tool, or the whole text of a command.
+    pub name: &'a str,
+    /// Arguments. None at all are the same as an empty object.
+    pub arguments: Content<Arguments<'a>>,
+    /// The source's id of the call. Ids may repeat within a run.
+    pub call_id: Option<&'a str>,
+    /// What came back.
+    pub observation: Content<Text<'a>>,
+    /// How the action ended.
+    pub status: Status,
+    /// What told the status.
+    pub provenance: Provenance,
+    /// Why the status is unknown. Beside any other status it means nothing, and is not kept.
+    pub reason: Option<UnknownReason>,
+    /// The structured type of an error, such as `timeout`.
+    pub error_type: Option<&'a str>,
+}
+
+impl<'a> Action<'a> {
+    /// An action that was not answered (yet).
+    #[must_use]
+    pub fn new(name: &'a str) -> Self {
+        Self {
+            name,
+            arguments: Content::Absent,
+            call_id: None,
+            observation: Content::Absent,
+            status: Status::Unknown,
+            provenance: Provenance::None,
+            reason: None,
+            error_type: None,
+        }
+    }
+
+    /// With these arguments.
+    #[must_use]
+    pub fn arguments(mut self, arguments: &Value) -> Self {
+        self.arguments = Content::Present(Arguments::from_value(arguments));
+        self
+    }
+
+    /// With arguments that the source left out.
+    #[must_use]
+    pub fn arguments_not_recorded(mut self) -> Self {
+        self.arguments = Content::NotRecorded;
+        self
+    }
+
+    /// With this call id.
+    #[must_use]
+    pub fn call_id(mut self, id: &'a str) -> Self {
+        self.call_id = Some(id);
+        self
+    }
+
+    /// With this answer, whose status a structured flag told.
+    #[must_use]
+    pub fn answered(mut self, status: Status, observation: &'a str) -> Self {
+        self.observation = Content::Present(observation.into());
+        self.status = status;
+        self.provenance = Provenance::Flag;
+        self
+    }
+
+    /// With an answer whose status a structured flag told, and whose text the source left out.
+    #[must_use]
+    pub fn answered_unrecorded(mut self, status: Status) -> Self {
+        self.observation = Content::NotRecorded;
+        self.status = status;
+        self.provenance = Provenance::Flag;
+        self
+    }
+
+    /// Nobody knows how it ended, for this reason.
+    #[must_use]
+    pub fn unknown(mut self, reason: UnknownReason) -> Self {
+        self.status = Status::Unknown;
+        self.reason = Some(reason);
+        self
+    }
+
+    /// With this source of the status.
+    #[must_use]
+    pub fn provenance(mut self, provenance: Provenance) -> Self {
+        self.provenance = provenance;
+        self
+    }
+
+    /// With this structured error type.
+    #[must_use]
+    pub fn error_type(mut self, error_type: &'a str) -> Self {
+        self.error_type = Some(error_type);
+        self
+    }
+}
+
+/// The digests by which detectors compare actions, computed once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Digests {
+    /// Of the name as it is.
+    pub name: Digest,
+    /// Of the name trimmed and lower-cased.
+    pub folded_name: Digest,
+    /// Of the canonical arguments; where there are none, of an empty object. `None`: they were not recorded.
+    pub arguments: Option<Digest>,
+    /// Of the observation.
+    pub observation: Content<Digest>,
+    /// Of the folded name with the arguments.
+    call: Option<Digest>,
+}
+
+impl Digests {
+    pub(crate) fn of(action: &Action<'_>) -> Self {
+        let name = Digest::of_text(action.name);
+        let folded = fold_name(action.name);
+        let arguments = match &action.arguments {
+            Content::Absent => Some(Digest::of_no_arguments()),
+            Content::NotRecorded => None,
+            Content::Present(arguments) => Some(arguments.digest()),
+        };
+        let folded_name = if folded == action.name { name } else { Digest::of_text(&folded) };
+        Self::new(name, folded_name, arguments, action.observation.map(|text| text.digest()))
+    }
+
+    pub(super) fn new(
+        name: Digest,
+        folded_name: Digest,
+        arguments: Option<Digest>,
+        observation: Content<Digest>,
+    ) -> Self {
+        let call = arguments.map(|arguments| folded_name.and(arguments));
+        Self { name, folded_name, arguments, observation, call }
+    }
+
+    /// Of the folded name with the arguments. `None`: they were not recorded.
+    pub(crate) fn call(&self) -> Option<Digest> {
+        self.call
+    }
+
+    /// As [`Digests::call`], with the name as it is.
+    pub(crate) fn exact_call(&self) -> Option<Digest> {
+        if self.name == self.folded_name {
+            self.call
+        } else {
+            self.arguments.map(|given| self.name.and(given))
+        }
+    }
+}
+
+/// A name trimmed and lower-cased.
+pub(crate) fn fold_name(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase()) {
+        return Cow::Borrowed(name);
+    }
+    let trimmed = name.trim();
+    if trimmed.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        Cow::Borrowed(trimmed)
+    } else {
+        Cow::Owned(trimmed.to_lowercase())
+    }
+}

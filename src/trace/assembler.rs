@@ -1,0 +1,408 @@
+//! Assembles a run: pairs calls with their answers and hands the steps on in source order.
+//!
+//! A reader gives what it finds in the order in which it finds it, borrowed from its input or made on the way.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
+use super::content::Content;
+use super::digest::{Digest, DigestMap, empty};
+use super::sink::{Gate, Unpaired};
+use super::step::{Actor, Step, StepInput};
+use super::text::Text;
+use super::usage::Usage;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How many steps wait until some are handed on: what reads and what judges run one after the other, not in turns.
+const BATCH: usize = 64;
+
+/// How many steps of one run may wait for their answers.
+const MOST_WAITING: usize = 1 << 24;
+
+/// A text that lies in the input, or one that was made from it.
+#[derive(Debug, Clone)]
+pub(crate) enum Words<'a> {
+    Lying(Text<'a>),
+    Made(Box<str>),
+}
+
+impl Words<'_> {
+    fn text(&self) -> Text<'_> {
+        match self {
+            Self::Lying(text) => *text,
+            Self::Made(text) => Text::from(&**text),
+        }
+    }
+}
+
+impl<'a> From<Text<'a>> for Words<'a> {
+    fn from(text: Text<'a>) -> Self {
+        Self::Lying(text)
+    }
+}
+
+impl<'a> From<&'a str> for Words<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Lying(text.into())
+    }
+}
+
+impl From<String> for Words<'_> {
+    fn from(text: String) -> Self {
+        Self::Made(text.into())
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Words<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        match text {
+            Cow::Borrowed(text) => text.into(),
+            Cow::Owned(text) => text.into(),
+        }
+    }
+}
+
+/// A call as a reader found it.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) actor: Actor,
+    pub(crate) turn: u64,
+    /// `None`: no answer finds it by its id.
+    pub(crate) id: Option<Cow<'a, str>>,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) arguments: Content<Arguments<'a>>,
+    /// When it began, in nanoseconds since 1970.
+    pub(crate) time: Option<u64>,
+    pub(crate) usage: Option<Box<Usage>>,
+}
+
+impl<'a> Call<'a> {
+    /// A call of the agent, without arguments.
+    pub(crate) fn new(turn: u64, id: Option<Cow<'a, str>>, name: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            actor: Actor::Agent,
+            turn,
+            id,
+            name: name.into(),
+            arguments: Content::Absent,
+            time: None,
+            usage: None,
+        }
+    }
+}
+
+/// An answer as a reader found it.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer<'a> {
+    pub(crate) observation: Content<Words<'a>>,
+    pub(crate) status: Status,
+    pub(crate) provenance: Provenance,
+    /// Where the status is unknown.
+    pub(crate) reason: Option<UnknownReason>,
+    pub(crate) error_type: Option<Box<str>>,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer with this observation and status.
+    pub(crate) fn new(observation: Content<Words<'a>>, status: Status, provenance: Provenance) -> Self {
+        Self { observation, status, provenance, reason: None, error_type: None }
+    }
+
+    /// An answer that leaves open how the call ended.
+    pub(crate) fn unknown(
+        observation: Content<Words<'a>>,
+        reason: UnknownReason,
+        provenance: Provenance,
+    ) -> Self {
+        Self { reason: Some(reason), ..Self::new(observation, Status::Unknown, provenance) }
+    }
+}
+
+/// The number of a call within its run, by which an answer without an id can be given to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CallNumber(u64);
+
+/// A queue of the steps of one run, and then of the next. A step leaves it as soon as it and all before it are complete.
+///
+/// An answer belongs to the oldest unanswered call of its id. One that comes before any such call may belong
+/// to a later call: from then on everything waits for the end of the run, where a second pass pairs what is left.
+#[derive(Debug, Default)]
+pub(crate) struct Assembler<'a> {
+    gate: Gate,
+    queue: VecDeque<Entry<'a>>,
+    /// How many entries have left the queue.
+    gone: u64,
+    /// How many entries have been paired, or found to have no partner.
+    seen: u64,
+    /// The oldest and the newest unanswered call of each id.
+    open: DigestMap<(u64, u64)>,
+    hold: bool,
+    unpaired: Unpaired,
+    actions: u64,
+}
+
+#[derive(Debug)]
+enum Entry<'a> {
+    Message {
+        actor: Actor,
+        turn: u64,
+        text: Words<'a>,
+        time: Option<u64>,
+    },
+    Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call of the id */ Option<u64>),
+    /// An answer that nobody has looked for a call for.
+    Answer {
+        turn: u64,
+        id: Option<Cow<'a, str>>,
+        answer: Answer<'a>,
+    },
+    /// An answer without a call (so far).
+    Orphan {
+        turn: u64,
+        id: Option<Digest>,
+        answer: Answer<'a>,
+    },
+    /// An answer that found its call.
+    Paired,
+}
+
+impl<'a> Assembler<'a> {
+    /// Begins a run. With `hold`, nothing is handed on before its end.
+    pub(crate) fn begin(&mut self, hold: bool) {
+        self.gate = Gate::new();
+        self.queue.clear();
+        self.gone = 0;
+        self.seen = 0;
+        empty(&mut self.open);
+        self.hold = hold;
+        self.unpaired = Unpaired::default();
+        self.actions = 0;
+    }
+
+    /// A message.
+    pub(crate) fn message(&mut self, actor: Actor, turn: u64, text: impl Into<Words<'a>>) {
+        self.message_at(actor, turn, text, None);
+    }
+
+    /// A message of a known time.
+    pub(crate) fn message_at(
+        &mut self,
+        actor: Actor,
+        turn: u64,
+        text: impl Into<Words<'a>>,
+        time: Option<u64>,
+    ) {
+        self.queue.push_back(Entry::Message { actor, turn, text: text.into(), time });
+    }
+
+    /// A call.
+    pub(crate) fn call(&mut self, call: Call<'a>) -> CallNumber {
+        self.actions += 1;
+        self.queue.push_back(Entry::Call(call, None, None));
+        CallNumber(self.gone + self.queue.len() as u64 - 1)
+    }
+
+    /// An answer that belongs to a call of this id; without an id it belongs to none.
+    pub(crate) fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
+        self.queue.push_back(Entry::Answer { turn, id, answer });
+    }
+
+    /// Answers this very call; `false` where it has been answered, or handed on. Not for calls whose id other
+    /// answers bear as well: those pair in their order.
+    pub(crate) fn answer_call(&mut self, CallNumber(number): CallNumber, answer: Answer<'a>) -> bool {
+        match self.entry(number) {
+            Some(Entry::Call(_, slot @ None, _)) => {
+                *slot = Some(answer);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this call has an answer. What has been paired by ids only is known after [`Assembler::pair_new`].
+    pub(crate) fn is_answered(&mut self, CallNumber(number): CallNumber) -> bool {
+        matches!(self.entry(number), Some(Entry::Call(_, Some(_), _)))
+    }
+
+    /// Changes a call that has not been handed on.
+    pub(crate) fn call_mut(&mut self, CallNumber(number): CallNumber) -> Option<&mut Call<'a>> {
+        match self.entry(number) {
+            Some(Entry::Call(call, ..)) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// How many calls there were so far.
+    pub(crate) fn actions(&self) -> u64 {
+        self.actions
+    }
+
+    /// Pairs what has come since this was last done.
+    pub(crate) fn pair_new(&mut self) {
+        for number in self.seen..self.gone + self.queue.len() as u64 {
+            match self.entry(number) {
+                Some(Entry::Call(call, None, _)) => {
+                    if let Some(id) = call.id.as_deref().map(Digest::of_text) {
+                        self.open(id, number);
+                    }
+                }
+                Some(entry @ Entry::Answer { .. }) => {
+                    let Entry::Answer { turn, id, answer } = std::mem::replace(entry, Entry::Paired) else {
+                        continue;
+                    };
+                    let id = id.as_deref().map(Digest::of_text);
+                    if let Some(answer) = self.pair(id, answer) {
+                        // Without an id no later call can be its own.
+                        self.hold |= id.is_some();
+                        if let Some(entry) = self.entry(number) {
+                            *entry = Entry::Orphan { turn, id, answer };
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.seen = self.gone + self.queue.len() as u64;
+    }
+
+    /// The call of this number waits for an answer.
+    fn open(&mut self, id: Digest, number: u64) {
+        let newest = self.open.entry(id).or_insert((number, number));
+        let before = std::mem::replace(&mut newest.1, number);
+        if before != number
+            && let Some(Entry::Call(_, _, next)) = self.entry(before)
+        {
+            *next = Some(number);
+        }
+    }
+
+    fn entry(&mut self, number: u64) -> Option<&mut Entry<'a>> {
+        let position = usize::try_from(number.checked_sub(self.gone)?).ok()?;
+        self.queue.get_mut(position)
+    }
+
+    /// Gives the answer to the oldest unanswered call of the id; gives it back where there is none.
+    fn pair(&mut self, id: Option<Digest>, answer: Answer<'a>) -> Option<Answer<'a>> {
+        let Some(id) = id else { return Some(answer) };
+        let Some(&(oldest, newest)) = self.open.get(&id) else { return Some(answer) };
+        let Some(Entry::Call(_, slot, next)) = self.entry(oldest) else { return Some(answer) };
+        let next = next.take();
+        let left = if slot.is_none() {
+            *slot = Some(answer);
+            None
+        } else {
+            Some(answer)
+        };
+        match next {
+            Some(next) => self.open.insert(id, (next, newest)),
+            None => self.open.remove(&id),
+        };
+        // One that was answered by its number makes room for the next.
+        match left {
+            Some(answer) => self.pair(Some(id), answer),
+            None => None,
+        }
+    }
+
+    /// Hands on what is complete, as soon as there is enough of it.
+    ///
+    /// # Errors
+    /// Where too many steps wait for answers.
+    pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        if self.queue.len() < BATCH {
+            return Ok(());
+        }
+        self.pair_new();
+        if self.hold {
+            if self.queue.len() > MOST_WAITING {
+                return Err(Error::new(
+                    ErrorKind::TooLarge,
+                    format!("more than {MOST_WAITING} steps of one run wait for its end"),
+                ));
+            }
+            return Ok(());
+        }
+        let waits = |entry: &Entry<'_>| matches!(entry, Entry::Call(_, None, _));
+        let complete = self.queue.iter().position(waits).unwrap_or(self.queue.len());
+        self.hand_on(complete, sink)
+    }
+
+    /// Ends the run: pairs what is left, and hands on everything.
+    ///
+    /// # Errors
+    /// Where a step breaks a rule of the model.
+    pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
+        self.pair_new();
+        if self.hold && !self.open.is_empty() {
+            for position in 0..self.queue.len() {
+                let Some(entry @ Entry::Orphan { id: Some(_), .. }) = self.queue.get_mut(position) else {
+                    continue;
+                };
+                let Entry::Orphan { turn, id, answer } = std::mem::replace(entry, Entry::Paired) else {
+                    continue;
+                };
+                if let Some(answer) = self.pair(id, answer)
+                    && let Some(entry) = self.queue.get_mut(position)
+                {
+                    *entry = Entry::Orphan { turn, id, answer };
+                }
+            }
+        }
+        self.hand_on(self.queue.len(), sink)?;
+        Ok(self.unpaired)
+    }
+
+    /// Hands on so many entries.
+    fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        for entry in self.queue.range(..count) {
+            let input = match entry {
+                // What is handed on has been paired, so that no answer is left as it came.
+                Entry::Paired | Entry::Answer { .. } => continue,
+                Entry::Message { actor, turn, text, time } => {
+                    let mut input = StepInput::message(*actor, text.text()).turn(*turn);
+                    input.time = *time;
+                    input
+                }
+                Entry::Orphan { turn, answer, .. } => {
+                    self.unpaired.messages += 1;
+                    let text = match &answer.observation {
+                        Content::Present(words) => words.text(),
+                        _ => Text::from(""),
+                    };
+                    StepInput::message(Actor::Environment, text).turn(*turn)
+                }
+                Entry::Call(call, answer, _) => {
+                    self.unpaired.calls += u64::from(answer.is_none());
+                    step_of(call, answer.as_ref())
+                }
+            };
+            sink(&self.gate.admit(input)?);
+        }
+        self.queue.drain(..count);
+        self.gone += count as u64;
+        Ok(())
+    }
+}
+
+/// The step of a call and its answer.
+#[inline]
+fn step_of<'s>(call: &'s Call<'_>, answer: Option<&'s Answer<'_>>) -> StepInput<'s> {
+    let mut action = Action::new(&call.name);
+    action.arguments = call.arguments.as_ref().map(Arguments::borrowed);
+    action.call_id = call.id.as_deref();
+    match answer {
+        Some(answer) => {
+            action.observation = answer.observation.as_ref().map(Words::text);
+            action.status = answer.status;
+            action.provenance = answer.provenance;
+            action.reason = answer.reason;
+            action.error_type = answer.error_type.as_deref();
+        }
+        None => action.reason = Some(UnknownReason::Unanswered),
+    }
+    let mut input = StepInput::action(call.actor, action).turn(call.turn);
+    input.time = call.time;
+    input.usage = call.usage.as_deref().copied();
+    input
+}
