@@ -17,11 +17,7 @@ pub(crate) fn scan<T: Send>(
     let mut errors = Vec::new();
     let event = |event| match event {
         ScanEvent::Record(row) => rows.extend(row),
-        ScanEvent::Error(error) => {
-            if errors.len() < super::TOLD {
-                errors.push(error.to_string());
-            }
-        }
+        ScanEvent::Error(error) if errors.len() < super::TOLD => errors.push(error.to_string()),
         ScanEvent::End(summary) => inputs.push(Input {
             file: summary.path.display().to_string(),
             format: summary.format.map(tracelint::Format::name),

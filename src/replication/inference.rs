@@ -1,27 +1,21 @@
 //! How far the correlations of a corpus can be trusted.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::clusters::{ClusterBy, pairs, strata};
+use super::association::{Association, ClusteredInterval, clustered};
+use super::clusters::{ClusterBy, pairs};
+use super::duplicates::{Duplicate, distinct};
 use super::group::{Coefficient, Group};
 use super::published::{Replication, by_pair};
 use super::relation::{Columns, Relation};
 use super::row::SimulationRow;
 use super::signals::{Signal, adjust, strongest};
+use super::verdict::{VerdictChange, changes};
 use crate::error::Result;
-use crate::stats::{
-    ClusterBootstrap, ClusterStatistic, ClusteredPearson, ClusteredSpearman, ClusteredWithin, Correlation,
-    Interval, PermutationTest, RandomEffects, Resampling, cluster_bootstrap, pearson, permutation_test,
-    point_biserial, random_effects, spearman, within_group,
-};
-use crate::trace::Digest;
-
-/// With fewer clusters, intervals of the bootstrap are doubtful.
-const FEW_CLUSTERS: u64 = 20;
+use crate::stats::{ClusteredWithin, RandomEffects, Resampling, random_effects, within_group};
 
 /// What counts, and how it is resampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,125 +39,6 @@ impl Default for InferenceOptions {
             resampling: Resampling::default(),
         }
     }
-}
-
-/// A run that repeats another one's messages, and is left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Duplicate {
-    /// Its file.
-    pub file: String,
-    /// Its id.
-    pub id: Option<String>,
-    /// The file of the run that it repeats.
-    pub of_file: String,
-    /// The id of the run that it repeats.
-    pub of_id: Option<String>,
-}
-
-/// The intervals of a correlation when clusters are resampled.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct ClusteredInterval {
-    /// What a cluster is.
-    pub by: ClusterBy,
-    /// The intervals.
-    #[serde(flatten)]
-    pub bootstrap: ClusterBootstrap,
-}
-
-impl ClusteredInterval {
-    /// The interval by which a verdict is given: percentile, widened for the number of clusters; none with fewer than
-    /// five.
-    #[must_use]
-    pub fn interval(&self) -> Option<Interval> {
-        self.bootstrap.widened
-    }
-
-    /// Whether there are too few clusters to be sure of the interval.
-    #[must_use]
-    pub fn is_doubtful(&self) -> bool {
-        self.bootstrap.clusters < FEW_CLUSTERS
-    }
-}
-
-/// A measure against the reward, with all that is known of how sure it is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Association {
-    /// The measure.
-    pub relation: Relation,
-    /// Pearson's r. Its interval and p-value assume that runs are independent.
-    pub pearson: Coefficient,
-    /// Intervals of r over clusters, those chosen first.
-    pub clustered: Vec<ClusteredInterval>,
-    /// p-value of the association within model and domain, rewards permuted among runs that are alike.
-    pub permutation: Option<PermutationTest>,
-    /// That p-value, adjusted for the tests of its table (Benjamini and Hochberg).
-    pub q: Option<f64>,
-    /// Spearman's rank correlation.
-    pub spearman: Coefficient,
-    /// Its interval over the chosen clusters.
-    pub spearman_clustered: Option<ClusteredInterval>,
-    /// The correlation of the measure with success, yes or no (point-biserial).
-    pub success: Coefficient,
-    /// Its interval over the chosen clusters.
-    pub success_clustered: Option<ClusteredInterval>,
-}
-
-impl Association {
-    fn of(
-        relation: Relation,
-        rows: &[&SimulationRow],
-        by: &[ClusterBy],
-        options: &Resampling,
-    ) -> Result<Self> {
-        let columns = relation.columns(rows);
-        let Columns { rows, x, y } = &columns;
-        let succeeded: Vec<bool> = rows.iter().map(|row| row.succeeded()).collect();
-        let success: Vec<f64> = succeeded.iter().map(|yes| f64::from(u8::from(*yes))).collect();
-        let clustered = by
-            .iter()
-            .map(|by| clustered(*by, &ClusteredPearson::new(x, y, &by.number(rows))?, options))
-            .collect::<Result<Vec<_>>>()?;
-        let chosen = by.first().map(|by| (*by, by.number(rows)));
-        let one =
-            |statistic: &dyn Fn(&[usize]) -> Result<ClusterBootstrap>| -> Result<Option<ClusteredInterval>> {
-                chosen
-                    .as_ref()
-                    .map(|(by, cluster)| Ok(ClusteredInterval { by: *by, bootstrap: statistic(cluster)? }))
-                    .transpose()
-            };
-        let ranks = one(&|cluster| Ok(cluster_bootstrap(&ClusteredSpearman::new(x, y, cluster)?, options)?))?;
-        let binary =
-            one(&|cluster| Ok(cluster_bootstrap(&ClusteredPearson::new(x, &success, cluster)?, options)?))?;
-        let alike = strata(rows, chosen.as_ref().map_or(&[], |(_, cluster)| cluster));
-        Ok(Self {
-            relation,
-            pearson: Coefficient(pearson(x, y)),
-            clustered,
-            permutation: permutation_test(x, y, &alike, options)?,
-            q: None,
-            spearman: Coefficient(spearman(x, y)),
-            spearman_clustered: ranks,
-            success: Coefficient(point_biserial(&succeeded, x)),
-            success_clustered: binary,
-        })
-    }
-
-    /// The interval over the chosen clusters.
-    #[must_use]
-    pub fn interval(&self) -> Option<Interval> {
-        self.clustered.first().and_then(ClusteredInterval::interval)
-    }
-}
-
-fn clustered(
-    by: ClusterBy,
-    statistic: &impl ClusterStatistic,
-    options: &Resampling,
-) -> Result<ClusteredInterval> {
-    Ok(ClusteredInterval { by, bootstrap: cluster_bootstrap(statistic, options)? })
 }
 
 /// The associations of one model.
@@ -211,75 +86,6 @@ pub struct PooledRelation {
     /// The pooled correlation.
     #[serde(flatten)]
     pub effects: Option<RandomEffects>,
-}
-
-/// A correlation that is called significant or not depending on whether runs are taken for independent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct VerdictChange {
-    /// Whose correlation: `all runs`, a model, a model and its domain.
-    pub scope: String,
-    /// The measure.
-    pub relation: Relation,
-    /// r, with the interval that takes runs for independent.
-    pub r: Correlation,
-    /// The intervals over clusters.
-    pub clustered: Vec<ClusteredInterval>,
-}
-
-impl VerdictChange {
-    /// Where Fisher's interval and one over clusters disagree about 0. Few clusters can only take certainty away.
-    fn of(scope: &str, association: &Association) -> Option<Self> {
-        let r = *association.pearson.0.as_ref().ok()?;
-        let independent = excludes_zero(r.ci95?);
-        let differs = |one: &ClusteredInterval| {
-            one.interval().is_some_and(|interval| excludes_zero(interval) != independent)
-                && (independent || !one.is_doubtful())
-        };
-        association.clustered.iter().any(differs).then(|| Self {
-            scope: scope.to_owned(),
-            relation: association.relation,
-            r,
-            clustered: association.clustered.clone(),
-        })
-    }
-}
-
-fn excludes_zero(interval: Interval) -> bool {
-    interval.low > 0.0 || interval.high < 0.0
-}
-
-impl fmt::Display for VerdictChange {
-    /// `Clustering changes the verdict on recovery rate, runs with errors (all runs): …`
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show = |i: Interval| format!("[{:+.3}, {:+.3}]", i.low, i.high);
-        let says = |excludes| if excludes { "excludes 0" } else { "includes 0" };
-        write!(
-            f,
-            "Clustering changes the verdict on {} ({}): r = {:+.3}",
-            self.relation, self.scope, self.r.r
-        )?;
-        let mut independent = false;
-        if let Some(interval) = self.r.ci95 {
-            independent = excludes_zero(interval);
-            let interval_says = says(independent);
-            write!(f, ", and if runs were independent its interval {} {interval_says}", show(interval))?;
-        }
-        let mut joint = "; but resampled";
-        for one in &self.clustered {
-            let Some(interval) = one.interval() else { continue };
-            let excludes = excludes_zero(interval);
-            write!(f, "{joint} by {} it is {}, which {}", one.by, show(interval), says(excludes))?;
-            joint = ", and";
-        }
-        let excluding = |one: &&ClusteredInterval| one.interval().is_some_and(excludes_zero);
-        let still: Vec<&str> = self.clustered.iter().filter(excluding).map(|one| one.by.name()).collect();
-        match (independent, still.as_slice()) {
-            (true, []) => f.write_str(": not significant."),
-            (true, still) => write!(f, ": significant by {} only.", still.join(" and ")),
-            (false, _) => f.write_str(": clusters agree more than chance would have them."),
-        }
-    }
 }
 
 /// The associations of all groups of runs.
@@ -427,39 +233,4 @@ fn pooled(relation: Relation, pairs: &[PairAssociations]) -> PooledRelation {
     };
     let coefficients: Vec<(f64, usize)> = pairs.iter().filter_map(of_pair).collect();
     PooledRelation { relation, effects: random_effects(&coefficients).ok() }
-}
-
-fn changes(
-    overall: &[Association],
-    models: &[ModelAssociations],
-    pairs: &[PairAssociations],
-) -> Vec<VerdictChange> {
-    let all = overall.iter().map(|one| ("all runs".to_owned(), one));
-    let models = models.iter().flat_map(|m| m.associations.iter().map(|one| (m.model.clone(), one)));
-    let pairs = pairs
-        .iter()
-        .flat_map(|p| p.associations.iter().map(|one| (format!("{}/{}", p.model, p.domain), one)));
-    all.chain(models).chain(pairs).filter_map(|(scope, one)| VerdictChange::of(&scope, one)).collect()
-}
-
-/// The first run of each digest, and the others. A run without a digest repeats none.
-fn distinct(rows: &[SimulationRow]) -> (Vec<SimulationRow>, Vec<Duplicate>) {
-    let mut first: BTreeMap<Digest, &SimulationRow> = BTreeMap::new();
-    let (mut kept, mut duplicates) = (Vec::new(), Vec::new());
-    for row in rows {
-        if let Some(original) = row.digest.and_then(|digest| first.get(&digest)) {
-            duplicates.push(Duplicate {
-                file: row.file.clone(),
-                id: row.id.clone(),
-                of_file: original.file.clone(),
-                of_id: original.id.clone(),
-            });
-            continue;
-        }
-        if let Some(digest) = row.digest {
-            first.insert(digest, row);
-        }
-        kept.push(row.clone());
-    }
-    (kept, duplicates)
 }

@@ -5,7 +5,9 @@
 //! [`Inference`] says how far they can be trusted: runs of one task are alike, runs may repeat one another, and among
 //! many pairs of model and domain some look strong by chance.
 
+mod association;
 mod clusters;
+mod duplicates;
 mod group;
 mod inference;
 mod pass_k;
@@ -13,18 +15,22 @@ mod published;
 mod relation;
 mod row;
 mod signals;
+mod verdict;
 
+pub use association::{Association, ClusteredInterval};
 pub use clusters::ClusterBy;
+pub use duplicates::Duplicate;
 pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};
 pub use inference::{
-    Association, Associations, ClusteredInterval, Duplicate, Inference, InferenceOptions, ModelAssociations,
-    PairAssociations, PooledRelation, VerdictChange, WithinRelation,
+    Associations, Inference, InferenceOptions, ModelAssociations, PairAssociations, PooledRelation,
+    WithinRelation,
 };
 pub use pass_k::{PassK, pass_k_by_pair};
 pub use published::Replication;
 pub use relation::Relation;
 pub use row::SimulationRow;
 pub use signals::Signal;
+pub use verdict::VerdictChange;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::inference::{Association, PairAssociations};
+use super::association::Association;
+use super::inference::PairAssociations;
 use super::relation::Relation;
 use crate::stats::{Interval, benjamini_hochberg};
 

@@ -1,6 +1,8 @@
 //! The tables of a calibration.
 
-use super::table::{Cell, Kind, TEXT_WIDTH, Table, wrapped};
+use super::cell::Cell;
+use super::table::{Kind, TEXT_WIDTH, Table};
+use super::wrap::wrapped;
 use crate::calibration::{CalibrationReport, DetectorReport, Sweep};
 
 /// A calibration as text that fits 80 columns: figures, figures by difficulty, flipped verdicts, wrong verdicts.

@@ -1,6 +1,8 @@
 //! A comparison of two agents: text, and tables to take along.
 
-use super::table::{Cell, Kind, TEXT_WIDTH, Table, wrapped};
+use super::cell::Cell;
+use super::table::{Kind, TEXT_WIDTH, Table};
+use super::wrap::wrapped;
 use crate::compare::{ComparedSide, Comparison, DetectionRate};
 use crate::stats::{Interval, MeanDifference};
 

@@ -1,6 +1,6 @@
 //! The note's tables as the note has them, at their full width.
 
-use super::table::{figure, name};
+use super::cell::{figure, name};
 use super::wide::Wide;
 use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication, SignCount};
 use crate::stats::Correlation;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::table::{Cell, Kind, TEXT_WIDTH, Table, name};
+use super::cell::{Cell, name};
+use super::table::{Kind, TEXT_WIDTH, Table};
 use crate::corpus::TraceRecord;
 use crate::stats::wilson;
 

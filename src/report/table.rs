@@ -4,66 +4,12 @@
 
 use std::io::Write;
 
+use super::cell::Cell;
+use super::wrap::{shortened, wrapped};
 use crate::error::{Error, ErrorKind, Result};
-use crate::stats::Interval;
 
 /// The width of a terminal that every text table fits.
 pub const TEXT_WIDTH: usize = 80;
-
-/// What stands for a value that is not there.
-const DASH: &str = "–";
-
-/// A cell of a [`Table`].
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Cell {
-    /// A text.
-    Text(String),
-    /// A count.
-    Count(u64),
-    /// A number, with so many decimals.
-    Real(f64, usize),
-    /// A number with its sign, with so many decimals.
-    Signed(f64, usize),
-    /// A share, shown in percent.
-    Share(f64),
-    /// A p-value.
-    P(f64),
-    /// An interval of numbers, with so many decimals.
-    Interval(Interval, usize),
-    /// An interval of signed numbers, with so many decimals.
-    SignedInterval(Interval, usize),
-    /// Nothing.
-    Missing,
-}
-
-impl Cell {
-    /// A text, or nothing.
-    pub(super) fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
-    }
-
-    /// The cell of a value, where there is one.
-    pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
-        value.map_or(Self::Missing, cell)
-    }
-
-    /// As a reader sees it.
-    pub(super) fn shown(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Count(count) => count.to_string(),
-            Self::Real(value, decimals) => format!("{value:.decimals$}"),
-            Self::Signed(value, decimals) => format!("{value:+.decimals$}"),
-            Self::Share(share) => format!("{:.1}%", 100.0 * share),
-            Self::P(p) if *p < 1e-4 => format!("{p:.0e}"),
-            Self::P(p) => format!("{p:.4}"),
-            Self::Interval(i, decimals) => format!("[{:.decimals$}, {:.decimals$}]", i.low, i.high),
-            Self::SignedInterval(i, decimals) => format!("[{:+.decimals$},{:+.decimals$}]", i.low, i.high),
-            Self::Missing => DASH.to_owned(),
-        }
-    }
-}
 
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -371,35 +317,6 @@ fn not_written(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Io, error.to_string())
 }
 
-/// The text in so many characters, its middle left out.
-fn shortened(text: &str, width: usize) -> String {
-    let length = text.chars().count();
-    if length <= width {
-        return text.to_owned();
-    }
-    let end = width.saturating_sub(1) / 2;
-    let start = width.saturating_sub(1) - end;
-    let head: String = text.chars().take(start).collect();
-    let tail: String = text.chars().skip(length - end).collect();
-    format!("{head}…{tail}")
-}
-
-/// The text in lines of at most `width` characters, broken between words where it can be.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + length <= width => *line += &format!(" {word}"),
-            _ => {
-                let letters: Vec<char> = word.chars().collect();
-                lines.extend(letters.chunks(width.max(1)).map(|part| part.iter().collect::<String>()));
-            }
-        }
-    }
-    lines
-}
-
 fn latex_text(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
@@ -416,86 +333,5 @@ fn latex_text(text: &str) -> String {
     escaped
 }
 
-/// A figure with this many decimals, or a dash.
-pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
-    Cell::of(value, |value| Cell::Real(value, decimals)).shown()
-}
-
-/// A name, or a dash.
-pub(super) fn name(value: Option<&str>) -> String {
-    value.unwrap_or(DASH).to_owned()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample() -> Table {
-        let mut table = Table::new(
-            "sample",
-            "A sample of 50% & more",
-            &[
-                ("model", "model", Kind::Text),
-                ("n", "n", Kind::Number),
-                ("r", "r", Kind::Number),
-                ("ci", "95% interval", Kind::Interval),
-                ("p", "p", Kind::Number),
-            ],
-        );
-        table.row([
-            Cell::text("a_b|<c>, \"d\""),
-            Cell::Count(7),
-            Cell::Signed(1.0 / 3.0, 4),
-            Cell::SignedInterval(Interval { low: -0.1, high: 0.25 }, 3),
-            Cell::P(1.6e-7),
-        ]);
-        table.row([Cell::text("x".repeat(60)), Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]);
-        table.note("A note.");
-        table
-    }
-
-    #[test]
-    fn text_fits_whatever_the_width() {
-        for width in [40, 60, 80, 120, usize::MAX] {
-            let text = sample().text(width);
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
-            assert!(text.lines().all(|line| line == line.trim_end()));
-            for part in ["+0.3333", "[-0.100,+0.250]", "2e-7", "A note."] {
-                assert!(text.contains(part), "{width}: no {part}\n{text}");
-            }
-        }
-        assert!(sample().text(usize::MAX).contains(&"x".repeat(60)));
-        assert!(sample().grouped().text(80).contains("\na_b|<c>, \"d\"\n"));
-    }
-
-    #[test]
-    fn csv_has_every_digit_and_quotes_what_needs_it() {
-        let csv = sample().csv().unwrap();
-        let mut lines = csv.lines();
-        assert_eq!(lines.next(), Some("model,n,r,ci_low,ci_high,p"));
-        assert_eq!(lines.next(), Some("\"a_b|<c>, \"\"d\"\"\",7,0.3333333333333333,-0.1,0.25,0.00000016"));
-        assert_eq!(lines.next().map(|line| line.ends_with("x,,,,,")), Some(true));
-    }
-
-    #[test]
-    fn markdown_and_latex_escape() {
-        let markdown = sample().markdown();
-        assert!(
-            markdown.contains("| a_b\\|&lt;c>, \"d\" | 7 | +0.3333 | [-0.100,+0.250] | 2e-7 |"),
-            "{markdown}"
-        );
-        let latex = sample().latex();
-        assert!(latex.contains(r"\caption{A sample of 50\% \& more}"), "{latex}");
-        assert!(
-            latex.contains(r#"a\_b|<c>, "d" & 7 & $+0.3333$ & $[-0.100,+0.250]$ & $2e-7$ \\"#),
-            "{latex}"
-        );
-    }
-
-    #[test]
-    fn long_words_are_broken_and_names_shortened() {
-        assert_eq!(wrapped("ab cde fghijkl", 5), ["ab", "cde", "fghij", "kl"]);
-        assert_eq!(shortened("abcdefgh", 5), "ab…gh");
-        assert_eq!(shortened("äöü", 3), "äöü");
-    }
-}
+mod tests;

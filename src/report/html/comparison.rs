@@ -3,8 +3,8 @@
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::page::HtmlReport;
 use crate::compare::{Comparison, DetectionRate};
+use crate::report::cell::Cell;
 use crate::report::comparison::{comparison_tables, interval, verdict};
-use crate::report::table::Cell;
 use crate::stats::MeanDifference;
 
 /// A comparison as one HTML file.

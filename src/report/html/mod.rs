@@ -3,10 +3,12 @@
 //! SVG and HTML are written here rather than by a plotting or template crate: charts take their colours from the page
 //! (light and dark), carry titles and descriptions, and all text passes one function that escapes it.
 
+mod axis;
 mod calibration;
 mod chart;
 mod comparison;
 mod cost;
+mod draw;
 mod markup;
 mod page;
 mod replication;

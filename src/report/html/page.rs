@@ -3,7 +3,8 @@
 use super::chart::Chart;
 use super::markup::Markup;
 use super::strip::{RunStrip, strips};
-use crate::report::table::{Cell, Table};
+use crate::report::cell::Cell;
+use crate::report::table::Table;
 
 /// A report as one self-contained HTML file: light and dark, printable, readable without a script. It asks for
 /// nothing from anywhere, and its policy forbids that it should.
@@ -235,7 +236,7 @@ a{color:var(--a)}nav a{display:inline-block;padding:.2rem .4rem .2rem 0}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
-thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:anywhere;min-width:9rem}
+thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}
 figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
 article{border-top:1px solid var(--rule);padding:.75rem 0}
 .strip{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:3px}

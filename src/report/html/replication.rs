@@ -3,8 +3,9 @@
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::page::HtmlReport;
 use crate::replication::{ClusteredInterval, Inference, PassK, Relation, SimulationRow};
-use crate::report::replication::{pass_k_table, replication_tables};
-use crate::report::table::Cell;
+use crate::report::cell::Cell;
+use crate::report::replication::replication_tables;
+use crate::report::runs::pass_k_table;
 use crate::stats::{ExactSum, Interval, wilson};
 
 /// The replication as one HTML file.

@@ -2,17 +2,19 @@
 //!
 //! Everything is paired by task: only tasks that both sides tried count, and intervals come from resampling tasks.
 
+mod fingerprints;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use rayon::prelude::*;
 use serde::Serialize;
+
+use fingerprints::fingerprints;
 
 use crate::corpus::TraceRecord;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::stats::{
-    Interval, MeanDifference, Resampling, Rng, TaskTrials, TwoSides, jensen_shannon, mcnemar,
-    mean_difference, pass_hat_k, wilson,
+    Interval, MeanDifference, Resampling, TaskTrials, TwoSides, mcnemar, mean_difference, pass_hat_k, wilson,
 };
 
 /// A reward this close to 1 is a success.
@@ -367,150 +369,5 @@ fn differing(tasks: &Tasks<'_>) -> Vec<TaskDifference> {
     differing
 }
 
-/// The runs of one task: how many of the first side, then all of them with their edges.
-type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
-
-fn fingerprints(tasks: &Tasks<'_>, options: &Resampling) -> Option<FingerprintComparison> {
-    let mut numbers: BTreeMap<(String, String), usize> = BTreeMap::new();
-    let mut number = |from: String, to: String| {
-        let next = numbers.len();
-        *numbers.entry((from, to)).or_insert(next)
-    };
-    #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
-    let mut edges = |run: &&ComparedRun| -> Option<Vec<(usize, f64)>> {
-        let fingerprint = run.fingerprint.as_ref()?;
-        let count =
-            |(from, to, count): (&_, &_, u64)| (number(format!("{from}"), format!("{to}")), count as f64);
-        Some(fingerprint.edges().map(count).collect())
-    };
-    let tasks: Vec<EdgeRuns> = tasks
-        .values()
-        .map(|[first, second]| {
-            let mut runs: Vec<_> = first.iter().filter_map(&mut edges).collect();
-            let firsts = runs.len();
-            runs.extend(second.iter().filter_map(&mut edges));
-            (firsts, runs)
-        })
-        .collect();
-    let size = numbers.len();
-    let apart = |rng: &mut Option<Rng>| {
-        let mut sums = [vec![0.0; size], vec![0.0; size]];
-        for (firsts, runs) in &tasks {
-            let mut order: Vec<usize> = (0..runs.len()).collect();
-            if let Some(rng) = rng {
-                rng.shuffle(&mut order);
-            }
-            for (place, run) in order.into_iter().enumerate() {
-                let Some(sums) = sums.get_mut(usize::from(place >= *firsts)) else { continue };
-                for (edge, count) in runs.get(run).into_iter().flatten() {
-                    if let Some(sum) = sums.get_mut(*edge) {
-                        *sum += count;
-                    }
-                }
-            }
-        }
-        let [first, second] = sums;
-        jensen_shannon(&first, &second)
-    };
-    let distance = apart(&mut None)?;
-    let mut null: Vec<f64> = (0..options.resamples)
-        .into_par_iter()
-        .map(|number| apart(&mut Some(Rng::stream(options.seed, number as u64))))
-        .collect::<Option<_>>()?;
-    null.sort_unstable_by(f64::total_cmp);
-    let arrangements = null.len() as u64;
-    let at_least = null.iter().filter(|chance| **chance >= distance - 1e-12).count() as u64;
-    let tail = (1.0 - options.confidence) / 2.0;
-    #[expect(clippy::cast_precision_loss, reason = "a count of resamples")]
-    let p = (at_least + 1) as f64 / (arrangements + 1) as f64;
-    let by_chance = Interval {
-        low: crate::stats::quantile(&null, tail)?,
-        high: crate::stats::quantile(&null, 1.0 - tail)?,
-    };
-    Some(FingerprintComparison { distance, by_chance, p, arrangements })
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trace::{Status, Trace};
-
-    fn run(task: u32, reward: f64, calls: &[&str]) -> ComparedRun {
-        let mut trace = Trace::builder();
-        for call in calls {
-            trace.call(call, &serde_json::json!({}), Status::Ok, "done").unwrap();
-        }
-        ComparedRun {
-            domain: Some("d".to_owned()),
-            task: Some(task.to_string()),
-            trial: Some(0),
-            reward: Some(reward),
-            infrastructure_error: false,
-            detected: vec![("loop".to_owned(), Some(reward < 0.5)), ("route".to_owned(), None)],
-            fingerprint: Some(Fingerprint::of(&trace.build().unwrap())),
-        }
-    }
-
-    fn compare(first: &[ComparedRun], second: &[ComparedRun]) -> Comparison {
-        Comparison::of(("a", first), ("b", second), &Resampling::default()).unwrap()
-    }
-
-    #[test]
-    fn pairs_by_task_and_names_what_is_left_out() {
-        let calls = ["look", "take", "look"];
-        let mut first: Vec<ComparedRun> =
-            (0..30).map(|task| run(task, f64::from(u8::from(task % 3 == 0)), &calls)).collect();
-        let second: Vec<ComparedRun> = (0..30)
-            .map(|task| run(task, f64::from(u8::from(task % 3 != 1)), &["push", "pull", "push"]))
-            .collect();
-        first.push(run(99, 1.0, &calls));
-        first.push(ComparedRun { task: None, ..run(0, 1.0, &calls) });
-        first.push(ComparedRun { infrastructure_error: true, ..run(0, 1.0, &calls) });
-        let found = compare(&first, &second);
-        assert_eq!((found.first.runs, found.first.counted, found.second.counted), (33, 30, 30));
-        let left_out =
-            (found.first.of_other_tasks, found.first.without_task, found.first.infrastructure_errors);
-        assert_eq!(left_out, (1, 1, 1));
-        let PairedOutcomes { both, first_only, second_only, neither, p } = found.paired;
-        assert_eq!((both, first_only, second_only, neither), (10, 0, 10, 10));
-        // statsmodels: mcnemar([[10, 0], [10, 10]], exact=True)
-        assert!((p - 0.001_953_125).abs() < 1e-12);
-        let success = found.success.unwrap();
-        assert!((success.difference - 1.0 / 3.0).abs() < 1e-12);
-        let interval = success.bootstrap.percentile.unwrap();
-        assert!(interval.low > 0.1 && interval.high < 0.6, "{interval:?}");
-        assert_eq!(found.differing.len(), 10);
-        assert!(found.differing.iter().all(|task| task.flipped));
-        assert_eq!(found.pass_k.len(), 1);
-        assert!((found.pass_k[0].1 - 2.0 / 3.0).abs() < 1e-12);
-        let [looping, route] = &found.detectors[..] else { panic!("{:?}", found.detectors) };
-        assert_eq!((looping.first.detected, looping.second.detected), (20, 10));
-        assert!((looping.difference.unwrap().difference + 1.0 / 3.0).abs() < 1e-12);
-        assert_eq!((route.first.applicable, route.difference), (0, None));
-        let fingerprints = found.fingerprints.unwrap();
-        assert!((fingerprints.distance - 1.0).abs() < 1e-9 && fingerprints.p < 0.001, "{fingerprints:?}");
-    }
-
-    #[test]
-    fn a_side_does_not_differ_from_itself() {
-        let runs: Vec<ComparedRun> = (0..20)
-            .map(|task| {
-                run(task, f64::from(task % 2), if task % 5 == 0 { &["a", "b"] } else { &["b", "a", "c"] })
-            })
-            .collect();
-        let found = compare(&runs, &runs);
-        assert!(found.success.unwrap().difference.abs() < 1e-15);
-        assert!((found.paired.p - 1.0).abs() < 1e-12 && found.differing.is_empty());
-        let fingerprints = found.fingerprints.unwrap();
-        assert!(fingerprints.distance < 1e-6 && fingerprints.p > 0.5, "{fingerprints:?}");
-    }
-
-    #[test]
-    fn nothing_in_common() {
-        let found = compare(&[run(1, 1.0, &["a", "b"])], &[run(2, 1.0, &["a", "b"])]);
-        assert_eq!((found.tasks, found.success, found.fingerprints), (0, None, None));
-        assert_eq!(compare(&[], &[]).tasks, 0);
-        let bad = Resampling { resamples: 0, ..Resampling::default() };
-        assert!(Comparison::of(("a", &[]), ("b", &[]), &bad).is_err());
-    }
-}
+mod tests;
