@@ -21,8 +21,8 @@ use serde::Serialize;
 use tracelint::{
     Actors, ClusterBy, Detector, Format, Inference, InferenceOptions, PassK, ReadOptions, Relation,
     Replication, ScanOptions, Scanner, SimulationRow, TEXT_WIDTH, ToolErrorRecovery, ToolErrorRecoveryConfig,
-    forest_chart, pass_k_by_pair, pass_k_table, render_inference, render_pass_k, render_replication,
-    replication_html, replication_tables, simulation_table, stats::Resampling,
+    distinct_runs, forest_chart, pass_k_by_pair, pass_k_table, render_inference, render_pass_k,
+    render_replication, replication_html, replication_tables, simulation_table, stats::Resampling,
 };
 
 /// Correlates recovery from tool errors with reward, on tau2-bench results.
@@ -123,7 +123,12 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     };
     let detector: Arc<dyn Detector> = Arc::new(ToolErrorRecovery::new(config.clone())?);
     let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
-    let options = ScanOptions { read, threads: arguments.threads.map(Into::into), ..ScanOptions::default() };
+    let options = ScanOptions {
+        read,
+        threads: arguments.threads.map(Into::into),
+        digests: !arguments.as_published && !arguments.keep_duplicates,
+        ..ScanOptions::default()
+    };
     let paths = if arguments.paths.is_empty() {
         vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"))]
     } else {
@@ -140,7 +145,9 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     if let Some(path) = &arguments.sims {
         write_sims(path, &paths, &rows)?;
     }
-    let pass_k = arguments.pass_k.then(|| pass_k_by_pair(&rows));
+    // Digests are taken only where repeated runs are left out.
+    let (distinct, _) = distinct_runs(&rows);
+    let pass_k = arguments.pass_k.then(|| pass_k_by_pair(&distinct));
     let config =
         Config { actors: config.actors, threshold: config.threshold, version: env!("CARGO_PKG_VERSION") };
     if arguments.as_published {
@@ -175,7 +182,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         }
         arguments.files.write(&paths, &all)?;
         if let Some(path) = &arguments.files.html {
-            let html = replication_html(&rows, &inference, &pass_k_by_pair(&rows));
+            let html = replication_html(&distinct, &inference, &pass_k_by_pair(&distinct));
             tables::write_text(path, &paths, &html)?;
         }
         if let Some(path) = &arguments.chart {

@@ -30,6 +30,8 @@ pub enum ErrorKind {
     TooLarge,
     /// The input is of no known format, or of one that this build cannot read.
     Format,
+    /// A record breaks a rule of an evaluation's input.
+    Evaluation,
     /// A statistic is not defined for its input.
     Statistics,
 }
@@ -110,6 +112,10 @@ impl Error {
 
     pub(crate) fn golden(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Golden, message)
+    }
+
+    pub(crate) fn evaluation(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Evaluation, message)
     }
 
     /// The parser's error, with its place as the error's own.

@@ -69,7 +69,8 @@
 //!
 //! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
 //! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
-//! other; [`stats`] has the formulas by themselves.
+//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
+//! Recovery-Bench ask of models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Determinism
 //!
@@ -91,6 +92,7 @@ mod compare;
 mod corpus;
 mod detectors;
 mod error;
+pub mod evaluation;
 mod fingerprint;
 mod input;
 mod json;

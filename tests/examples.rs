@@ -17,12 +17,14 @@ use serde_json::{Value, json};
 
 /// The examples: name, arguments with which it succeeds, what its output then holds. One line each.
 const EXAMPLES: &[(&str, &[&str], &str)] = &[
+    ("benchtrace", &["reflect"], "weighted by episodes"),
     ("calibrate", &[], "tool_error_recovery"),
     ("compare", &["--resamples", "200"], "scripted-persistent succeeds more often than scripted-careless"),
     ("coverage", &["--samples", "20", "--resamples", "50"], "Permutation test without association"),
     ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
     ("embed", &[], "support-17: closed: loop: detected"),
-    ("replicate_tau2", &[], "408 runs, 408 with a reward"),
+    ("recovery", &["compare"], "Kendall's tau-b"),
+    ("replicate_tau2", &[], "407 runs, 407 with a reward"),
     ("scan", &["golden/tau2"], "tool_error_recovery"),
     ("throughput", &["--rounds", "1", "golden/tau2/scripted-quitter_airline.json"], "\"ratio_1t\""),
 ];
@@ -375,13 +377,14 @@ fn the_replication_reads_the_bundled_files_by_default() {
         assert_eq!(first[key], second[key]);
     }
     assert_eq!(first["inputs"].as_array().unwrap().len(), 9);
-    assert_eq!(first["overall"]["sims"], 408);
+    assert_eq!(first["overall"]["sims"], 407);
+    assert_eq!(first["duplicates"].as_array().unwrap().len(), 1);
     for title in ["Overall", "By model", "Strongest signals", "Direction", "scripted-quitter\n  airline"] {
         assert!(out.contains(title), "no {title}: {out}");
     }
     assert!(out.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "no line is wider than a terminal");
-    assert!(out.contains("Clustering changes the verdict on call count (all runs): r = -0.099"), "{out}");
+    assert!(out.contains("Clustering changes the verdict on call count (all runs): r = -0.098"), "{out}");
     // 3 runs with errors, r = 1: not ranked.
     assert!(!out.contains("scripted-quitter/airline"), "{out}");
 
@@ -530,7 +533,7 @@ fn the_scan_finds_the_format_in_the_content() {
     let native = r#"{"version": 1, "id": "n", "steps": [{"name": "look"}]}"#;
     for (format, text) in [("tau2", GOOD), ("benchtrace", EPISODES), ("native", native)] {
         let path = folder.write("any.json", text);
-        for choice in [&[][..], &["--format", "auto"], &["--format", format]] {
+        for choice in [&[][..], &["--format", format]] {
             let (table, _) = ends("scan", &[choice, &[&*path]].concat(), 0);
             assert!(table.contains(&format!("{path}: {format}, 1 runs")), "{table}");
         }

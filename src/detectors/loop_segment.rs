@@ -5,9 +5,9 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::num::NonZeroU32;
 
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
+use super::loop_names::{Id, Names, period, to_u32};
 use super::seen;
 use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty};
 
@@ -77,20 +77,6 @@ struct Key {
     /// Kept when the key occurs again: only then can it be evidence.
     name: Option<Id>,
     location: Option<Id>,
-}
-
-/// A number in four bytes, also where it may be missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Id(NonZeroU32);
-
-impl Id {
-    fn new(number: usize) -> Self {
-        Self(NonZeroU32::MIN.saturating_add(to_u32(number)))
-    }
-
-    fn get(self) -> usize {
-        self.0.get() as usize - 1
-    }
 }
 
 const _: () = assert!(size_of::<Key>() <= 64);
@@ -390,79 +376,8 @@ impl Segment {
     }
 }
 
-/// The length of the cycle that a sequence repeats at least twice, by the prefix function of Knuth, Morris
-/// and Pratt (SIAM J. Comput. 6, 1977): linear in the length.
-fn period(sequence: &[u32]) -> Option<u64> {
-    let mut borders: Vec<u32> = vec![0];
-    let mut border = 0;
-    for item in sequence.iter().skip(1) {
-        while border > 0 && sequence.get(border) != Some(item) {
-            border = borders.get(border - 1).copied().unwrap_or(0) as usize;
-        }
-        border += usize::from(sequence.get(border) == Some(item));
-        borders.push(to_u32(border));
-    }
-    let period = sequence.len() - border;
-    (period > 0 && sequence.len() >= 2 * period).then_some(period as u64)
-}
-
-/// Distinct names and places, each kept once.
-#[derive(Debug, Default)]
-struct Names {
-    ids: DigestMap<Id>,
-    texts: Vec<Box<str>>,
-}
-
-impl Names {
-    fn intern(&mut self, text: &str) -> Id {
-        let next = Id::new(self.texts.len());
-        let id = *self.ids.entry(Digest::of_text(text)).or_insert(next);
-        if id == next {
-            self.texts.push(text.into());
-        }
-        id
-    }
-
-    fn get(&self, id: Id) -> &str {
-        self.texts.get(id.get()).map_or("", |text| text)
-    }
-
-    fn clear(&mut self) {
-        empty(&mut self.ids);
-        self.texts.clear();
-    }
-}
-
 /// A turn in four bytes, which are enough to tell neighbours apart.
 #[expect(clippy::cast_possible_truncation, reason = "both halves are in it")]
 fn short_turn(turn: u64) -> u32 {
     (turn ^ (turn >> 32)) as u32
-}
-
-/// Positions and key numbers fit: four thousand million actions of one trace do not fit in memory.
-fn to_u32(value: usize) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::period;
-
-    #[test]
-    fn a_period_is_the_shortest_cycle_that_fits_twice() {
-        let cases: [(&[u32], Option<u64>); 9] = [
-            (&[1, 1, 1, 1], Some(1)),
-            (&[1, 2, 1, 2], Some(2)),
-            (&[1, 2, 1, 2, 1], Some(2)),
-            (&[1, 1, 2, 1, 1, 2], Some(3)),
-            (&[1, 2, 3, 1, 2], None),
-            (&[1, 2, 1, 3, 1, 2], None),
-            (&[1, 2, 2, 2], None),
-            (&[1], None),
-            (&[], None),
-        ];
-        for (sequence, expected) in cases {
-            assert_eq!(period(sequence), expected, "{sequence:?}");
-        }
-    }
 }

@@ -5,6 +5,7 @@
 mod cost;
 mod detector;
 mod finding;
+mod loop_names;
 mod loop_polls;
 mod loop_segment;
 mod polling;
@@ -14,6 +15,7 @@ mod route_progress;
 mod rule;
 mod seen;
 mod shell;
+mod shell_words;
 mod transient;
 
 pub use cost::Cost;

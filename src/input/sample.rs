@@ -20,8 +20,8 @@ pub(super) enum Framing {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The key of a member whose value is not all there.
-    open: Option<String>,
+    /// The keys of members whose values are not all there, or unsound.
+    open: Vec<String>,
 }
 
 impl<'a> Members<'a> {
@@ -33,12 +33,21 @@ impl<'a> Members<'a> {
     /// The same, and whether the object is there whole, or what is wrong with it.
     fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
-        let mut open = None;
+        let mut open = Vec::new();
         let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
-            open = Some(name.clone());
-            members.push((Cow::Owned(name), value.raw()?));
-            open = None;
+            let start = value.clone();
+            match value.raw() {
+                Ok(raw) => members.push((Cow::Owned(name), raw)),
+                Err(fault) => {
+                    // Something is wrong with the value, or it is not all there.
+                    open.push(name);
+                    *value = start;
+                    if fault.is_end() || value.skip_any().is_err() {
+                        return Err(fault);
+                    }
+                }
+            }
             Ok(())
         });
         (Self { members, open }, read)
@@ -56,7 +65,7 @@ impl<'a> Members<'a> {
 
     /// Whether there is such a key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.open.as_deref() == Some(key) || self.get(key).is_some()
+        self.get(key).is_some() || self.open.iter().any(|open| open == key)
     }
 
     /// Whether there is such a key with a value of this kind that is there whole.
@@ -71,7 +80,7 @@ impl<'a> Members<'a> {
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(key, _)| &**key).chain(self.open.as_deref())
+        self.members.iter().map(|(key, _)| &**key).chain(self.open.iter().map(String::as_str))
     }
 }
 

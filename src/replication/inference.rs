@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::association::{Association, ClusteredInterval, clustered};
 use super::clusters::{ClusterBy, pairs};
-use super::duplicates::{Duplicate, distinct};
+use super::duplicates::{Duplicate, distinct_runs};
 use super::group::{Coefficient, Group};
 use super::published::{Replication, by_pair};
 use super::relation::{Columns, Relation};
@@ -24,7 +24,8 @@ pub struct InferenceOptions {
     pub cluster: ClusterBy,
     /// Pairs with fewer runs with errors are not ranked.
     pub min_n: u64,
-    /// Whether runs that repeat another run's messages count again.
+    /// Whether runs that repeat another run's messages count again. Different trials of one task in one file are never
+    /// taken for repetitions, even where they came out alike.
     pub keep_duplicates: bool,
     /// Resamples, seed and confidence.
     pub resampling: Resampling,
@@ -140,7 +141,7 @@ impl Inference {
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
     pub fn of(rows: &[SimulationRow], options: &InferenceOptions) -> Result<Self> {
         let (kept, duplicates) =
-            if options.keep_duplicates { (rows.to_vec(), Vec::new()) } else { distinct(rows) };
+            if options.keep_duplicates { (rows.to_vec(), Vec::new()) } else { distinct_runs(rows) };
         let resampling = &options.resampling;
         let known = |row: &&SimulationRow| row.model.is_some() && row.domain.is_some();
         let rows: Vec<&SimulationRow> = kept.iter().collect();

@@ -19,7 +19,7 @@ mod verdict;
 
 pub use association::{Association, ClusteredInterval};
 pub use clusters::ClusterBy;
-pub use duplicates::Duplicate;
+pub use duplicates::{Duplicate, distinct_runs};
 pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};
 pub use inference::{
     Associations, Inference, InferenceOptions, ModelAssociations, PairAssociations, PooledRelation,

@@ -38,7 +38,8 @@ pub struct SimulationRow {
     pub recovery_rate: f64,
     /// Whether `tool_error_recovery` was detected.
     pub detected: bool,
-    /// The digest of what was said and done, by which runs that repeat one another are known.
+    /// The digest of what was said and done, where the scan takes it
+    /// ([`ScanOptions::digests`](crate::ScanOptions)): by it, runs that repeat one another are known.
     #[serde(skip)]
     pub digest: Option<Digest>,
     #[serde(skip)]
@@ -65,7 +66,8 @@ impl SimulationRow {
             recovered: count("recovered")?,
             recovery_rate: verdict.measure("recovery_rate")?,
             detected: verdict.detected()?,
-            digest: None,
+            // Runs that hold nothing are not known to be one run.
+            digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
             termination: record.metadata.termination.clone(),
         })
     }

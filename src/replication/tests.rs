@@ -136,6 +136,17 @@ fn a_repeated_run_counts_once_and_is_named() {
     let [duplicate] = &inference.duplicates[..] else { panic!("{:?}", inference.duplicates) };
     assert_eq!((duplicate.file.as_str(), duplicate.id.as_deref()), ("n.json", Some("n-3")));
     assert_eq!((duplicate.of_file.as_str(), duplicate.of_id.as_deref()), ("m.json", Some("m-1")));
+    // Two trials of one task that came out alike are two trials; a copy of them in another file is none.
+    let trial = |file: &str, trial| SimulationRow {
+        file: file.to_owned(),
+        trial: Some(trial),
+        digest: digest("t"),
+        ..row("m", 5, true, 1.0)
+    };
+    let trials = [trial("a", 0), trial("a", 1), trial("b", 0), trial("b", 1), trial("a", 1)];
+    let inference = infer(&trials);
+    assert_eq!((inference.tables.overall.sims, inference.duplicates.len()), (2, 3));
+
     let options = InferenceOptions { keep_duplicates: true, ..InferenceOptions::default() };
     assert_eq!(Inference::of(&rows, &options).unwrap().tables.overall.sims, 5);
 }

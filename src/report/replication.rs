@@ -32,12 +32,14 @@ pub fn render_inference(inference: &Inference) -> String {
         overall.recovered,
     );
     if let Some(first) = inference.duplicates.first() {
-        let named =
-            |id: &Option<String>, file: &str| format!("{} of {file}", id.as_deref().unwrap_or("a run"));
+        let named = |id: &Option<String>, file: &str| {
+            let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+            format!("{} of {file}", id.as_deref().unwrap_or("a run"))
+        };
         paragraph(
             &mut text,
             &format!(
-                "{} more runs repeat the messages of another run and are left out; the first is {}, like {}",
+                "Left out, as they repeat the messages of another run: {}; the first is {}, like {}",
                 inference.duplicates.len(),
                 named(&first.id, &first.file),
                 named(&first.of_id, &first.of_file),

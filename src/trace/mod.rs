@@ -6,6 +6,7 @@ mod canonical;
 mod content;
 mod digest;
 mod native;
+mod record;
 mod route;
 mod route_index;
 mod sink;

@@ -63,10 +63,6 @@ fn every_detector_has_its_page_golden_entries_cases_and_naive_statement() {
         if let Err(error) = naive::expected(id, info.config(Preset::Default, Actors::Agent), &empty) {
             missing.push(format!("{id}: {error} in tests/naive"));
         }
-        let table = format!("[`{id}`]");
-        if !include_str!("../../src/lib.rs").contains(&table) {
-            missing.push(format!("{id}: not in the table of detectors in src/lib.rs"));
-        }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
