@@ -87,29 +87,46 @@
 //!
 //! `html` (on by default): reports as one HTML file with tables and charts; needs no further crate.
 
+#![cfg_attr(
+    not(feature = "statistics"),
+    allow(dead_code, reason = "what only scans and statistics use, or only they export, is compiled all the same")
+)]
+
+#[cfg(feature = "statistics")]
 mod calibration;
+#[cfg(feature = "statistics")]
 mod compare;
+#[cfg(feature = "scan")]
 mod corpus;
 mod detectors;
 mod error;
+#[cfg(feature = "statistics")]
 pub mod evaluation;
 mod fingerprint;
 mod input;
 mod json;
 mod names;
+#[cfg(feature = "statistics")]
 mod replication;
+#[cfg(feature = "statistics")]
 mod report;
+#[cfg(feature = "statistics")]
 pub mod stats;
 mod trace;
 
+#[cfg(feature = "statistics")]
 pub use calibration::*;
+#[cfg(feature = "statistics")]
 pub use compare::*;
+#[cfg(feature = "scan")]
 pub use corpus::*;
 pub use detectors::*;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use fingerprint::*;
 pub use input::*;
+#[cfg(feature = "statistics")]
 pub use replication::*;
+#[cfg(feature = "statistics")]
 pub use report::*;
 pub use trace::*;
 
