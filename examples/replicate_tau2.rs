@@ -145,9 +145,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     if let Some(path) = &arguments.sims {
         write_sims(path, &paths, &rows)?;
     }
-    // Digests are taken only where repeated runs are left out.
-    let (distinct, _) = distinct_runs(&rows);
-    let pass_k = arguments.pass_k.then(|| pass_k_by_pair(&distinct));
+    let pass_k = arguments.pass_k.then(|| pass_k_by_pair(&rows));
     let config =
         Config { actors: config.actors, threshold: config.threshold, version: env!("CARGO_PKG_VERSION") };
     if arguments.as_published {
@@ -182,7 +180,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         }
         arguments.files.write(&paths, &all)?;
         if let Some(path) = &arguments.files.html {
-            let html = replication_html(&distinct, &inference, &pass_k_by_pair(&distinct));
+            let html = replication_html(&distinct_runs(&rows).0, &inference, &pass_k_by_pair(&rows));
             tables::write_text(path, &paths, &html)?;
         }
         if let Some(path) = &arguments.chart {
