@@ -23,9 +23,9 @@ pub(super) enum Body<'a> {
 
 impl<'a> Body<'a> {
     fn read(json: &mut Json<'a>) -> Read<Self> {
-        Ok(match wire::text(&mut json.clone())? {
-            Some(_) => Self::Text(json.text()?.into()),
-            None => Self::Other(json.raw()?),
+        Ok(match json.kind()? {
+            Kind::String => Self::Text(json.text()?.into()),
+            _ => Self::Other(json.raw()?),
         })
     }
 
@@ -227,9 +227,8 @@ enum Part<'a> {
 
 impl<'a> Part<'a> {
     fn read(json: &mut Json<'a>) -> Read<Self> {
-        if let Some(text) = wire::text(&mut json.clone())? {
-            json.skip()?;
-            return Ok(Self::Text(text));
+        if json.kind()? == Kind::String {
+            return Ok(Self::Text(json.text()?.into()));
         }
         let (mut kind, mut is_text, mut text) = (None, true, None);
         let mut block = Block::default();

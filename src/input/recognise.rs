@@ -6,6 +6,7 @@ use super::sample::{Document, Framing, Members, Parsed, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
+use crate::json::Kind;
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
 const LOOKED_AT: [usize; 4] = [16 << 10, 256 << 10, 4 << 20, 64 << 20];
@@ -94,7 +95,7 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
 /// SWE-agent have, and none of tau2.
 fn has_marks(parts: &[Members<'_>]) -> bool {
     let is_marked = |part: &Members<'_>| {
-        part.has("role") && (part.has("tool_call_id") || has_block(part))
+        part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
             || part.has("source") && (part.has("action") || part.has("observation"))
             || part.has("info") && part.has("parts")
             || part.has("action") && part.has("observation") && (part.has("response") || part.has("thought"))

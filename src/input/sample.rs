@@ -344,6 +344,23 @@ impl<'a> Parsed<'a> {
         }
     }
 
+    /// Takes one of several lines apart: an object, or no lines with the count of what it is instead.
+    pub(super) fn of_line(line: Raw<'a>) -> Self {
+        if line.kind() == Kind::Object {
+            let mut json = line.json();
+            if let Some(members) = Members::checked(&mut json).filter(|_| json.peek_byte().is_none()) {
+                return Parsed {
+                    document: Document::Object(members),
+                    value: Some(line),
+                    no_json: 0,
+                    no_object: 0,
+                };
+            }
+        }
+        let no_object = u64::from(line.kind() != Kind::Object && is_sound(line));
+        Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
+    }
+
     /// One object that is known to be sound.
     pub(super) fn of_object(object: Raw<'a>) -> Self {
         let document = Document::Object(Members::of(&mut object.json()));
