@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, Kind, Raw};
+use crate::json::{Json, Kind, Raw, Read};
 
 /// How many records of a list or lines of a file are looked at.
 const RECORDS: usize = 64;
@@ -27,16 +27,21 @@ pub(super) struct Members<'a> {
 impl<'a> Members<'a> {
     /// The members of an object, as far as they are there.
     pub(super) fn of(json: &mut Json<'a>) -> Self {
+        Self::walk(json).0
+    }
+
+    /// The members as far as they are there, and what ended them.
+    fn walk(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
         let mut open = None;
-        let _ = json.object(|key, value| {
+        let walked = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
             open = Some((name.clone(), value.offset()));
             members.push((Cow::Owned(name), value.raw()?));
             open = None;
             Ok(())
         });
-        Self { members, open }
+        (Self { members, open }, walked)
     }
 
     /// The members of an object that is sound, also inside of its strings.
@@ -130,7 +135,17 @@ pub(super) struct Sample<'a> {
 impl<'a> Sample<'a> {
     /// Looks at the first bytes of an input; `whole`: at all of them.
     pub(super) fn of(bytes: &'a [u8], whole: bool) -> Self {
-        let framing = framing(bytes, whole);
+        let mut json = Json::new(bytes);
+        let opened = json.peek_byte();
+        let start = json.offset();
+        let (first, walked) = match opened {
+            Some(b'{') => {
+                let (members, walked) = Members::walk(&mut json);
+                (Some(Seen::Object(members)), walked)
+            }
+            _ => (None, json.skip()),
+        };
+        let framing = framing(bytes, whole, opened, (start, json.offset()), walked);
         let seen = match framing {
             Framing::Lines => {
                 let (mut objects, mut lists) = (Vec::new(), Vec::new());
@@ -143,7 +158,7 @@ impl<'a> Sample<'a> {
                 }
                 Seen::Lines { objects, lists }
             }
-            Framing::Values => first_value(bytes),
+            Framing::Values => first.unwrap_or_else(|| first_value(bytes)),
         };
         Self { framing, seen, whole, bytes }
     }
@@ -184,7 +199,6 @@ impl<'a> Sample<'a> {
 fn first_value(bytes: &[u8]) -> Seen<'_> {
     let mut json = Json::new(bytes);
     match json.peek_byte() {
-        Some(b'{') => Seen::Object(Members::of(&mut json)),
         Some(b'[') => {
             let (mut objects, mut others) = (Vec::new(), 0);
             json.advance();
@@ -216,16 +230,17 @@ fn first_value(bytes: &[u8]) -> Seen<'_> {
 }
 
 /// Whether an input has one value in each line. One document is tried first.
-fn framing(bytes: &[u8], whole: bool) -> Framing {
-    let mut json = Json::new(bytes);
-    json.space();
-    let start = json.offset();
-    let opens_object = json.peek_byte() == Some(b'{');
-    let opens_list = json.peek_byte() == Some(b'[');
-    match json.skip() {
+fn framing(
+    bytes: &[u8],
+    whole: bool,
+    opened: Option<u8>,
+    (start, end): (usize, usize),
+    first: Read<()>,
+) -> Framing {
+    match first {
         Ok(()) => {
-            let one_line = memchr::memchr(b'\n', json.since(start)).is_none();
-            let behind = bytes.get(json.offset()..).unwrap_or_default();
+            let one_line = memchr::memchr(b'\n', bytes.get(start..end).unwrap_or_default()).is_none();
+            let behind = bytes.get(end..).unwrap_or_default();
             let line_end = memchr::memchr(b'\n', behind);
             let line_over = line_end.map_or(behind, |end| behind.get(..end).unwrap_or_default());
             let more = line_end.is_some_and(|end| {
@@ -235,7 +250,7 @@ fn framing(bytes: &[u8], whole: bool) -> Framing {
         }
         Err(fault) if fault.is_end() && !whole => Framing::Values,
         // What is no document may be lines of which the first is damaged or no JSON at all.
-        Err(_) if opens_list => Framing::Values,
+        Err(_) if opened == Some(b'[') => Framing::Values,
         Err(_) => {
             let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
             let mut found = lines(bytes, whole).take(RECORDS).filter(object);
@@ -245,7 +260,7 @@ fn framing(bytes: &[u8], whole: bool) -> Framing {
                 at == 0 || bytes.get(at - 1) == Some(&b'\n')
             };
             match found.next() {
-                Some(line) if !opens_object || in_first_column(line) => Framing::Lines,
+                Some(line) if opened != Some(b'{') || in_first_column(line) => Framing::Lines,
                 _ => Framing::Values,
             }
         }

@@ -19,7 +19,7 @@ fn calls_in_every_mark_up() {
             {"id": "6", "function": {"name": "f", "arguments": "{broken"}},
             {"id": "7", "function": {"name": "f"}},
             {"id": "8", "function": {"name": "f", "arguments": null}},
-            {"id": 9, "function": {"name": "f", "arguments": "{\"line\": \"a\nb\"}"}},
+            {"id": 9, "function": {"name": "f", "arguments": "{\"line\": \"a\\nb\"}"}},
             {"id": "none of these"}, 7
         ]},
         {"role": "assistant", "content": "", "function_call": {"name": "old", "arguments": "{}"}},

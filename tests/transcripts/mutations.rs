@@ -9,7 +9,7 @@ use super::lines;
 
 /// Small documents with a little of everything.
 const DOCUMENTS: [&str; 10] = [
-    r#"{"id": "c", "reward": 0.5, "messages": [{"role": "user", "content": [{"type": "text", "text": "a\u00e9"}]}, {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nx", "extra": {"returncode": 1}}, {"role": "exit", "extra": {"exit_status": "X"}}]}"#,
+    r#"{"id": "c", "reward": 0.5, "messages": [{"role": "user", "content": [{"type": "text", "text": "a\u00e9"}]}, {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nx", "extra": {"returncode": 1}}, {"role": "exit", "content": "", "extra": {"exit_status": "X"}}]}"#,
     "{\"role\": \"assistant\", \"content\": [{\"type\": \"tool_use\", \"id\": \"a\", \"name\": \"f\", \"input\": {}}]}\n{\"role\": \"user\", \"content\": [{\"type\": \"tool_result\", \"tool_use_id\": \"a\", \"is_error\": true, \"content\": [{\"type\": \"text\", \"text\": \"[Request interrupted by user]\"}]}]}\nnoise\n",
     r#"{"object": "response", "input": [{"role": "user", "content": "x"}, {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}], "output": [{"type": "function_call_output", "call_id": "a", "output": {"content": "Exit code: 1\nOutput:\nx", "success": false}}, {"type": "mcp_call", "error": "e"}], "usage": {"input_tokens": 1}}"#,
     r#"{"environment": "e", "history": [], "info": {"exit_status": "s"}, "trajectory": [{"action": "ls -la\n", "observation": "bash: x: command not found", "response": "r", "execution_time": 0.5}]}"#,
