@@ -214,19 +214,20 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
 fn metadata(members: &Members<'_>) -> Metadata {
     let ident = |key: &str| members.get(key).and_then(common::ident).map(Cow::into_owned);
     let info = members.get("info");
-    let mut metadata = Metadata::default();
-    metadata.id = ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident);
-    metadata.task = ident("task_id").or_else(|| ident("instance_id"));
-    let model = members.name("model").or_else(|| info.and_then(model_of));
-    metadata.model = model.map(|model| model.as_ref().into());
     let mini = || {
         let written = members.name("trajectory_format")?;
         written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
     };
-    metadata.agent = members.name("agent").or_else(mini).map(|agent| agent.as_ref().into());
     let exit_status = info.and_then(|info| info.member("exit_status")).and_then(common::name);
     let is_response = members.name("object").is_some_and(|object| object == "response");
     let status = || members.name("status").filter(|_| is_response);
-    metadata.termination = exit_status.or_else(status).map(Cow::into_owned);
-    metadata
+    let model = members.name("model").or_else(|| info.and_then(model_of));
+    Metadata {
+        id: ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident),
+        task: ident("task_id").or_else(|| ident("instance_id")),
+        model: model.map(|model| model.as_ref().into()),
+        agent: members.name("agent").or_else(mini).map(|agent| agent.as_ref().into()),
+        termination: exit_status.or_else(status).map(Cow::into_owned),
+        ..Metadata::default()
+    }
 }

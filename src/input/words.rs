@@ -3,7 +3,7 @@
 use super::wire;
 use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Raw};
-use crate::trace::{Actor, Text, Words};
+use crate::trace::{Actor, Words};
 
 /// The text of a message, if it is more than white space.
 pub(super) fn message(content: Raw<'_>) -> Option<Words<'_>> {
@@ -13,11 +13,6 @@ pub(super) fn message(content: Raw<'_>) -> Option<Words<'_>> {
 /// The text of a result.
 pub(super) fn result(content: Raw<'_>) -> Option<Words<'_>> {
     wire::result(&mut content.json()).ok().flatten()
-}
-
-/// A string, left where it lies.
-pub(super) fn lying(value: Raw<'_>) -> Option<Text<'_>> {
-    wire::text(&mut value.json()).ok().flatten()
 }
 
 /// The first line of a text, without its line feed.
