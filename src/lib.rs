@@ -32,9 +32,14 @@
 //! | [`loop`](Loop) | the same action again and again, without progress |
 //! | [`feedback_blindness`](FeedbackBlindness) | the agent repeats what was refused |
 //! | [`route_inefficiency`](RouteInefficiency) | far more steps than the reference route needs |
+//! | [`wasted_actions`](WastedActions) | many actions failed, or asked for what was known |
 //!
-//! [`ALL`] is the registry; [`DetectorInfo::build`] makes a detector from JSON and names the field that is wrong.
-//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go.
+//! A [`Registry`] begins with these ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
+//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go; as a [`Rule`]
+//! it has a configuration, too, and can be added to a registry.
+//!
+//! What a source left out ([`Content::NotRecorded`]) equals nothing: a detector that compares actions is *not
+//! applicable* to a trace in which no action has its arguments recorded.
 //!
 //! # Files
 //!
@@ -63,7 +68,9 @@
 //! # Calibration and statistics
 //!
 //! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
-//! and errors with rewards; [`stats`] has the formulas by themselves.
+//! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
+//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
+//! Recovery-Bench ask of models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Determinism
 //!
@@ -74,12 +81,18 @@
 //! # Errors and panics
 //!
 //! Everything that can fail gives an [`Error`] with an [`ErrorKind`] and, for files, path, run, line and column.
-//! No public function panics, whatever the bytes. The crate has no features and no `unsafe` code of its own.
+//! No public function panics, whatever the bytes. There is no `unsafe` code in this crate.
+//!
+//! # Features
+//!
+//! `html` (on by default): reports as one HTML file with tables and charts; needs no further crate.
 
 mod calibration;
+mod compare;
 mod corpus;
 mod detectors;
 mod error;
+pub mod evaluation;
 mod fingerprint;
 mod input;
 mod json;
@@ -90,6 +103,7 @@ pub mod stats;
 mod trace;
 
 pub use calibration::*;
+pub use compare::*;
 pub use corpus::*;
 pub use detectors::*;
 pub use error::{Error, ErrorKind, Location, Result};

@@ -10,7 +10,7 @@ use super::runs::Runs;
 use super::sample::{Document, Members};
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actor, Assembler, Call, Content, Ending, Metadata, Usage, Words};
+use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Ending, Metadata, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Atif,
@@ -33,7 +33,7 @@ fn is_version(version: &str) -> bool {
     version.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Object(members) => trajectory(members, parent(members.get("agent")), runs),
         Document::List(_) | Document::Lines(_) => Ok(()),
@@ -44,15 +44,13 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
 fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Read<()> {
     let agent = members.get("agent");
     let of_agent = |key: &str| agent.and_then(|agent| agent.member(key)).and_then(common::name);
-    let mut metadata = Metadata::default();
-    metadata.id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
-    metadata.parent = parent;
-    metadata.agent = of_agent("name").as_deref().map(Into::into);
+    let id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
+    let name = of_agent("name");
     let mut assembler = Assembler::default();
     assembler.begin(true);
     let mut open = Trajectory {
         steps: assembler,
-        is_codex: metadata.agent.as_deref() == Some("codex"),
+        is_codex: name.as_deref() == Some("codex"),
         model: None,
         termination: None,
         copied: 0,
@@ -68,10 +66,15 @@ fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>
     }
     let Trajectory { mut steps, model, termination, copied, .. } = open;
     let model = of_agent("model_name").or_else(|| of_agent("model")).or(model);
-    metadata.model = model.as_deref().map(Into::into);
-    metadata.termination = termination.map(Cow::into_owned);
+    let metadata = Metadata {
+        id: id.clone(),
+        agent: name.as_deref().map(Into::into),
+        parent,
+        model: model.as_deref().map(Into::into),
+        termination: termination.map(Cow::into_owned),
+        ..Metadata::default()
+    };
     runs.pass_over("steps copied from another trajectory", copied);
-    let id = metadata.id.clone();
     runs.give(&mut steps, Ending::new(metadata, None), &None.into());
     for sub_agent in members.get("subagent_trajectories").and_then(Raw::items).unwrap_or_default() {
         let sub_agent = Members::of(&mut sub_agent.json());
@@ -275,7 +278,7 @@ impl<'a> Trajectory<'a> {
         {
             self.termination = Some(reason);
         }
-        self.name_call(&mut step);
+        name_call(&mut step);
         if let Some(message) = step.message.take().filter(|_| !step.extra.is_result) {
             self.steps.message_at(actor, turn, message, step.time);
         }
@@ -287,31 +290,16 @@ impl<'a> Trajectory<'a> {
         self.results(turn, step, &calls);
     }
 
-    /// Gives the only result of a step the id that the step names.
-    fn name_call(&mut self, step: &mut Step<'a>) {
-        let [result] = &mut *step.results else { return };
-        if step.is_dialect {
-            let message = step.message.as_ref().map(|message| message.text().to_str());
-            let id = message.as_deref().and_then(|message| message.strip_prefix("Tool result for "));
-            if let Some(id) = id.filter(|id| !id.is_empty() && !id.contains(char::is_whitespace)) {
-                result.id = Some(Cow::Owned(id.to_owned()));
-                step.message = None;
-            }
-        } else if result.id.is_none() {
-            result.id = step.extra.tool_call_id.take();
-        }
-    }
-
     /// Pairs the results of a step: by their ids, or else by their places in it.
-    fn results(&mut self, turn: u64, step: Step<'a>, calls: &[crate::trace::CallNumber]) {
+    fn results(&mut self, turn: u64, step: Step<'a>, calls: &[CallNumber]) {
         let marks = if step.results.len() == 1 { step.extra.marks } else { Marks::default() };
         let mut without_id = Vec::new();
         for mut result in step.results {
             let id = result.id.take();
-            let answer = result.is_answer(&marks).then_some(result);
+            let answer = result.is_answer(marks).then_some(result);
             match (id, answer) {
                 (None, answer) => without_id.push(answer),
-                (id, Some(told)) => self.steps.answer(turn, id, answer_of(told, &marks, self.is_codex)),
+                (id, Some(told)) => self.steps.answer(turn, id, answer_of(told, marks, self.is_codex)),
                 (Some(_), None) => {}
             }
         }
@@ -332,7 +320,7 @@ impl<'a> Trajectory<'a> {
         let shared = without_id.len() == 1 && open.len() > 1;
         let mut answers = without_id
             .into_iter()
-            .map(|told| told.map(|told| answer_of(told, &marks, self.is_codex)))
+            .map(|told| told.map(|told| answer_of(told, marks, self.is_codex)))
             .collect::<Vec<_>>()
             .into_iter();
         if shared {
@@ -354,7 +342,22 @@ impl<'a> Trajectory<'a> {
     }
 }
 
-fn answer_of<'a>(told: Told<'a>, marks: &Marks, is_codex: bool) -> crate::trace::Answer<'a> {
+/// Gives the only result of a step the id that the step names.
+fn name_call(step: &mut Step<'_>) {
+    let [result] = &mut *step.results else { return };
+    if step.is_dialect {
+        let message = step.message.as_ref().map(|message| message.text().to_str());
+        let id = message.as_deref().and_then(|message| message.strip_prefix("Tool result for "));
+        if let Some(id) = id.filter(|id| !id.is_empty() && !id.contains(char::is_whitespace)) {
+            result.id = Some(Cow::Owned(id.to_owned()));
+            step.message = None;
+        }
+    } else if result.id.is_none() {
+        result.id = step.extra.tool_call_id.take();
+    }
+}
+
+fn answer_of(told: Told<'_>, marks: Marks, is_codex: bool) -> Answer<'_> {
     let (outcome, observation) = answer(told, marks, is_codex);
     outcome.answer(Content::from(observation))
 }

@@ -21,7 +21,7 @@ pub(super) struct Told<'a> {
 impl Told<'_> {
     /// Whether it answers a call: it has content, or something that tells how the call ended. `step` is what the step
     /// says of its only result.
-    pub(super) fn is_answer(&self, step: &Marks) -> bool {
+    pub(super) fn is_answer(&self, step: Marks) -> bool {
         self.content.is_some() || !self.marks.is_empty || self.success.is_some() || step.has_verdict
     }
 }
@@ -116,23 +116,22 @@ impl Marks {
         Ok(marks)
     }
 
-    fn failed(&self) -> Option<bool> {
+    fn failed(self) -> Option<bool> {
         self.tool_result_is_error.or(self.is_error)
     }
 }
 
 /// How the call ended that this result answers, and what it observed. `step` is what the step says of its only result.
-pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outcome, Option<Words<'a>>) {
-    let mut marks = Appended::default();
-    let mut words = told.content;
-    if let Some(content) = &words
-        && let Some((kept, appended)) = strip(content.text())
-    {
-        words = Some(kept.into());
-        marks = appended;
-    }
+pub(super) fn answer(told: Told<'_>, step: Marks, is_codex: bool) -> (Outcome, Option<Words<'_>>) {
+    let (words, marks) = match told.content {
+        Some(content) => {
+            let (content, marks) = strip(content);
+            (Some(content), marks)
+        }
+        None => (None, Appended::default()),
+    };
     let text = words.as_ref().map_or("".into(), Words::text);
-    let codex = if is_codex { words.as_ref().and_then(|words| codex_text::read(words.text())) } else { None };
+    let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
     let first = never_ran(text).or_else(|| {
         let failed = told.marks.failed().or_else(|| step.failed())?;
         Some(if failed { broken_off(text) } else { None }.unwrap_or(Outcome::flag(failed)))
@@ -143,17 +142,17 @@ pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outco
         .or_else(|| told.success.map(|success| Outcome::flag(!success)))
         .or_else(|| step.has_exec_failed.map(Outcome::exit_code))
         .or_else(|| step.exec_status.map(|_| Outcome::ok(Provenance::Flag)))
-        .or(marks.metadata.flatten())
+        .or(marks.outcome)
         .or_else(|| {
             let failed = || broken_off(text).unwrap_or(Outcome::error(Provenance::Text));
             marks.has_failed.then(failed)
         })
         .or_else(|| codex.as_ref().map(|codex| codex.outcome))
         .unwrap_or_else(|| {
-            let failed = marks.metadata.is_none() && text.starts_with("<tool_use_error>");
+            let failed = !marks.has_metadata && text.starts_with("<tool_use_error>");
             if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
         });
-    let cut = codex.and_then(|codex| codex.observation).map(Words::into_made);
+    let cut = codex.and_then(|codex| codex.observation);
     (outcome, cut.or(words))
 }
 
@@ -161,50 +160,72 @@ pub(super) fn answer<'a>(told: Told<'a>, step: &Marks, is_codex: bool) -> (Outco
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Appended {
     has_failed: bool,
-    /// The outer `None`: there was no metadata; the inner one: it does not tell how the call ended.
-    metadata: Option<Option<Outcome>>,
+    has_metadata: bool,
+    /// What the metadata says of how the call ended.
+    outcome: Option<Outcome>,
 }
 
 const FAILED: &str = "[error] tool reported failure";
 const METADATA: &str = "[metadata] ";
 
-/// The text without what a writer has appended to it; `None` where nothing was.
-fn strip(text: Text<'_>) -> Option<(String, Appended)> {
-    if !text.may_hold(FAILED) && !text.may_hold(METADATA) {
-        return None;
+/// The text without what a writer has appended to it.
+fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
+    let text = words.text();
+    if !text.may_hold("[error] tool") && !text.may_hold(METADATA) {
+        return (words, Appended::default());
     }
-    let whole = text.to_str();
-    let failed = Appended { has_failed: true, metadata: None };
-    if whole == FAILED {
-        return Some((String::new(), failed));
-    }
-    if let Some(kept) = whole.strip_suffix(FAILED).and_then(|kept| kept.strip_suffix("\n\n")) {
-        return Some((kept.to_owned(), failed));
-    }
-    let (kept, metadata) = match whole.rsplit_once("\n[metadata] ") {
-        Some(split) => split,
-        None => ("", whole.strip_prefix(METADATA)?),
+    let stripped = match &words {
+        Words::Lying(text) if text.is_plainly_spelled() => {
+            strip_text(*text).map(|(kept, marks)| (kept.into(), marks))
+        }
+        words => {
+            let text = words.text().to_str();
+            strip_text(Text::from(&*text)).map(|(kept, marks)| (Words::from(kept).into_made(), marks))
+        }
     };
-    let metadata = read_metadata(metadata)?;
-    Some((without_copies(kept).to_owned(), Appended { has_failed: false, metadata: Some(metadata) }))
+    stripped.unwrap_or((words, Appended::default()))
+}
+
+/// As [`strip`], of a text that is plainly spelled; `None` where nothing was appended.
+fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
+    let failed = Appended { has_failed: true, ..Appended::default() };
+    if let Some((kept, rest)) = text.rsplit_once(FAILED)
+        && rest.is_empty()
+    {
+        if kept.is_empty() {
+            return Some((kept, failed));
+        }
+        if let Some(kept) = without_end(kept, "\n\n") {
+            return Some((kept, failed));
+        }
+    }
+    let (kept, metadata) = match text.rsplit_once("\n[metadata] ") {
+        Some(split) => split,
+        None if text.starts_with(METADATA) => ("".into(), text.skip_chars(METADATA.len())),
+        None => return None,
+    };
+    let marks = read_metadata(&metadata.to_str())?;
+    Some((without_copies(kept), marks))
+}
+
+/// The text without this end; `None` where it has another.
+fn without_end<'a>(text: Text<'a>, end: &str) -> Option<Text<'a>> {
+    text.rsplit_once(end).filter(|(_, rest)| rest.is_empty()).map(|(kept, _)| kept)
 }
 
 /// The output before the copies of what the command wrote.
-fn without_copies(text: &str) -> &str {
-    let text = match text.strip_suffix('\n') {
-        Some(text) => text,
-        None => {
-            let end = text.find("\n\n[stdout]\n").or_else(|| text.find("\n\n[stderr]\n"));
-            end.and_then(|end| text.get(..end)).unwrap_or(text)
-        }
-    };
-    if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "" } else { text }
+fn without_copies(text: Text<'_>) -> Text<'_> {
+    let text = without_end(text, "\n").unwrap_or_else(|| {
+        let copies = text.split_once("\n\n[stdout]\n").or_else(|| text.split_once("\n\n[stderr]\n"));
+        copies.map_or(text, |(kept, _)| kept)
+    });
+    if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "".into() } else { text }
 }
 
-/// What metadata says of how the call ended; the outer `None` where it is no JSON. They are what Claude Code keeps
-/// beside its results.
-fn read_metadata(text: &str) -> Option<Option<Outcome>> {
+/// What metadata says; `None` where it is no JSON. They are what Claude Code keeps beside its results.
+fn read_metadata(text: &str) -> Option<Appended> {
     let mut json = Json::new(text.as_bytes());
     let (mark, _) = beside_result(&mut json).ok()?;
-    json.peek_byte().is_none().then(|| mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag)))
+    let outcome = mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag));
+    json.peek_byte().is_none().then_some(Appended { has_failed: false, has_metadata: true, outcome })
 }

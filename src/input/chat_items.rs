@@ -119,8 +119,8 @@ fn output(value: Option<Raw<'_>>) -> Answer<'_> {
 
 /// What the rules on the texts of Codex tell, and what they leave of the text.
 pub(super) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<'_>) {
-    let (outcome, rest) = match codex_text::read(text.text()) {
-        Some(told) => (Some(told.outcome), told.observation.map(Words::into_made)),
+    let (outcome, rest) = match codex_text::read(&text) {
+        Some(told) => (Some(told.outcome), told.observation),
         None => (None, None),
     };
     (outcome, rest.unwrap_or(text))

@@ -24,16 +24,16 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => lines.iter().any(|line| is_event(*line)),
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let message = memchr::memmem::Finder::new("\"message\"");
+            lines.iter().any(|line| message.find(line.bytes()).is_some() && is_event(*line))
+        }
         Document::Object(_) | Document::List(_) => false,
     }
 }
 
 fn is_event(line: Raw<'_>) -> bool {
-    // Most lines of other formats need no closer look.
-    if memchr::memmem::find(line.bytes(), b"\"message\"").is_none() {
-        return false;
-    }
     let (mut is_turn, mut has_message, mut has_session, mut has_uuid) = (false, false, false, false);
     let read = line.json().object(|key, value| {
         match key {
@@ -48,7 +48,8 @@ fn is_event(line: Raw<'_>) -> bool {
     read.is_ok() && is_turn && has_message && (has_session || has_uuid)
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut sessions = Sessions::default();
     for line in lines {
@@ -90,14 +91,11 @@ impl<'a> Sessions<'a> {
             return runs.pass_over("lines that the program wrote for itself", 1);
         }
         let key = (session, part);
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
-            None => {
-                self.open.push(Session::new(&key));
-                self.places.insert(key, self.open.len() - 1);
-                self.open.len() - 1
-            }
-        };
+        let next = self.open.len();
+        if !self.places.contains_key(&key) {
+            self.open.push(Session::new(&key));
+        }
+        let place = *self.places.entry(key).or_insert(next);
         let Some(session) = self.open.get_mut(place) else { return };
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
             return runs.pass_over("lines that stand there twice", 1);
@@ -219,7 +217,7 @@ impl<'a> Session<'a> {
                 runs.pass_over("calls that stand there twice", 1);
                 continue;
             }
-            let call = Call { time: line.time, arguments, ..Call::new(turn, id.clone(), name) };
+            let call = Call { arguments, time: line.time, ..Call::new(turn, id.clone(), name) };
             let call = self.steps.call(call);
             self.turns_of_calls.push((call, turn_place));
             if let Some(id) = id {

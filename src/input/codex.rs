@@ -24,16 +24,16 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => lines.iter().any(|line| is_line(*line)),
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let payload = memchr::memmem::Finder::new("\"payload\"");
+            lines.iter().any(|line| payload.find(line.bytes()).is_some() && is_line(*line))
+        }
         Document::Object(_) | Document::List(_) => false,
     }
 }
 
 fn is_line(line: Raw<'_>) -> bool {
-    // Most lines of other formats need no closer look.
-    if memchr::memmem::find(line.bytes(), b"\"payload\"").is_none() {
-        return false;
-    }
     let (mut has_kind, mut has_payload) = (false, false);
     let read = line.json().object(|key, value| {
         match key {
@@ -46,7 +46,8 @@ fn is_line(line: Raw<'_>) -> bool {
     read.is_ok() && has_kind && has_payload
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut session = Session::default();
     for line in lines {
@@ -146,7 +147,7 @@ impl<'a> Session<'a> {
                 if let Some(id) = &id {
                     self.calls.insert(id.clone(), place);
                 }
-                let call = Call { time, arguments, ..Call::new(turn, id, name) };
+                let call = Call { arguments, time, ..Call::new(turn, id, name) };
                 self.steps.push(Step::Call(Box::new(call), answer));
             }
             Item::Output { id, output } => {
@@ -220,12 +221,14 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        let mut metadata = Metadata::default();
-        metadata.id = self.id.map(Cow::into_owned);
-        metadata.parent = self.parent.map(Cow::into_owned);
-        metadata.agent = Some("codex".into());
-        metadata.model = self.model.as_deref().map(Into::into);
-        metadata.termination = self.termination.map(Into::into);
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            agent: Some("codex".into()),
+            parent: self.parent.map(Cow::into_owned),
+            model: self.model.as_deref().map(Into::into),
+            termination: self.termination.map(Into::into),
+            ..Metadata::default()
+        };
         runs.give(&mut steps, Ending::new(metadata, None), &None.into());
     }
 }
@@ -235,7 +238,7 @@ impl Events<'_> {
     fn answer<'a>(&self, id: Option<&str>, output: Output<'a>) -> Answer<'a> {
         let Output { text: words, success } = output;
         let text = words.as_ref().map_or("".into(), Words::text);
-        let codex = codex_text::read(text);
+        let codex = words.as_ref().and_then(codex_text::read);
         let by_id = |found: &HashMap<Cow<'_, str>, bool>| found.get(id?).copied();
         let outcome = never_ran(text)
             .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
@@ -244,7 +247,7 @@ impl Events<'_> {
             .or_else(|| by_id(&self.exit_failed).map(Outcome::exit_code))
             .or_else(|| codex.as_ref().map(|codex| codex.outcome))
             .unwrap_or(Outcome::UNMARKED);
-        let cut = codex.and_then(|codex| codex.observation).map(Words::into_made);
+        let cut = codex.and_then(|codex| codex.observation);
         outcome.answer(Content::from(cut.or(words)))
     }
 }

@@ -27,19 +27,17 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => lines.iter().any(|line| is_line(*line)),
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let names = ["\"item.", "\"thread.started\""].map(memchr::memmem::Finder::new);
+            let is_close = |line: &Raw<'_>| names.iter().any(|name| name.find(line.bytes()).is_some());
+            lines.iter().any(|line| is_close(line) && is_line(*line))
+        }
         Document::Object(_) | Document::List(_) => false,
     }
 }
 
 fn is_line(line: Raw<'_>) -> bool {
-    // Most lines of other formats need no closer look.
-    if !["thread.started\"", "item.started\"", "item.completed\""]
-        .iter()
-        .any(|name| memchr::memmem::find(line.bytes(), name.as_bytes()).is_some())
-    {
-        return false;
-    }
     let (mut kind, mut has_thread, mut has_item) = (None, false, false);
     let read = line.json().object(|key, value| {
         match key {
@@ -58,7 +56,8 @@ fn is_line(line: Raw<'_>) -> bool {
         }
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut threads = Threads::default();
     for line in lines {
@@ -324,10 +323,12 @@ impl<'a> Thread<'a> {
 
     /// Hands the trace on.
     fn end(mut self, runs: &mut Runs<'_>) {
-        let mut metadata = Metadata::default();
-        metadata.id = self.id.map(Cow::into_owned);
-        metadata.agent = Some("codex".into());
-        metadata.termination = self.termination.map(Into::into);
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            agent: Some("codex".into()),
+            termination: self.termination.map(Into::into),
+            ..Metadata::default()
+        };
         runs.give(&mut self.steps, Ending::new(metadata, None), &None.into());
     }
 }

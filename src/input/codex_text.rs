@@ -1,8 +1,6 @@
 //! What Codex writes into the texts of its results: headers with exit codes, and fixed beginnings. Traces of it keep
 //! them in several formats.
 
-use std::borrow::Cow;
-
 use super::outcome::Outcome;
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Provenance, Text, UnknownReason, Words};
@@ -22,39 +20,45 @@ pub(super) struct CodexText<'a> {
 }
 
 /// Reads the text of a result; `None`: no rule applies.
-pub(super) fn read(text: Text<'_>) -> Option<CodexText<'_>> {
-    let head = text.head(HEAD);
-    let told = |outcome, observation| Some(CodexText { outcome, observation });
-    if head.starts_with('{') {
-        let (outcome, output) = enclosed(&text.to_str())?;
-        return told(outcome, Some(output.into()));
+pub(super) fn read<'a>(words: &Words<'a>) -> Option<CodexText<'a>> {
+    match words {
+        Words::Lying(text) if text.is_plainly_spelled() => read_text(*text),
+        words => {
+            let text = words.text().to_str();
+            let CodexText { outcome, observation } = read_text(Text::from(&*text))?;
+            Some(CodexText { outcome, observation: observation.map(Words::into_made) })
+        }
     }
-    if let Some(script) = head.strip_prefix(REPR) {
-        return told(script_outcome(script), repr_output(text));
-    }
-    if HEADERS.iter().any(|start| head.starts_with(start)) {
-        let (outcome, output) = header(&text.to_str());
-        return told(outcome, output.map(|at| tail(text, at)));
-    }
-    if head.starts_with("aborted by user") {
-        return told(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None);
-    }
-    // Where the head ends within a name, it does not tell what follows.
-    let cut = head.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_' | b' '));
-    if if cut { is_failure(&text.to_str()) } else { is_failure(&head) } {
-        return told(Outcome::error(Provenance::Text), None);
-    }
-    None
 }
 
-/// The text from an offset of its decoded form on.
-fn tail(text: Text<'_>, at: usize) -> Words<'_> {
-    match text.to_str() {
-        Cow::Borrowed(text) => text.get(at..).unwrap_or_default().into(),
-        Cow::Owned(mut text) => {
-            text.drain(..at);
-            text.into()
+/// As [`read`], of a text that is plainly spelled.
+fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
+    let told = |outcome, observation| Some(CodexText { outcome, observation });
+    match text.first_byte()? {
+        b'{' => {
+            let (outcome, output) = enclosed(&text.to_str())?;
+            told(outcome, Some(output.into()))
         }
+        b'[' => {
+            let head = text.head(REPR_HEAD);
+            let script = head.strip_prefix(REPR)?;
+            told(script_outcome(script), repr_output(text, &head).map(Words::from))
+        }
+        b'C' | b'W' | b'P' | b'E' | b'S' if HEADERS.iter().any(|start| text.starts_with(start)) => {
+            let (outcome, output) = header(text);
+            told(outcome, output.map(Words::from))
+        }
+        b'a' if text.starts_with("aborted by user") => {
+            told(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
+        }
+        b'a'..=b'z' | b'_' => {
+            let head = text.head(HEAD);
+            // Where the head ends within a name, it does not tell what follows.
+            let cut = head.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_' | b' '));
+            let failed = if cut { is_failure(&text.to_str()) } else { is_failure(&head) };
+            if failed { told(Outcome::error(Provenance::Text), None) } else { None }
+        }
+        _ => None,
     }
 }
 
@@ -98,15 +102,14 @@ const REPR_OUTPUT: &str = r"\nOutput:\n'}";
 /// Among how many characters that is looked for.
 const REPR_HEADER: usize = 200;
 
-fn repr_output(text: Text<'_>) -> Option<Words<'_>> {
-    let whole = text.to_str();
-    let at = whole.find(REPR_OUTPUT)?;
-    if whole.char_indices().nth(REPR_HEADER).is_some_and(|(end, _)| at >= end) {
-        return None;
-    }
-    let after = at + REPR_OUTPUT.len();
-    let rest = whole.get(after..).unwrap_or_default();
-    Some(tail(text, if rest.starts_with(", ") { after + 2 } else { after }))
+/// So many characters hold what is looked for in such a list.
+const REPR_HEAD: usize = REPR_HEADER + REPR_OUTPUT.len() + 1;
+
+fn repr_output<'a>(text: Text<'a>, head: &str) -> Option<Text<'a>> {
+    let (before, rest) = head.split_once(REPR_OUTPUT)?;
+    let header = before.chars().count();
+    let after = header + REPR_OUTPUT.len() + if rest.starts_with(", ") { 2 } else { 0 };
+    (header < REPR_HEADER).then(|| text.skip_chars(after))
 }
 
 /// The outcome of a script, by what follows the word.
@@ -132,27 +135,31 @@ const HEADERS: [&str; 8] = [
     "Script running with cell ID ",
 ];
 
-/// The outcome that a header tells, and where the output behind it begins. Exit codes further down are output.
-fn header(text: &str) -> (Outcome, Option<usize>) {
-    let mut lines = Vec::with_capacity(HEADER_LINES);
-    let (mut output, mut at) = (None, 0);
-    for line in text.split('\n').take(HEADER_LINES) {
-        at += line.len() + 1;
-        if line == "Output:" {
-            output = Some(at.min(text.len()));
+/// The outcome that a header tells, and the output behind it. Exit codes further down are output.
+fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
+    let (mut lines, mut output) = (Vec::with_capacity(HEADER_LINES), None);
+    let mut rest = Some(text);
+    while lines.len() < HEADER_LINES
+        && let Some(text) = rest
+    {
+        let (line, after) = text.split_once("\n").map_or((text, None), |(line, after)| (line, Some(after)));
+        if line.starts_with("Output:") && line.to_str() == "Output:" {
+            output = Some(after.unwrap_or("".into()));
             break;
         }
         lines.push(line);
+        rest = after;
     }
     if output.is_none() {
         lines.truncate(1);
     }
-    let first = lines.first().copied().unwrap_or_default();
-    let outcome = if let Some(failed) = lines.iter().find_map(|line| exit_line(line)) {
+    let is_running = |line: &Text<'_>| line.starts_with("Process running with session ID ");
+    let script = lines.first().map(|line| line.head(HEAD));
+    let outcome = if let Some(failed) = lines.iter().find_map(exit_line) {
         Outcome::exit_code(failed)
-    } else if lines.iter().any(|line| line.starts_with("Process running with session ID ")) {
+    } else if lines.iter().any(is_running) {
         Outcome::unknown(UnknownReason::Running, Provenance::Text)
-    } else if let Some(script) = first.strip_prefix("Script ") {
+    } else if let Some(script) = script.as_deref().and_then(|line| line.strip_prefix("Script ")) {
         script_outcome(script)
     } else {
         Outcome::UNMARKED
@@ -160,9 +167,14 @@ fn header(text: &str) -> (Outcome, Option<usize>) {
     (outcome, output)
 }
 
+/// How a line begins that tells an exit code.
+const EXIT: [&str; 2] = ["Process exited with code ", "Exit code: "];
+
 /// Whether a line is one that tells an exit code, and whether that is not 0.
-fn exit_line(line: &str) -> Option<bool> {
-    let code = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))?;
+fn exit_line(line: &Text<'_>) -> Option<bool> {
+    let start = EXIT.into_iter().find(|start| line.starts_with(start))?;
+    let line = line.to_str();
+    let code = line.strip_prefix(start)?;
     let digits = code.strip_prefix('-').unwrap_or(code);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.bytes().any(|byte| byte != b'0'))
@@ -187,15 +199,17 @@ fn is_failure(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Content, Status};
+    use crate::trace::Status;
 
     /// The outcome in words, and the observation where it is not all of the text.
     fn told(text: Text<'_>) -> Option<(String, Option<String>)> {
-        let CodexText { outcome, observation } = read(text)?;
+        let CodexText { outcome, observation } = read(&text.into())?;
         let reason = outcome.reason.map_or(String::new(), |reason| format!("/{reason}"));
         let observation = observation.map(|words| {
-            let answer = Outcome::UNMARKED.answer(Content::Present(words));
-            answer.observation.present().unwrap().text().to_str().into_owned()
+            // It is compared as the same text that was never cut.
+            let whole = words.text().to_str().into_owned();
+            assert_eq!(words.text().digest(), Text::from(&*whole).digest());
+            whole
         });
         Some((format!("{}/{}{reason}", outcome.status, outcome.provenance), observation))
     }
@@ -304,6 +318,15 @@ mod tests {
             let spelled = serde_json::Value::from(text).to_string();
             let string = Json::new(spelled.as_bytes()).text().unwrap();
             assert_eq!(told(string.into()), expected, "{spelled}");
+            // And where it could have been spelled otherwise.
+            let spelled = spelled
+                .replace("\\n", "\\u000a")
+                .replace("Out", "\\u004fut")
+                .replace("failed", "faile\\u0064");
+            if serde_json::from_str::<String>(&spelled).is_ok_and(|decoded| decoded == text) {
+                let string = Json::new(spelled.as_bytes()).text().unwrap();
+                assert_eq!(told(string.into()), expected, "{spelled}");
+            }
         }
     }
 

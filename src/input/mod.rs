@@ -55,7 +55,7 @@ pub(crate) use walk::{Piece, Pieces};
 use format::{Entry, Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
-use sample::Parsed;
+use sample::{Document, Parsed};
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
@@ -100,9 +100,8 @@ format::formats! {
     Native => native, "native";
 }
 
-/// How files are read.
+/// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct ReadOptions {
     /// The format; `None` looks at the content.
     pub format: Option<Format>,
@@ -187,6 +186,8 @@ pub(crate) struct Beside<'b> {
     pub(crate) again: Option<&'b dyn Fn() -> Option<Box<dyn Read>>>,
     /// The format, where the place of the file tells it.
     pub(crate) format: Option<Format>,
+    /// Whether it is itself what says something of the runs of others.
+    pub(crate) is_header: bool,
 }
 
 /// Reads the runs of a window into a sink.
@@ -213,8 +214,16 @@ pub(crate) fn read_or_cut(
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
             let again = beside.again;
-            Walk { runs: &mut runs, reader, companion: beside.header, pieces, header_only: None, again }
-                .input(window, framing);
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: beside.header,
+                pieces,
+                header_only: None,
+                may_hold_none: beside.is_header,
+                again,
+            };
+            walk.input(window, framing);
         }
         Ok(Recognised::Whole) => read_whole(window, options.format, &mut runs),
         Ok(Recognised::Archive) => {
@@ -225,7 +234,10 @@ pub(crate) fn read_or_cut(
         }
         Ok(Recognised::Each) => {
             let read = match pieces {
-                Some(pieces) => walk::cut_lines(window, None, |piece| pieces.piece(piece, 0)),
+                Some(pieces) => {
+                    let size = pieces.bytes();
+                    walk::cut_lines(window, None, size, |piece| pieces.piece(piece, 0))
+                }
                 None => read_each(window, options.format, &mut runs),
             };
             if let Err(error) = read {
@@ -248,8 +260,16 @@ pub(crate) fn read_piece(
     match piece.format().map(|format| &format.entry().reader) {
         Some(Reader::Records(reader)) => {
             runs.reading.format = piece.format();
-            Walk { runs: &mut runs, reader, companion: header, pieces: None, header_only: None, again: None }
-                .piece(piece);
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: header,
+                pieces: None,
+                header_only: None,
+                may_hold_none: false,
+                again: None,
+            };
+            walk.piece(piece);
         }
         _ => {
             let (bytes, place) = piece.lines();
@@ -311,10 +331,22 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             let line = parsed.as_line();
             match line.as_ref().map(|line| recognise::document(line, wanted)) {
                 Some(Ok(entry)) => read_as(entry, line.as_ref().unwrap_or(parsed), window, runs),
-                _ => runs.fail(error),
+                _ => fail_unrecognised(parsed, error, window, runs),
             }
         }
     }
+}
+
+/// Says that an input is of no known format, or, where that is so, that it is no JSON.
+fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
+    if let Document::Lines(lines) = &parsed.document
+        && lines.is_empty()
+        && let Some(error) = recognise::no_json(window)
+    {
+        return runs.fail(error);
+    }
+    let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    runs.fail(error.at(window.place(start).location()));
 }
 
 fn read_as(entry: &format::Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {

@@ -38,7 +38,7 @@ impl Outcome {
     }
 
     /// The answer with this outcome.
-    pub(super) fn answer<'a>(self, observation: Content<Words<'a>>) -> Answer<'a> {
+    pub(super) fn answer(self, observation: Content<Words<'_>>) -> Answer<'_> {
         Answer { reason: self.reason, ..Answer::new(observation, self.status, self.provenance) }
     }
 }

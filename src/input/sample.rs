@@ -20,28 +20,37 @@ pub(super) enum Framing {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The key of a member whose value is not all there, and where that begins.
-    open: Option<(String, usize)>,
+    /// The keys of members whose values are not all there, or unsound, and where those begin.
+    open: Vec<(String, usize)>,
 }
 
 impl<'a> Members<'a> {
     /// The members of an object, as far as they are there.
     pub(super) fn of(json: &mut Json<'a>) -> Self {
-        Self::walk(json).0
+        Self::read(json).0
     }
 
-    /// The members as far as they are there, and what ended them.
-    fn walk(json: &mut Json<'a>) -> (Self, Read<()>) {
+    /// The members of an object, and whether it is there whole, or what is wrong with it.
+    fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
-        let mut open = None;
-        let walked = json.object(|key, value| {
+        let mut open = Vec::new();
+        let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
-            open = Some((name.clone(), value.offset()));
-            members.push((Cow::Owned(name), value.raw()?));
-            open = None;
+            let start = value.clone();
+            match value.raw() {
+                Ok(raw) => members.push((Cow::Owned(name), raw)),
+                Err(fault) => {
+                    // Something is wrong with the value, or it is not all there.
+                    open.push((name, start.offset()));
+                    *value = start;
+                    if fault.is_end() || value.skip_any().is_err() {
+                        return Err(fault);
+                    }
+                }
+            }
             Ok(())
         });
-        (Self { members, open }, walked)
+        (Self { members, open }, read)
     }
 
     /// The members of an object that is sound, also inside of its strings.
@@ -51,13 +60,13 @@ impl<'a> Members<'a> {
             members.push((Cow::Owned(String::from_utf8_lossy(key).into_owned()), value.checked()?));
             Ok(())
         });
-        walked.ok().map(|()| Self { members, open: None })
+        walked.ok().map(|()| Self { members, open: Vec::new() })
     }
 
     /// The items of the list under this key that are there whole, where the list is not.
     fn open_items(&self, key: &str, bytes: &'a [u8]) -> Vec<Raw<'a>> {
         let mut items = Vec::new();
-        if let Some((open, at)) = &self.open
+        if let Some((open, at)) = self.open.last()
             && open == key
         {
             let mut json = Json::starting_at(bytes, *at, 1);
@@ -78,7 +87,7 @@ impl<'a> Members<'a> {
 
     /// The key of a member whose value is not all there.
     pub(super) fn open_key(&self) -> Option<&str> {
-        self.open.as_ref().map(|(key, _)| &**key)
+        self.open.last().map(|(key, _)| &**key)
     }
 
     /// The value of a key where it is a string that is not empty, decoded.
@@ -88,7 +97,7 @@ impl<'a> Members<'a> {
 
     /// Whether there is such a key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.open_key() == Some(key) || self.get(key).is_some()
+        self.get(key).is_some() || self.open.iter().any(|(open, _)| open == key)
     }
 
     /// Whether there is such a key with a value of this kind that is there whole.
@@ -103,7 +112,8 @@ impl<'a> Members<'a> {
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(key, _)| &**key).chain(self.open_key())
+        let open = self.open.iter().map(|(key, _)| &**key);
+        self.members.iter().map(|(key, _)| &**key).chain(open)
     }
 }
 
@@ -113,9 +123,9 @@ pub(super) enum Seen<'a> {
     /// One object.
     Object(Members<'a>),
     /// A list, with the members of its first items that are objects; the last one may not be all there.
-    List { objects: Vec<Members<'a>>, others: usize },
+    List { objects: Vec<Members<'a>> },
     /// Lines, with the members of those that are objects.
-    Lines { objects: Vec<Members<'a>>, lists: Vec<Raw<'a>> },
+    Lines { objects: Vec<Members<'a>> },
     /// Some other JSON value.
     Scalar,
     /// No JSON.
@@ -127,8 +137,6 @@ pub(super) enum Seen<'a> {
 pub(super) struct Sample<'a> {
     pub(super) framing: Framing,
     pub(super) seen: Seen<'a>,
-    /// Whether the part is all of the input.
-    pub(super) whole: bool,
     bytes: &'a [u8],
 }
 
@@ -136,38 +144,27 @@ impl<'a> Sample<'a> {
     /// Looks at the first bytes of an input; `whole`: at all of them.
     pub(super) fn of(bytes: &'a [u8], whole: bool) -> Self {
         let mut json = Json::new(bytes);
-        let opened = json.peek_byte();
+        json.space();
         let start = json.offset();
-        let (first, walked) = match opened {
-            Some(b'{') => {
-                let (members, walked) = Members::walk(&mut json);
-                (Some(Seen::Object(members)), walked)
-            }
-            _ => (None, json.skip()),
-        };
-        let framing = framing(bytes, whole, opened, (start, json.offset()), walked);
-        let seen = match framing {
-            Framing::Lines => {
-                let (mut objects, mut lists) = (Vec::new(), Vec::new());
-                for line in lines(bytes, whole).take(RECORDS) {
-                    match line.json().peek_byte() {
-                        Some(b'{') => objects.push(Members::of(&mut line.json())),
-                        Some(b'[') => lists.push(line),
-                        _ => {}
-                    }
+        let (seen, read) = first_value(&mut json);
+        if is_in_lines(bytes, whole, start, &json, &read) {
+            let mut objects = Vec::new();
+            for line in lines(bytes, whole).take(RECORDS) {
+                match line.json().peek_byte() {
+                    Some(b'{') => objects.push(Members::of(&mut line.json())),
+                    _ => {}
                 }
-                Seen::Lines { objects, lists }
             }
-            Framing::Values => first.unwrap_or_else(|| first_value(bytes)),
-        };
-        Self { framing, seen, whole, bytes }
+            return Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes };
+        }
+        Self { framing: Framing::Values, seen, bytes }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
     pub(super) fn records(&self) -> &[Members<'a>] {
         match &self.seen {
             Seen::Object(members) => std::slice::from_ref(members),
-            Seen::List { objects, .. } | Seen::Lines { objects, .. } => objects,
+            Seen::List { objects } | Seen::Lines { objects } => objects,
             Seen::Scalar | Seen::Litter => &[],
         }
     }
@@ -196,73 +193,77 @@ impl<'a> Sample<'a> {
     }
 }
 
-fn first_value(bytes: &[u8]) -> Seen<'_> {
-    let mut json = Json::new(bytes);
+/// The first value, and whether it is there whole, or what is wrong with it.
+fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
     match json.peek_byte() {
-        Some(b'[') => {
-            let (mut objects, mut others) = (Vec::new(), 0);
-            json.advance();
-            // The first items may be damaged: what follows them is looked at all the same.
-            while objects.len() < RECORDS {
-                match json.peek_byte() {
-                    None | Some(b']') => break,
-                    Some(b',') => json.advance(),
-                    Some(b'{') => {
-                        objects.push(Members::of(&mut json.clone()));
-                        if json.skip_unsound().is_none() {
-                            break;
-                        }
-                    }
-                    Some(_) => {
-                        others += 1;
-                        let before = json.offset();
-                        if json.skip_unsound().is_none() || json.offset() == before {
-                            break;
-                        }
-                    }
-                }
-            }
-            Seen::List { objects, others }
+        Some(b'{') => {
+            let (members, read) = Members::read(json);
+            (Seen::Object(members), read)
         }
-        Some(_) if json.skip().is_ok() => Seen::Scalar,
-        _ => Seen::Litter,
+        Some(b'[') => {
+            let seen = first_items(json.clone());
+            (seen, json.skip())
+        }
+        _ => match json.skip() {
+            Ok(()) => (Seen::Scalar, Ok(())),
+            Err(fault) => (Seen::Litter, Err(fault)),
+        },
     }
 }
 
-/// Whether an input has one value in each line. One document is tried first.
-fn framing(
-    bytes: &[u8],
-    whole: bool,
-    opened: Option<u8>,
-    (start, end): (usize, usize),
-    first: Read<()>,
-) -> Framing {
-    match first {
+/// The first items of a list. They may be damaged: what follows them is looked at all the same.
+fn first_items(mut json: Json<'_>) -> Seen<'_> {
+    let mut objects = Vec::new();
+    json.advance();
+    while objects.len() < RECORDS {
+        match json.peek_byte() {
+            None | Some(b']') => break,
+            Some(b',') => json.advance(),
+            Some(b'{') => {
+                let mut item = json.clone();
+                let (members, read) = Members::read(&mut item);
+                objects.push(members);
+                match read {
+                    Ok(()) => json = item,
+                    Err(_) if json.skip_unsound().is_none() => break,
+                    Err(_) => {}
+                }
+            }
+            Some(_) => {
+                let before = json.offset();
+                if json.skip_unsound().is_none() || json.offset() == before {
+                    break;
+                }
+            }
+        }
+    }
+    Seen::List { objects }
+}
+
+/// Whether an input has one value in each line. One document is tried first: `read` is what became of that, from
+/// `start` on.
+fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &Read<()>) -> bool {
+    let first = bytes.get(start);
+    match read {
         Ok(()) => {
-            let one_line = memchr::memchr(b'\n', bytes.get(start..end).unwrap_or_default()).is_none();
-            let behind = bytes.get(end..).unwrap_or_default();
+            let one_line = memchr::memchr(b'\n', json.since(start)).is_none();
+            let behind = bytes.get(json.offset()..).unwrap_or_default();
             let line_end = memchr::memchr(b'\n', behind);
             let line_over = line_end.map_or(behind, |end| behind.get(..end).unwrap_or_default());
-            let more = line_end.is_some_and(|end| {
-                behind.get(end..).unwrap_or_default().iter().any(|byte| !byte.is_ascii_whitespace())
-            });
-            if one_line && more && blank(line_over) { Framing::Lines } else { Framing::Values }
+            let more = line_end.is_some_and(|end| !blank(behind.get(end..).unwrap_or_default()));
+            one_line && more && blank(line_over)
         }
-        Err(fault) if fault.is_end() && !whole => Framing::Values,
+        Err(fault) if fault.is_end() && !whole => false,
         // What is no document may be lines of which the first is damaged or no JSON at all.
-        Err(_) if opened == Some(b'[') => Framing::Values,
+        Err(_) if first == Some(&b'[') => false,
         Err(_) => {
-            let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
-            let mut found = lines(bytes, whole).take(RECORDS).filter(object);
             // Within a document that is cut off, a line may be an object by chance, but hardly from its first column on.
-            let in_first_column = |line: Raw<'_>| {
+            let in_first_column = |line: &Raw<'_>| {
                 let at = line.offset();
-                at == 0 || bytes.get(at - 1) == Some(&b'\n')
+                first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')
             };
-            match found.next() {
-                Some(line) if opened != Some(b'{') || in_first_column(line) => Framing::Lines,
-                _ => Framing::Values,
-            }
+            let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
+            lines(bytes, whole).take(RECORDS).filter(object).any(|line| in_first_column(&line))
         }
     }
 }
