@@ -105,20 +105,21 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// What the elements are; `None`: neither messages nor items. Where the first ones are messages that can be `enough`:
-/// the others are looked at when they are read.
+/// What the elements are; `None`: neither messages nor items. Where the first ones tell, that can be `enough`: the
+/// others are looked at when they are read.
 fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
     let (mut messages, mut items, mut called, mut count) = (true, true, false, 0);
+    let mut told = false;
     let walked = source.walk(|json, _| {
         let element = Element::read(json)?;
         messages &= element.is_message();
         items &= element.is_item();
         called |= element.item.is_some();
         count += 1;
-        let told = messages && enough && count >= words::TELLING || !messages && !items;
-        if told { Err(words::enough()) } else { Ok(()) }
+        told = enough && count >= words::TELLING && (messages || items && called);
+        if told || !messages && !items { Err(words::enough()) } else { Ok(()) }
     });
-    if walked.is_err() && !(messages && enough && count >= words::TELLING) {
+    if walked.is_err() && !told {
         return None;
     }
     match (messages, items && called) {
@@ -131,7 +132,8 @@ fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
 
 /// The elements of an object, and what they are.
 fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
-    if FOREIGN.iter().any(|key| members.has(key)) {
+    let is_other = members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1");
+    if is_other || FOREIGN.iter().any(|key| members.has(key)) {
         return None;
     }
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
@@ -201,7 +203,7 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> R
 }
 
 fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f64>, runs: &mut Runs<'_>) {
-    runs.is_of(conversation.format());
+    runs.named = Some(conversation.format());
     runs.pass_over("elements that are neither messages, calls nor results", conversation.unknown());
     let termination = metadata.termination.or_else(|| conversation.exit_status().map(str::to_owned));
     let metadata = Metadata { termination, ..metadata };
@@ -212,19 +214,20 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
 fn metadata(members: &Members<'_>) -> Metadata {
     let ident = |key: &str| members.get(key).and_then(common::ident).map(Cow::into_owned);
     let info = members.get("info");
-    let mut metadata = Metadata::default();
-    metadata.id = ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident);
-    metadata.task = ident("task_id").or_else(|| ident("instance_id"));
-    let model = members.name("model").or_else(|| info.and_then(model_of));
-    metadata.model = model.map(|model| model.as_ref().into());
     let mini = || {
         let written = members.name("trajectory_format")?;
         written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
     };
-    metadata.agent = members.name("agent").or_else(mini).map(|agent| agent.as_ref().into());
     let exit_status = info.and_then(|info| info.member("exit_status")).and_then(common::name);
     let is_response = members.name("object").is_some_and(|object| object == "response");
     let status = || members.name("status").filter(|_| is_response);
-    metadata.termination = exit_status.or_else(status).map(Cow::into_owned);
-    metadata
+    let model = members.name("model").or_else(|| info.and_then(model_of));
+    Metadata {
+        id: ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident),
+        task: ident("task_id").or_else(|| ident("instance_id")),
+        model: model.map(|model| model.as_ref().into()),
+        agent: members.name("agent").or_else(mini).map(|agent| agent.as_ref().into()),
+        termination: exit_status.or_else(status).map(Cow::into_owned),
+        ..Metadata::default()
+    }
 }

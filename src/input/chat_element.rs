@@ -23,9 +23,9 @@ pub(super) enum Body<'a> {
 
 impl<'a> Body<'a> {
     fn read(json: &mut Json<'a>) -> Read<Self> {
-        Ok(match wire::text(&mut json.clone())? {
-            Some(_) => Self::Text(json.text()?.into()),
-            None => Self::Other(json.raw()?),
+        Ok(match json.kind()? {
+            Kind::String => Self::Text(json.text()?.into()),
+            _ => Self::Other(json.raw()?),
         })
     }
 
@@ -60,9 +60,7 @@ impl<'a> Body<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
     pub(super) item: Option<Item>,
-    /// Whether it is the model's reasoning.
-    pub(super) is_reasoning: bool,
-    has_kind: bool,
+    kind: Option<Cow<'a, str>>,
     has_body: bool,
     is_foreign: bool,
     pub(super) role: Option<Cow<'a, str>>,
@@ -94,9 +92,8 @@ impl<'a> Element<'a> {
             let place = match key {
                 b"type" => {
                     let kind = wire::text(value)?.map(|kind| kind.to_str());
-                    found.has_kind = kind.is_some();
                     found.item = kind.as_deref().and_then(Item::of);
-                    found.is_reasoning = kind.as_deref() == Some("reasoning");
+                    found.kind = kind;
                     return Ok(());
                 }
                 b"role" => return wire::text(value).map(|role| found.role = role.map(|role| role.to_str())),
@@ -152,7 +149,12 @@ impl<'a> Element<'a> {
 
     /// Whether it may stand among items.
     pub(super) fn is_item(&self) -> bool {
-        self.has_kind || self.role.is_some()
+        self.kind.is_some() || self.role.is_some()
+    }
+
+    /// Whether it is the model's reasoning.
+    pub(super) fn is_reasoning(&self) -> bool {
+        self.kind.as_deref() == Some("reasoning")
     }
 
     /// A date and time, or seconds since 1970.
@@ -227,9 +229,8 @@ enum Part<'a> {
 
 impl<'a> Part<'a> {
     fn read(json: &mut Json<'a>) -> Read<Self> {
-        if let Some(text) = wire::text(&mut json.clone())? {
-            json.skip()?;
-            return Ok(Self::Text(text));
+        if json.kind()? == Kind::String {
+            return Ok(Self::Text(json.text()?.into()));
         }
         let (mut kind, mut is_text, mut text) = (None, true, None);
         let mut block = Block::default();

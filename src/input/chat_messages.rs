@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Format;
 use super::chat::Form;
-use super::chat_element::{Block, Element};
+use super::chat_element::{Block, Body, Element};
 use super::chat_items::codex_result;
 use super::common;
 use super::outcome::Outcome;
@@ -95,7 +95,7 @@ impl<'a> Conversation<'a> {
             (Some(item), _) => self.item(item, &element),
             (None, true) => self.message(element)?,
             // The model thinks, and goes on.
-            (None, false) if element.is_reasoning => {
+            (None, false) if element.is_reasoning() => {
                 self.turn();
             }
             (None, false) => self.unknown += 1,
@@ -210,7 +210,7 @@ impl<'a> Conversation<'a> {
     /// A message that is a result.
     fn result(&mut self, turn: u64, by_name: bool, mut element: Element<'a>) {
         let content = element.content.take();
-        let answer = match content.and_then(|content| content.into_result()) {
+        let answer = match content.and_then(Body::into_result) {
             Some(text) => {
                 let told = element.outcome(text.text());
                 let (codex, observation) = codex_result(text);

@@ -57,11 +57,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 fn metadata(members: &Members<'_>, model: Option<Cow<'_, str>>) -> Metadata {
-    let mut metadata = Metadata::default();
-    metadata.id = members.name("sessionId").map(Cow::into_owned);
-    metadata.agent = Some("gemini-cli".into());
-    metadata.model = model.map(|model| model.as_ref().into());
-    metadata
+    Metadata {
+        id: members.name("sessionId").map(Cow::into_owned),
+        agent: Some("gemini-cli".into()),
+        model: model.map(|model| model.as_ref().into()),
+        ..Metadata::default()
+    }
 }
 
 #[derive(Debug, Default)]

@@ -52,10 +52,12 @@ pub(super) struct Eval {
 impl Eval {
     pub(super) fn of(members: &Members<'_>) -> Self {
         let name = |key: &str| members.get("eval")?.member(key).and_then(common::name);
-        let mut metadata = Metadata::default();
-        metadata.domain = name("task").map(|task| task.as_ref().into());
-        metadata.model = name("model").map(|model| model.as_ref().into());
-        metadata.agent = name("solver").map(|solver| solver.as_ref().into());
+        let metadata = Metadata {
+            domain: name("task").map(|task| task.as_ref().into()),
+            model: name("model").map(|model| model.as_ref().into()),
+            agent: name("solver").map(|solver| solver.as_ref().into()),
+            ..Metadata::default()
+        };
         Self { metadata }
     }
 }

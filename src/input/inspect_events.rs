@@ -141,7 +141,7 @@ fn output<'a>(json: &mut Json<'a>) -> Read<Output<'a>> {
                     }
                     wire::object(choice, |key, value| {
                         if key == b"message" {
-                            (output.message, output.calls) = message(value)?;
+                            output.message(value)?;
                         }
                         Ok(())
                     })?;
@@ -155,26 +155,28 @@ fn output<'a>(json: &mut Json<'a>) -> Read<Output<'a>> {
     Ok(output)
 }
 
-/// The id of a message, and those of its calls.
-fn message<'a>(json: &mut Json<'a>) -> Read<(Option<Cow<'a, str>>, Vec<Cow<'a, str>>)> {
-    let (mut id, mut calls) = (None, Vec::new());
-    wire::object(json, |key, value| {
-        match key {
-            b"id" => id = wire::name(value)?,
-            b"tool_calls" => {
-                wire::list(value, |call| {
-                    wire::object(call, |key, value| {
-                        if key == b"id" {
-                            calls.extend(wire::name(value)?);
-                        }
+impl<'a> Output<'a> {
+    /// Reads the message of a choice.
+    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
+        self.calls.clear();
+        wire::object(json, |key, value| {
+            match key {
+                b"id" => self.message = wire::name(value)?,
+                b"tool_calls" => {
+                    wire::list(value, |call| {
+                        wire::object(call, |key, value| {
+                            if key == b"id" {
+                                self.calls.extend(wire::name(value)?);
+                            }
+                            Ok(())
+                        })?;
                         Ok(())
                     })?;
-                    Ok(())
-                })?;
+                }
+                _ => value.skip()?,
             }
-            _ => value.skip()?,
-        }
+            Ok(())
+        })?;
         Ok(())
-    })?;
-    Ok((id, calls))
+    }
 }

@@ -56,14 +56,15 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 fn metadata(members: &Members<'_>) -> Metadata {
-    let mut metadata = Metadata::default();
-    metadata.agent = Some("mini-swe-agent".into());
-    metadata.task = members.name("instance_id").map(Cow::into_owned);
-    if let Some(info) = members.get("info") {
-        metadata.model = model_of(info).map(|model| model.as_ref().into());
-        metadata.termination = info.member("exit_status").and_then(common::name).map(Cow::into_owned);
+    let info = members.get("info");
+    let exit_status = info.and_then(|info| info.member("exit_status")).and_then(common::name);
+    Metadata {
+        agent: Some("mini-swe-agent".into()),
+        task: members.name("instance_id").map(Cow::into_owned),
+        model: info.and_then(model_of).map(|model| model.as_ref().into()),
+        termination: exit_status.map(Cow::into_owned),
+        ..Metadata::default()
     }
-    metadata
 }
 
 /// The model, by the configuration in `info`.

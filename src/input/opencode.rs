@@ -68,11 +68,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 fn metadata(members: &Members<'_>) -> Metadata {
-    let mut metadata = Metadata::default();
-    metadata.agent = Some("opencode".into());
     let name = |key: &str| members.get("info")?.member(key).and_then(common::name).map(Cow::into_owned);
-    (metadata.id, metadata.parent) = (name("id"), name("parentID"));
-    metadata
+    Metadata {
+        id: name("id"),
+        parent: name("parentID"),
+        agent: Some("opencode".into()),
+        ..Metadata::default()
+    }
 }
 
 /// What is known of a message.

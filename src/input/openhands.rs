@@ -92,9 +92,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
         Document::Lines(_) => return Ok(()),
     }
-    let mut metadata = Metadata::default();
-    metadata.agent = Some("openhands".into());
-    metadata.model = log.model.map(|model| model.as_ref().into());
+    let model = log.model.map(|model| model.as_ref().into());
+    let metadata = Metadata { agent: Some("openhands".into()), model, ..Metadata::default() };
     runs.pass_over("observations that no call caused", log.uncaused);
     runs.give(&mut log.steps, Ending::new(metadata, None), &None.into());
     Ok(())

@@ -6,9 +6,10 @@ use super::sample::{Document, Framing, Members, Parsed, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
+use crate::json::Kind;
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
-const LOOKED_AT: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
+const LOOKED_AT: [usize; 4] = [16 << 10, 64 << 10, 1 << 20, 16 << 20];
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -86,12 +87,13 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
     }
 }
 
-/// Whether there are marks that only messages of chats, events of `OpenHands`, messages of `OpenCode` or steps of
+/// Whether there are marks that only messages of chats or of the Gemini CLI, events of `OpenHands`, messages of `OpenCode` or steps of
 /// SWE-agent have, and none of tau2.
 fn has_marks(parts: &[Members<'_>]) -> bool {
     let is_marked = |part: &Members<'_>| {
-        part.has("role") && (part.has("tool_call_id") || has_block(part))
+        part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
             || part.has("source") && (part.has("action") || part.has("observation"))
+            || !part.has("role") && part.has("type") && part.has("content") && part.has("timestamp")
             || part.has("info") && part.has("parts")
             || part.has("action") && part.has("observation") && (part.has("response") || part.has("thought"))
     };

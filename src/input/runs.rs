@@ -46,6 +46,8 @@ pub(super) struct Runs<'s> {
     sink: &'s mut dyn StepSink,
     /// The position of the next run.
     position: u64,
+    /// The format of the document that is read, as its reader names it.
+    pub(super) named: Option<Format>,
     /// Whether documents of several formats were found.
     is_mixed: bool,
     pub(super) reading: Reading,
@@ -53,7 +55,7 @@ pub(super) struct Runs<'s> {
 
 impl<'s> Runs<'s> {
     pub(super) fn new(options: &'s ReadOptions, sink: &'s mut dyn StepSink) -> Self {
-        Self { options, sink, position: 0, is_mixed: false, reading: Reading::default() }
+        Self { options, sink, position: 0, named: None, is_mixed: false, reading: Reading::default() }
     }
 
     /// What became of the input.
@@ -61,7 +63,7 @@ impl<'s> Runs<'s> {
         Reading { positions: self.position, ..self.reading }
     }
 
-    /// A document of this format was found.
+    /// A document was read, and is of this format.
     pub(super) fn is_of(&mut self, format: Format) {
         self.is_mixed |= self.reading.format.is_some_and(|before| before != format);
         self.reading.format = (!self.is_mixed).then_some(format);

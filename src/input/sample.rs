@@ -339,25 +339,38 @@ impl<'a> Parsed<'a> {
             _ => None,
         };
         let end = json.offset();
-        match document.filter(|_| json.peek_byte().is_none()) {
-            Some(document) => {
-                let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start));
-                Parsed { document, value, no_json: 0, no_object: 0 }
-            }
-            None => {
-                let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
-                for line in lines(bytes, true) {
-                    if !is_sound(line) {
-                        no_json += 1;
-                    } else if line.kind() == Kind::Object {
-                        objects.push(line);
-                    } else {
-                        no_object += 1;
-                    }
-                }
-                Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
+        if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
+            let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start));
+            return Parsed { document, value, no_json: 0, no_object: 0 };
+        }
+        let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
+        for line in lines(bytes, true) {
+            if !is_sound(line) {
+                no_json += 1;
+            } else if line.kind() == Kind::Object {
+                objects.push(line);
+            } else {
+                no_object += 1;
             }
         }
+        Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
+    }
+
+    /// Takes one of several lines apart: an object, or no lines with the count of what it is instead.
+    pub(super) fn of_line(line: Raw<'a>) -> Self {
+        if line.kind() == Kind::Object {
+            let mut json = line.json();
+            if let Some(members) = Members::checked(&mut json).filter(|_| json.peek_byte().is_none()) {
+                return Parsed {
+                    document: Document::Object(members),
+                    value: Some(line),
+                    no_json: 0,
+                    no_object: 0,
+                };
+            }
+        }
+        let no_object = u64::from(line.kind() != Kind::Object && is_sound(line));
+        Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
     }
 
     /// One object that is known to be sound.

@@ -73,12 +73,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 fn metadata(members: &Members<'_>) -> Metadata {
-    let mut metadata = Metadata::default();
-    metadata.agent = Some("swe-agent".into());
-    metadata.domain = members.name("environment").map(|domain| domain.as_ref().into());
-    let status = members.get("info").and_then(|info| info.member("exit_status"));
-    metadata.termination = status.and_then(common::name).map(Cow::into_owned);
-    metadata
+    let exit_status = members.get("info").and_then(|info| info.member("exit_status")).and_then(common::name);
+    Metadata {
+        agent: Some("swe-agent".into()),
+        domain: members.name("environment").map(|domain| domain.as_ref().into()),
+        termination: exit_status.map(Cow::into_owned),
+        ..Metadata::default()
+    }
 }
 
 /// Reads a step; `false`: it is none.

@@ -55,7 +55,7 @@ fn is_run(members: &Members<'_>) -> bool {
     match members.get("messages") {
         Some(messages) => match messages.kind() {
             Kind::Null => true,
-            Kind::List => !is_session(members) && messages.items().is_some_and(|items| are_messages(&items)),
+            Kind::List => !is_session(members) && are_messages(messages),
             _ => false,
         },
         None => false,
@@ -69,34 +69,45 @@ fn is_session(members: &Members<'_>) -> bool {
 
 /// Whether there are no messages, or some with marks of tau2. Calls without `function` are a mark only where no
 /// answer names its call as the chats of others do.
-fn are_messages(items: &[crate::json::Raw<'_>]) -> bool {
-    let (mut flat_calls, mut named_answers) = (false, false);
-    for item in items {
-        let message = Members::of(&mut item.json());
-        if is_message(&message) {
-            return true;
+fn are_messages(items: crate::json::Raw<'_>) -> bool {
+    let (mut any, mut flat_calls, mut named_answers, mut marked) = (false, false, false, false);
+    let _ = items.json().list(|item| {
+        any = true;
+        if marked || item.kind()? != Kind::Object {
+            return item.skip();
         }
-        named_answers |= message.has("tool_call_id");
-        flat_calls |=
-            has_call(&message, |call| call.member("name").is_some() && call.member("function").is_none());
-    }
-    items.is_empty() || flat_calls && !named_answers
-}
-
-fn has_call(message: &Members<'_>, wanted: impl Fn(crate::json::Raw<'_>) -> bool) -> bool {
-    let calls = message.get("tool_calls").and_then(crate::json::Raw::items);
-    calls.is_some_and(|calls| calls.into_iter().any(wanted))
-}
-
-/// Whether a message has marks of tau2.
-fn is_message(message: &Members<'_>) -> bool {
-    let is_answer =
-        message.name("role").as_deref() == Some("tool") && message.has("id") && !message.has("tool_call_id");
-    is_answer
-        || message.has("requestor")
-        || message.has("tool_messages")
-        || message.has("turn_idx")
-        || has_call(message, |call| call.member("requestor").is_some())
+        let (mut is_tool, mut has_id, mut is_named) = (false, false, false);
+        item.object(|key, value| {
+            match key {
+                b"role" => is_tool = value.raw()?.string().is_some_and(|role| role == "tool"),
+                b"id" => has_id = true,
+                b"tool_call_id" => is_named = true,
+                b"requestor" | b"tool_messages" | b"turn_idx" => marked = true,
+                b"tool_calls" if value.kind()? == Kind::List => value.list(|call| {
+                    let (mut has_name, mut has_function) = (false, false);
+                    if call.kind()? == Kind::Object {
+                        call.object(|key, _| {
+                            match key {
+                                b"requestor" => marked = true,
+                                b"name" => has_name = true,
+                                b"function" => has_function = true,
+                                _ => {}
+                            }
+                            Ok(())
+                        })?;
+                    }
+                    flat_calls |= has_name && !has_function;
+                    Ok(())
+                })?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        marked |= is_tool && has_id && !is_named;
+        named_answers |= is_named;
+        Ok(())
+    });
+    !any || marked || flat_calls && !named_answers
 }
 
 /// Reads what the file says of its runs.

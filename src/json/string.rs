@@ -7,6 +7,14 @@ use super::scan::Escapes;
 /// The longest spelling of one character in a JSON string: a surrogate pair, `\ud83d\ude00`.
 const LONGEST_ESCAPE: usize = 12;
 
+/// Text, with U+FFFD for what is no UTF-8; checked at memory speed.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
 /// The inside of a JSON string, as it is spelled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JsonString<'a> {
@@ -54,23 +62,31 @@ impl<'a> JsonString<'a> {
 
     /// The first `chars` characters of what the string says.
     pub(crate) fn head(self, chars: usize) -> Cow<'a, str> {
-        let mut end = self.inner.len().min(chars.saturating_mul(LONGEST_ESCAPE));
+        // Most characters are spelled with one byte; only where many are not, more has to be decoded.
+        let likely = chars.saturating_mul(2).saturating_add(LONGEST_ESCAPE);
+        let head = self.head_of(chars, likely);
+        if likely < self.inner.len() && head.chars().count() < chars {
+            return self.head_of(chars, chars.saturating_mul(LONGEST_ESCAPE));
+        }
+        head
+    }
+
+    /// The first `chars` characters, so far as they are spelled in the first `end` bytes.
+    fn head_of(self, chars: usize, end: usize) -> Cow<'a, str> {
+        let mut end = self.inner.len().min(end);
         // Between two characters, and not within an escape.
         while end < self.inner.len() && self.inner.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
             end += 1;
         }
         let start = self.inner.get(..end).unwrap_or_default();
-        match self.escapes {
-            Escapes::None => match String::from_utf8_lossy(start) {
+        if self.escapes == Escapes::None {
+            return match lossy(start) {
                 Cow::Borrowed(text) => Cow::Borrowed(first_chars(text, chars)),
                 Cow::Owned(text) => Cow::Owned(first_chars(&text, chars).to_owned()),
-            },
-            _ => {
-                let start = String::from_utf8_lossy(start);
-                let text = unescape(whole_escapes(&start));
-                Cow::Owned(first_chars(&text, chars).to_owned())
-            }
+            };
         }
+        let text = unescape(whole_escapes(&lossy(start)));
+        Cow::Owned(first_chars(&text, chars).to_owned())
     }
 
     /// Whether what the string says begins with `prefix`.

@@ -1,0 +1,225 @@
+//! What a trial of Harbor says of its run beside the trajectory: `result.json` and `verifier/reward.txt`.
+//!
+//! ```text
+//! <trial>/result.json            {"task_name", "trial_name", "verifier_result": {"rewards": {"reward"}}, "exception_info"}
+//! <trial>/verifier/reward.txt    1.0
+//! <trial>/agent/trajectory.json  the run
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use super::wire;
+use crate::json::{Json, Kind, Read};
+use crate::trace::Ending;
+
+/// What stands beside a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Outside {
+    /// Finite.
+    pub(crate) reward: Option<f64>,
+    pub(crate) task: Option<String>,
+    /// The type of what broke the trial off. There may be a reward nevertheless.
+    pub(crate) exception: Option<String>,
+}
+
+/// The name of the file that tells all of it.
+pub(crate) const RESULT: &str = "result.json";
+
+/// The name of the file that tells the reward alone.
+pub(crate) const REWARD: &str = "reward.txt";
+
+/// Where these files are for a run at this path, the first that is there and can be read counts: in its directory
+/// and, where that is called `agent`, in the one above.
+pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
+    let Some(folder) = run.parent() else { return Vec::new() };
+    let mut folders = vec![folder];
+    if folder.file_name().is_some_and(|name| name == "agent") {
+        folders.extend(folder.parent());
+    }
+    let files =
+        |folder: &Path| [folder.join(RESULT), folder.join("verifier").join(REWARD), folder.join(REWARD)];
+    let places = folders.into_iter().flat_map(files);
+    places.filter(|place| place != run).collect()
+}
+
+/// What a file of this name says; `None` where it is none of a trial.
+pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
+    match name {
+        RESULT => result(bytes),
+        REWARD => Some(Outside { reward: Some(reward(bytes)?), ..Outside::default() }),
+        _ => None,
+    }
+}
+
+/// A number, and white space around it.
+fn reward(bytes: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(bytes).ok()?.trim();
+    // Words such as `nan` are numbers to the parser.
+    let is_number = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+    text.parse().ok().filter(|reward: &f64| is_number && reward.is_finite())
+}
+
+/// The result of a trial. That of a whole job names no trial.
+fn result(bytes: &[u8]) -> Option<Outside> {
+    let (mut found, mut trial, mut is_result) = (Outside::default(), None, false);
+    let mut json = Json::new(bytes);
+    let walked = wire::object(&mut json, |key, value| {
+        match key {
+            b"task_name" => found.task = wire::name(value)?.map(Into::into),
+            b"trial_name" => trial = wire::name(value)?,
+            b"verifier_result" => (found.reward, is_result) = (verified(value)?, true),
+            b"exception_info" => {
+                is_result = true;
+                found.exception = None;
+                wire::object(value, |key, value| {
+                    if key == b"exception_type" {
+                        found.exception = wire::name(value)?.map(Into::into);
+                    }
+                    Ok(())
+                })?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    });
+    let sound = walked.ok()? && json.peek_byte().is_none();
+    (sound && is_result && trial.is_some() && found.task.is_some()).then_some(found)
+}
+
+/// `{"rewards": {"reward": …}}`.
+fn verified(json: &mut Json<'_>) -> Read<Option<f64>> {
+    let mut reward = None;
+    wire::object(json, |key, value| {
+        if key == b"rewards" {
+            wire::object(value, |key, value| {
+                if key == b"reward" {
+                    reward = if value.kind()? == Kind::Number { Some(value.float()?) } else { None };
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })?;
+    Ok(reward)
+}
+
+impl Outside {
+    /// Adds what the run does not tell itself. The reward is of the whole trial, and not of its sub-agents.
+    pub(crate) fn complete(&self, ending: &mut Ending) {
+        if ending.metadata.parent.is_none() {
+            ending.reward = ending.reward.or(self.reward);
+            let termination = &mut ending.metadata.termination;
+            *termination = termination.take().or_else(|| self.exception.clone());
+        }
+        let task = &mut ending.metadata.task;
+        *task = task.take().or_else(|| self.task.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Metadata;
+
+    fn outside(reward: Option<f64>, task: &str, exception: Option<&str>) -> Option<Outside> {
+        Some(Outside { reward, task: Some(task.to_owned()), exception: exception.map(str::to_owned) })
+    }
+
+    #[test]
+    fn results_of_trials() {
+        for (json, expected) in [
+            (
+                r#"{"id": "1", "task_name": "t", "trial_name": "t__a", "verifier_result": {"rewards": {"reward": 1.0}}, "exception_info": null}"#,
+                outside(Some(1.0), "t", None),
+            ),
+            (
+                r#"{"exception_info": {"exception_type": "AgentTimeoutError", "exception_message": "m"}, "verifier_result": {"rewards": {"reward": 0.25, "other": 1}}, "trial_name": "t__a", "task_name": "t"}"#,
+                outside(Some(0.25), "t", Some("AgentTimeoutError")),
+            ),
+            (
+                r#"{"task_name": "t", "trial_name": "t__a", "verifier_result": null, "exception_info": {"exception_type": "E"}}"#,
+                outside(None, "t", Some("E")),
+            ),
+            (
+                r#"{"task_name": "t", "trial_name": "t__a", "verifier_result": {"rewards": {"reward": "1"}}}"#,
+                outside(None, "t", None),
+            ),
+            (
+                r#"{"task_name": "t", "trial_name": "t__a", "verifier_result": {"rewards": null}}"#,
+                outside(None, "t", None),
+            ),
+            // Of a job, of another program, cut off, followed by more.
+            (r#"{"id": "1", "stats": {"n_trials": 2}, "exception_info": null}"#, None),
+            (r#"{"task_name": "t", "trial_name": "t__a"}"#, None),
+            (r#"{"task_name": "", "trial_name": "t__a", "verifier_result": null}"#, None),
+            (r#"{"task_name": "t", "trial_name": "t__a", "verifier_result": {"#, None),
+            (r#"{"task_name": "t", "trial_name": "t__a", "verifier_result": null} {}"#, None),
+            ("[]", None),
+            ("", None),
+        ] {
+            assert_eq!(read(RESULT, json.as_bytes()), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn rewards_alone() {
+        for (text, expected) in [
+            ("1.0\n", Some(1.0)),
+            (" 0", Some(0.0)),
+            ("-0.5\r\n", Some(-0.5)),
+            ("1e-3", Some(0.001)),
+            ("nan", None),
+            ("inf", None),
+            ("1e999", None),
+            ("1 0", None),
+            ("passed", None),
+            ("", None),
+        ] {
+            let reward = read(REWARD, text.as_bytes()).and_then(|outside| outside.reward);
+            assert_eq!(reward, expected, "{text:?}");
+        }
+        assert_eq!(read(REWARD, b"\xff1"), None);
+        assert_eq!(read("other.txt", b"1"), None);
+    }
+
+    #[test]
+    fn where_the_files_are() {
+        let shown = |run: &str| -> Vec<String> {
+            places(Path::new(run)).iter().map(|place| place.to_string_lossy().replace('\\', "/")).collect()
+        };
+        assert_eq!(
+            shown("job/trial/agent/trajectory.json"),
+            [
+                "job/trial/agent/result.json",
+                "job/trial/agent/verifier/reward.txt",
+                "job/trial/agent/reward.txt",
+                "job/trial/result.json",
+                "job/trial/verifier/reward.txt",
+                "job/trial/reward.txt",
+            ]
+        );
+        assert_eq!(
+            shown("trial/run.json"),
+            ["trial/result.json", "trial/verifier/reward.txt", "trial/reward.txt"]
+        );
+        assert_eq!(shown("trial/result.json"), ["trial/verifier/reward.txt", "trial/reward.txt"]);
+        assert!(shown("/").is_empty());
+    }
+
+    #[test]
+    fn what_the_run_tells_itself_counts() {
+        let outside = outside(Some(1.0), "t", Some("E")).unwrap_or_default();
+        let complete = |metadata: Metadata, reward| {
+            let mut ending = Ending::new(metadata, reward).unwrap();
+            outside.complete(&mut ending);
+            let metadata = ending.metadata().clone();
+            (ending.reward(), metadata.task, metadata.termination)
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(complete(Metadata::default(), None), (Some(1.0), some("t"), some("E")));
+        let own = Metadata { task: some("own"), termination: some("end"), ..Metadata::default() };
+        assert_eq!(complete(own, Some(0.0)), (Some(0.0), some("own"), some("end")));
+        let sub_agent = Metadata { parent: some("p"), ..Metadata::default() };
+        assert_eq!(complete(sub_agent, None), (None, some("t"), None));
+    }
+}

@@ -1,0 +1,190 @@
+//! Whose an input is: minimal documents of every format, and what is none of them.
+
+use tracelint::{ErrorKind, Format, ReadOptions, read_traces};
+
+use super::read;
+
+/// Documents that are one JSON object, of which several may stand in a file, one per line.
+const OBJECTS: [(Format, &str); 16] = [
+    (Format::TauBench, r#"{"traj": [], "task_id": 1, "reward": 1.0}"#),
+    (
+        Format::Atif,
+        r#"{"schema_version": "ATIF-v1.5", "session_id": "s", "agent": {"name": "a"}, "steps": [{"step_id": 1, "source": "user", "message": "x"}]}"#,
+    ),
+    (
+        Format::Inspect,
+        r#"{"version": 2, "eval": {"task": "t"}, "samples": [{"id": 1, "messages": [{"role": "user", "content": "x"}]}]}"#,
+    ),
+    (
+        Format::GeminiCli,
+        r#"{"sessionId": "s", "projectHash": "h", "messages": [{"type": "user", "content": "x"}]}"#,
+    ),
+    (Format::GeminiCli, r#"{"sessionId": "s", "projectHash": "h", "messages": []}"#),
+    (
+        Format::OpenCode,
+        r#"{"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": [{"type": "text", "text": "x"}]}]}"#,
+    ),
+    (
+        Format::SweAgent,
+        r#"{"history": [], "trajectory": [{"action": "ls", "observation": "x"}], "info": {}}"#,
+    ),
+    (
+        Format::OpenHands,
+        r#"{"trajectory": [{"id": 1, "source": "agent", "action": "run"}, {"id": 2, "source": "agent", "observation": "run", "cause": 1}]}"#,
+    ),
+    (
+        Format::MiniSweAgent1,
+        r#"{"trajectory_format": "mini-swe-agent-1", "messages": [{"role": "user", "content": "x"}]}"#,
+    ),
+    (Format::MiniSweAgent1, r#"{"trajectory_format": "mini-swe-agent-1", "messages": []}"#),
+    (
+        Format::OpenAiChat,
+        r#"{"trajectory_format": "mini-swe-agent-1.1", "messages": [{"role": "user", "content": "x"}]}"#,
+    ),
+    (
+        Format::OpenAiChat,
+        r#"{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "name": "f", "arguments": {}}]}, {"role": "tool", "tool_call_id": "a", "content": "x"}]}"#,
+    ),
+    (
+        Format::OpenAiResponses,
+        r#"{"input": [], "output": [{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}]}"#,
+    ),
+    (
+        Format::OpenAiResponses,
+        r#"{"items": [{"role": "user", "content": "x"}, {"type": "function_call_output", "call_id": "a", "output": "x"}]}"#,
+    ),
+    (
+        Format::AnthropicMessages,
+        r#"{"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}]}"#,
+    ),
+    (Format::OpenAiChat, r#"{"messages": [{"role": "user", "content": "x"}]}"#),
+];
+
+/// Documents of other framings.
+const OTHERS: [(Format, &str); 13] = [
+    (Format::TauBench, r#"[{"traj": [], "task_id": 1, "info": {}}]"#),
+    (
+        Format::OpenHands,
+        r#"[{"id": 1, "source": "agent", "action": "run"}, {"id": 2, "source": "agent", "observation": "run", "cause": 1}]"#,
+    ),
+    (
+        Format::OpenAiResponses,
+        r#"[{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}]"#,
+    ),
+    (
+        Format::AnthropicMessages,
+        r#"[{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}]"#,
+    ),
+    (Format::OpenAiChat, r#"[{"role": "user", "content": "x"}, {"role": "assistant", "content": null}]"#),
+    (
+        Format::CodexRollout,
+        "{\"type\": \"session_meta\", \"payload\": {\"id\": \"s\"}}\n{\"type\": \"response_item\", \"payload\": {\"type\": \"message\", \"role\": \"user\", \"content\": \"x\"}}\n",
+    ),
+    (
+        Format::CodexExec,
+        "{\"type\": \"thread.started\", \"thread_id\": \"t\"}\n{\"type\": \"item.completed\", \"item\": {\"id\": \"i\", \"type\": \"agent_message\", \"text\": \"x\"}}\n",
+    ),
+    (
+        Format::ClaudeCode,
+        "{\"type\": \"user\", \"sessionId\": \"s\", \"uuid\": \"u\", \"message\": {\"role\": \"user\", \"content\": \"x\"}}\n{\"type\": \"system\"}\n",
+    ),
+    (
+        Format::OpenAiResponses,
+        "{\"type\": \"message\", \"role\": \"user\", \"content\": \"x\"}\n{\"type\": \"function_call\", \"call_id\": \"a\", \"name\": \"f\"}\n",
+    ),
+    (
+        Format::AnthropicMessages,
+        "{\"role\": \"user\", \"content\": \"x\"}\n{\"role\": \"assistant\", \"content\": [{\"type\": \"tool_use\", \"id\": \"a\", \"name\": \"f\"}]}\n",
+    ),
+    (
+        Format::OpenAiChat,
+        "{\"role\": \"user\", \"content\": \"x\"}\n{\"role\": \"assistant\", \"content\": \"y\"}\n",
+    ),
+    (Format::OpenAiChat, r#"{"role": "user", "content": "x"}"#),
+    (
+        Format::OpenAiResponses,
+        r#"{"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "x"}]}"#,
+    ),
+];
+
+/// The formats that share a reader, which finds the name.
+const CHATS: [Format; 3] = [Format::OpenAiResponses, Format::AnthropicMessages, Format::OpenAiChat];
+
+#[test]
+fn every_document_is_of_one_format() {
+    for (format, document) in OBJECTS.iter().chain(&OTHERS) {
+        let (traces, reading) = read(document);
+        assert_eq!(reading.format, Some(*format), "{document}");
+        assert!(!traces.is_empty() && reading.errors.is_empty(), "{document}: {:?}", reading.errors);
+        // Every other reader that has to see a document whole refuses it.
+        for other in Format::VARIANTS {
+            let is_record =
+                matches!(*other, Format::Tau2 | Format::TauBench | Format::BenchTrace | Format::Native);
+            if is_record || other == format || CHATS.contains(other) && CHATS.contains(format) {
+                continue;
+            }
+            let mut options = ReadOptions::default();
+            options.format = Some(*other);
+            let (traces, _) = read_traces(document.as_bytes(), &options);
+            assert!(traces.is_empty(), "{other} reads {document}");
+        }
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_white_space_change_nothing() {
+    for (format, document) in OBJECTS.iter().chain(&OTHERS) {
+        let (_, reading) = read(format!("\u{feff} \r\n{document}\n\n"));
+        assert_eq!(reading.format, Some(*format), "{document}");
+    }
+}
+
+#[test]
+fn documents_of_all_formats_one_per_line() {
+    // Runs that are values of their own are read by their own walk.
+    let documents: Vec<_> = OBJECTS.iter().filter(|(format, _)| *format != Format::TauBench).collect();
+    let mut file = String::from("log: started\n");
+    for (_, document) in &documents {
+        file += document;
+        file += "\n{\"of\": \"nobody\"}\n";
+    }
+    let (traces, reading) = read(&file);
+    assert_eq!((traces.len(), reading.format), (documents.len(), None));
+    assert!(reading.errors.is_empty(), "{:?}", reading.errors);
+    assert_eq!(reading.passed_over.get("lines of no known format"), Some(&(documents.len() as u64)));
+    assert_eq!(reading.passed_over.get("lines that are no JSON"), Some(&1));
+}
+
+#[test]
+fn what_is_of_no_format() {
+    for document in [
+        "{}",
+        r#"{"messages": {}}"#,
+        r#"{"messages": [{"role": "user"}]}"#,
+        r#"{"messages": [{"role": 7, "content": "x"}]}"#,
+        r#"{"messages": [{"role": "user", "content": "x"}], "steps": []}"#,
+        r#"{"messages": [{"role": "user", "content": "x"}], "samples": []}"#,
+        r#"{"messages": [{"role": "assistant", "content": "x", "tool_calls": [{"id": "a", "function": "f"}]}]}"#,
+        r#"[{"role": "user", "parts": [{"text": "x"}]}]"#,
+        r#"[{"role": "user", "content": "x", "parts": []}]"#,
+        r#"[{"from": "human", "value": "x"}]"#,
+        r#"{"conversations": [{"from": "human", "value": "x"}]}"#,
+        r#"[{"id": 1, "source": "agent", "action": "run"}]"#,
+        r#"{"info": {"id": 7}, "messages": [{"info": {}, "parts": []}]}"#,
+        r#"{"sessionId": "s", "projectHash": 7, "messages": [{"type": "user"}]}"#,
+        r#"{"trajectory_format": "mini-swe-agent-1", "messages": {}}"#,
+        r#"{"version": 2, "eval": {}, "samples": {}}"#,
+        r#"{"session_id": "s", "agent": {}, "checkpoint": 1}"#,
+        "{\"type\": \"message\", \"message\": {\"role\": \"user\"}}\n{\"type\": \"session\"}\n",
+        "{\"role\": \"user\", \"message\": {\"content\": []}}\n{\"role\": \"assistant\", \"message\": {}}\n",
+        "{\"role\": \"user\", \"content\": \"line\u{7}\"}",
+        "plain text\nand more\n",
+    ] {
+        let (traces, reading) = read(document);
+        assert!(traces.is_empty() && reading.format.is_none(), "{document}: {:?}", reading.format);
+        assert!(
+            matches!(reading.errors[0].kind(), ErrorKind::Format | ErrorKind::Syntax),
+            "{document}: {reading:?}"
+        );
+    }
+}
