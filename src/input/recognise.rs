@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Document, Framing, Parsed, Sample};
+use super::sample::{Document, Framing, Parsed, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -58,7 +58,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if sample.framing == Framing::Lines && has_documents_in_lines(bytes, wanted) {
             return Ok(Recognised::Each);
         }
-        if whole {
+        if whole || has_document_begun(&sample) {
             return Ok(Recognised::Whole);
         }
     }
@@ -95,6 +95,16 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
         kind => Error::new(kind, format!("the input is not JSON: {}", error.message())),
     };
     Some(error.at(location))
+}
+
+/// Whether an object of which not all is seen is a document of some format already.
+fn has_document_begun(sample: &Sample<'_>) -> bool {
+    let Seen::Object(members) = &sample.seen else { return false };
+    let document = Document::Object(members.clone());
+    entries().any(|entry| match &entry.reader {
+        Reader::Document(reader) => (reader.claims)(&document),
+        Reader::Records(_) => false,
+    })
 }
 
 /// Whether the first lines, or one of them, are documents of their own.

@@ -287,22 +287,20 @@ impl<'a> Parsed<'a> {
             }
             _ => None,
         };
-        match document.filter(|_| json.peek_byte().is_none()) {
-            Some(document) => one(document),
-            _ => {
-                let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
-                for line in lines(bytes, true) {
-                    if !is_value(line) {
-                        no_json += 1;
-                    } else if line.kind() == Kind::Object {
-                        objects.push(line);
-                    } else {
-                        no_object += 1;
-                    }
-                }
-                Parsed { document: Document::Lines(objects), no_json, no_object }
+        if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
+            return one(document);
+        }
+        let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
+        for line in lines(bytes, true) {
+            if !is_value(line) {
+                no_json += 1;
+            } else if line.kind() == Kind::Object {
+                objects.push(line);
+            } else {
+                no_object += 1;
             }
         }
+        Parsed { document: Document::Lines(objects), no_json, no_object }
     }
 
     /// An input that is one object, taken for the only line of a file.

@@ -69,20 +69,20 @@ impl<'a> Text<'a> {
     pub(crate) fn is_plainly_spelled(&self) -> bool {
         match self.0 {
             Repr::Plain(_) => true,
-            Repr::Json(string) => string.escapes() != Escapes::Ambiguous,
+            Repr::Json(string) => string.is_usual(),
         }
     }
 
-    /// The first byte of its spelling.
-    pub(crate) fn first_byte(&self) -> Option<u8> {
+    /// Its spelling.
+    pub(crate) fn spelling(&self) -> &'a [u8] {
         match self.0 {
-            Repr::Plain(text) => text.as_bytes().first().copied(),
-            Repr::Json(string) => string.inner().first().copied(),
+            Repr::Plain(text) => text.as_bytes(),
+            Repr::Json(string) => string.inner(),
         }
     }
 
-    /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only.
-    /// For texts that are plainly spelled.
+    /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only and no
+    /// `/` stands.    /// For texts that are plainly spelled.
     pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.split_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -110,14 +110,9 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether the text may hold this, which has no characters that JSON escapes: `false` only where it does not.
+    /// Whether the text may hold this, which has no `/` and no characters that JSON escapes: `false` only where it does not.
     pub(crate) fn may_hold(&self, part: &str) -> bool {
-        let spelling = match self.0 {
-            Repr::Plain(text) => text.as_bytes(),
-            Repr::Json(string) if string.escapes() == Escapes::Ambiguous => return true,
-            Repr::Json(string) => string.inner(),
-        };
-        memchr::memmem::find(spelling, part.as_bytes()).is_some()
+        memchr::memmem::find(self.spelling(), part.as_bytes()).is_some() || !self.is_plainly_spelled()
     }
 
     /// The digest by which texts of one trace are compared.
@@ -211,6 +206,12 @@ mod tests {
                 prop_assert_eq!(text.head(chars), Text::from(&*decoded).head(chars));
                 prop_assert_eq!(text.digest(), Text::from(&*decoded).digest());
                 prop_assert!(text.starts_with(&text.head(3)));
+                if text.is_plainly_spelled() {
+                    for part in ["\n", "u", "n", "tt"] {
+                        prop_assert_eq!(text.split_once(part).is_some(), decoded.contains(part));
+                    }
+                }
+                prop_assert!(text.may_hold("u") || !decoded.contains('u'));
                 let rest: String = decoded.chars().skip(chars).collect();
                 prop_assert_eq!(text.skip_chars(chars).to_str(), rest);
             }
