@@ -103,6 +103,19 @@ impl<'a> JsonString<'a> {
         self.escapes != Escapes::Ambiguous || memchr::memmem::find_iter(self.inner, b"\\u00").all(usual)
     }
 
+    /// Whether the spelling is the canonical one, or `false` where that is not seen at once: of the ambiguous escapes
+    /// there are only those of control characters that have no other.
+    pub(crate) fn is_canonical(self) -> bool {
+        let canonical = |at: usize| match self.inner.get(at + 2..at + 6) {
+            Some([b'0', b'0', b'0', low]) => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
+            Some([b'0', b'0', b'1', low]) => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+            _ => false,
+        };
+        self.escapes != Escapes::Ambiguous
+            || memchr::memmem::find_iter(self.inner, b"\\u").all(canonical)
+                && memchr::memmem::find(self.inner, b"\\/").is_none()
+    }
+
     /// What stands before and behind the first place, or the last, where the string says `part`, in which only line
     /// feeds are spelled with escapes, and no `/` stands. For strings that are usual.
     pub(crate) fn split_at_part(self, part: &str, last: bool) -> Option<(Self, Self)> {

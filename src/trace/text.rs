@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::digest::Digest;
-use crate::json::{Escapes, JsonString};
+use crate::json::JsonString;
 
 /// A text of a trace. Reading it may decode it; comparing it by [`Text::digest`] does not.
 #[derive(Debug, Clone, Copy)]
@@ -121,9 +121,7 @@ impl<'a> Text<'a> {
         match self.0 {
             Repr::Plain(text) => Digest::of_decoded(text),
             // Without \\u and \\/ a text has one spelling only, so that its spelling can stand for it.
-            Repr::Json(string) if string.escapes() != Escapes::Ambiguous => {
-                Digest::of_spelling(string.inner())
-            }
+            Repr::Json(string) if string.is_canonical() => Digest::of_spelling(string.inner()),
             Repr::Json(string) => Digest::of_decoded(&string.decode()),
         }
     }
@@ -156,6 +154,15 @@ mod tests {
         assert_eq!(text(r#""\ud83d!""#).to_str(), "\u{fffd}!");
         assert!(text(r#""\u0045rror""#).starts_with("Error"));
         assert_eq!(text(r#""a\n\u00e9\"\u0001""#).digest(), Text::from("a\n\u{e9}\"\u{1}").digest());
+        for raw in [
+            r#""\u001b[1m\u0000\u000b\n""#,
+            r#""\u001B\/""#,
+            r#""\u000a\u0008""#,
+            r#""\\u001b\\u000a\\/""#,
+            r#""\u007f\u2014""#,
+        ] {
+            assert_eq!(text(raw).digest(), Text::from(&*text(raw).to_str()).digest(), "{raw}");
+        }
         assert!(!text(r#""\n""#).is_empty() && text(r#""""#).is_empty());
     }
 
@@ -197,7 +204,7 @@ mod tests {
         }
 
         #[test]
-        fn no_spelling_panics(inner in r#"(\\u[0-9a-fA-F]{4}|\\[nt"/\\]|\\|u|é|[a-z]){0,30}"#, chars in 0usize..20) {
+        fn no_spelling_panics(inner in r#"(\\u[0-9a-fA-F]{4}|\\u00[0-7][0-9a-f]|\\[nt"/\\]|\\|u|é|[a-z]){0,30}"#, chars in 0usize..20) {
             let raw = format!("\"{inner}\"");
             if let Ok(string) = Json::new(raw.as_bytes()).text() {
                 let text = Text::from(string);
