@@ -171,7 +171,7 @@ const METADATA: &str = "[metadata] ";
 /// The text without what a writer has appended to it.
 fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
     let text = words.text();
-    if !text.may_hold("[error] tool") && !text.may_hold(METADATA) {
+    if !text.spelling().ends_with(b"failure") && !text.may_hold(METADATA) {
         return (words, Appended::default());
     }
     let stripped = match &words {
@@ -189,8 +189,8 @@ fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
 /// As [`strip`], of a text that is plainly spelled; `None` where nothing was appended.
 fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
     let failed = Appended { has_failed: true, ..Appended::default() };
-    if let Some((kept, rest)) = text.rsplit_once(FAILED)
-        && rest.is_empty()
+    if text.spelling().ends_with(FAILED.as_bytes())
+        && let Some((kept, _)) = text.rsplit_once(FAILED)
     {
         if kept.is_empty() {
             return Some((kept, failed));

@@ -5,8 +5,8 @@ use super::outcome::Outcome;
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Provenance, Text, UnknownReason, Words};
 
-/// How many characters of a text tell which rule applies to it.
-const HEAD: usize = 300;
+/// How many characters of a line are looked at.
+const HEAD: usize = 64;
 
 /// Among how many first lines the end of a header is looked for.
 const HEADER_LINES: usize = 10;
@@ -34,12 +34,12 @@ pub(super) fn read<'a>(words: &Words<'a>) -> Option<CodexText<'a>> {
 /// As [`read`], of a text that is plainly spelled.
 fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
     let told = |outcome, observation| Some(CodexText { outcome, observation });
-    match text.first_byte()? {
+    match text.spelling().first()? {
         b'{' => {
             let (outcome, output) = enclosed(&text.to_str())?;
             told(outcome, Some(output.into()))
         }
-        b'[' => {
+        b'[' if text.starts_with(REPR) => {
             let head = text.head(REPR_HEAD);
             let script = head.strip_prefix(REPR)?;
             told(script_outcome(script), repr_output(text, &head).map(Words::from))
@@ -51,13 +51,7 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
         b'a' if text.starts_with("aborted by user") => {
             told(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
         }
-        b'a'..=b'z' | b'_' => {
-            let head = text.head(HEAD);
-            // Where the head ends within a name, it does not tell what follows.
-            let cut = head.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_' | b' '));
-            let failed = if cut { is_failure(&text.to_str()) } else { is_failure(&head) };
-            if failed { told(Outcome::error(Provenance::Text), None) } else { None }
-        }
+        _ if is_failure(text.spelling()) => told(Outcome::error(Provenance::Text), None),
         _ => None,
     }
 }
@@ -188,12 +182,13 @@ const FAILURES: [&str; 4] = [
     "execution error",
 ];
 
-/// Whether a text begins as Codex words its failures.
-fn is_failure(text: &str) -> bool {
-    let tool = text.trim_start_matches(|letter: char| letter.is_ascii_lowercase() || letter == '_');
-    let by_tool = if tool.len() < text.len() { tool.strip_prefix(" failed") } else { None };
-    let ends = |rest: &str| rest.is_empty() || rest.starts_with(':') || rest.starts_with(" for ");
-    FAILURES.iter().filter_map(|start| text.strip_prefix(start)).chain(by_tool).any(ends)
+/// Whether a text of this spelling begins as Codex words its failures, in which nothing is spelled with escapes.
+fn is_failure(text: &[u8]) -> bool {
+    let tool = text.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'_')).count();
+    let behind = text.get(tool..).unwrap_or_default();
+    let by_tool = if tool > 0 { behind.strip_prefix(b" failed") } else { None };
+    let ends = |rest: &[u8]| rest.is_empty() || rest.starts_with(b":") || rest.starts_with(b" for ");
+    FAILURES.iter().filter_map(|start| text.strip_prefix(start.as_bytes())).chain(by_tool).any(ends)
 }
 
 #[cfg(test)]

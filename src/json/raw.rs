@@ -35,7 +35,8 @@ impl<'a> Raw<'a> {
 
     /// The value as it is spelled; where it is not UTF-8, with U+FFFD.
     pub(crate) fn spelling(self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.bytes())
+        let bytes = self.bytes();
+        simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
     }
 
     pub(crate) fn kind(self) -> Kind {

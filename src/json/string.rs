@@ -108,34 +108,53 @@ impl<'a> JsonString<'a> {
         }
     }
 
+    /// Whether line feeds and what can be seen of ASCII, but for `/`, are spelled in their one usual way.
+    pub(crate) fn is_usual(self) -> bool {
+        let usual = |at: usize| match self.inner.get(at + 4..at + 6) {
+            Some([b'0', low]) => !matches!(low, b'a' | b'A'),
+            Some([high, _]) => !matches!(high, b'2'..=b'7'),
+            _ => false,
+        };
+        self.escapes != Escapes::Ambiguous || memchr::memmem::find_iter(self.inner, b"\\u00").all(usual)
+    }
+
+    /// Whether the spelling is the canonical one, or `false` where that is not seen at once: of the ambiguous escapes
+    /// there are only those of control characters that have no other.
+    pub(crate) fn is_canonical(self) -> bool {
+        let canonical = |at: usize| match self.inner.get(at + 2..at + 6) {
+            Some([b'0', b'0', b'0', low]) => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
+            Some([b'0', b'0', b'1', low]) => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+            _ => false,
+        };
+        self.escapes != Escapes::Ambiguous
+            || memchr::memmem::find_iter(self.inner, b"\\u").all(canonical)
+                && memchr::memmem::find(self.inner, b"\\/").is_none()
+    }
+
     /// What stands before and behind the first place, or the last, where the string says `part`, in which only line
-    /// feeds are spelled with escapes. Not for strings with ambiguous escapes.
+    /// feeds are spelled with escapes, and no `/` stands. For strings that are usual.
     pub(crate) fn split_at_part(self, part: &str, last: bool) -> Option<(Self, Self)> {
         if self.inner.len() < part.len() {
             return None;
         }
         let part = part.replace('\n', "\\n");
-        let (mut start, mut end) = (0, self.inner.len());
-        let at = loop {
-            let searched = self.inner.get(start..end)?;
-            let found = if last {
-                memchr::memmem::rfind(searched, part.as_bytes())
-            } else {
-                memchr::memmem::find(searched, part.as_bytes())
-            };
-            let at = start + found?;
+        // Searching forwards is the faster way, also for the last place.
+        let finder = memchr::memmem::Finder::new(&part);
+        let (mut start, mut found) = (0, None);
+        while let Some(next) = self.inner.get(start..).and_then(|rest| finder.find(rest)) {
+            let at = start + next;
             // Behind a backslash that is meant, `\n` is not a line feed.
             let before = self.inner.get(..at).unwrap_or_default();
             let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
             if backslashes % 2 == 0 {
-                break at;
+                found = Some(at);
+                if !last {
+                    break;
+                }
             }
-            if last {
-                end = at + part.len() - 1;
-            } else {
-                start = at + 1;
-            }
-        };
+            start = at + 1;
+        }
+        let at = found?;
         let piece = |inner| Self { inner, escapes: self.escapes };
         Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + part.len()..)?)))
     }
@@ -146,10 +165,11 @@ impl<'a> JsonString<'a> {
         for _ in 0..chars {
             let length = match rest.first() {
                 None => break,
-                Some(b'\\') => {
+                Some(b'\\') if rest.get(1) == Some(&b'u') => {
                     let escape = rest.get(..rest.len().min(LONGEST_ESCAPE)).unwrap_or_default();
                     decode_escape(&String::from_utf8_lossy(escape)).1
                 }
+                Some(b'\\') => 2,
                 Some(_) => 1 + rest.iter().skip(1).take_while(|byte| *byte & 0xc0 == 0x80).count(),
             };
             rest = rest.get(length..).unwrap_or_default();
@@ -162,7 +182,7 @@ impl<'a> JsonString<'a> {
 pub(super) fn unescape(inner: &str) -> String {
     let mut text = String::with_capacity(inner.len());
     let mut rest = inner;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+    while let Some(at) = next_escape(rest.as_bytes()) {
         let (plain, escape) = rest.split_at(at);
         text.push_str(plain);
         let (decoded, length) = decode_escape(escape);
@@ -171,6 +191,12 @@ pub(super) fn unescape(inner: &str) -> String {
     }
     text.push_str(rest);
     text
+}
+
+/// Where the next escape is. Where there are many, they come close together.
+fn next_escape(bytes: &[u8]) -> Option<usize> {
+    let near = bytes.iter().take(16).position(|byte| *byte == b'\\');
+    near.or_else(|| Some(16 + memchr::memchr(b'\\', bytes.get(16..)?)?))
 }
 
 /// The character that the escape at the start of `escape` stands for, and the length of its spelling.

@@ -31,7 +31,7 @@ fn value(json: &mut Json<'_>) -> Read<Value> {
         Kind::Object => {
             let mut members = serde_json::Map::new();
             json.object(|key, member| {
-                members.insert(String::from_utf8(key.to_vec()).unwrap(), value(member)?);
+                members.insert(String::from_utf8_lossy(key).into_owned(), value(member)?);
                 Ok(())
             })?;
             Value::from(members)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::digest::Digest;
-use crate::json::{Escapes, JsonString};
+use crate::json::JsonString;
 
 /// A text of a trace. Reading it may decode it; comparing it by [`Text::digest`] does not.
 #[derive(Debug, Clone, Copy)]
@@ -69,20 +69,20 @@ impl<'a> Text<'a> {
     pub(crate) fn is_plainly_spelled(&self) -> bool {
         match self.0 {
             Repr::Plain(_) => true,
-            Repr::Json(string) => string.escapes() != Escapes::Ambiguous,
+            Repr::Json(string) => string.is_usual(),
         }
     }
 
-    /// The first byte of its spelling.
-    pub(crate) fn first_byte(&self) -> Option<u8> {
+    /// Its spelling.
+    pub(crate) fn spelling(&self) -> &'a [u8] {
         match self.0 {
-            Repr::Plain(text) => text.as_bytes().first().copied(),
-            Repr::Json(string) => string.inner().first().copied(),
+            Repr::Plain(text) => text.as_bytes(),
+            Repr::Json(string) => string.inner(),
         }
     }
 
-    /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only.
-    /// For texts that are plainly spelled.
+    /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only and no
+    /// `/` stands.    /// For texts that are plainly spelled.
     pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.split_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -110,14 +110,9 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether the text may hold this, which has no characters that JSON escapes: `false` only where it does not.
+    /// Whether the text may hold this, which has no `/` and no characters that JSON escapes: `false` only where it does not.
     pub(crate) fn may_hold(&self, part: &str) -> bool {
-        let spelling = match self.0 {
-            Repr::Plain(text) => text.as_bytes(),
-            Repr::Json(string) if string.escapes() == Escapes::Ambiguous => return true,
-            Repr::Json(string) => string.inner(),
-        };
-        memchr::memmem::find(spelling, part.as_bytes()).is_some()
+        memchr::memmem::find(self.spelling(), part.as_bytes()).is_some() || !self.is_plainly_spelled()
     }
 
     /// The digest by which texts of one trace are compared.
@@ -126,9 +121,7 @@ impl<'a> Text<'a> {
         match self.0 {
             Repr::Plain(text) => Digest::of_decoded(text),
             // Without \\u and \\/ a text has one spelling only, so that its spelling can stand for it.
-            Repr::Json(string) if string.escapes() != Escapes::Ambiguous => {
-                Digest::of_spelling(string.inner())
-            }
+            Repr::Json(string) if string.is_canonical() => Digest::of_spelling(string.inner()),
             Repr::Json(string) => Digest::of_decoded(&string.decode()),
         }
     }
@@ -161,6 +154,15 @@ mod tests {
         assert_eq!(text(r#""\ud83d!""#).to_str(), "\u{fffd}!");
         assert!(text(r#""\u0045rror""#).starts_with("Error"));
         assert_eq!(text(r#""a\n\u00e9\"\u0001""#).digest(), Text::from("a\n\u{e9}\"\u{1}").digest());
+        for raw in [
+            r#""\u001b[1m\u0000\u000b\n""#,
+            r#""\u001B\/""#,
+            r#""\u000a\u0008""#,
+            r#""\\u001b\\u000a\\/""#,
+            r#""\u007f\u2014""#,
+        ] {
+            assert_eq!(text(raw).digest(), Text::from(&*text(raw).to_str()).digest(), "{raw}");
+        }
         assert!(!text(r#""\n""#).is_empty() && text(r#""""#).is_empty());
     }
 
@@ -202,7 +204,7 @@ mod tests {
         }
 
         #[test]
-        fn no_spelling_panics(inner in r#"(\\u[0-9a-fA-F]{4}|\\[nt"/\\]|\\|u|é|[a-z]){0,30}"#, chars in 0usize..20) {
+        fn no_spelling_panics(inner in r#"(\\u[0-9a-fA-F]{4}|\\u00[0-7][0-9a-f]|\\[nt"/\\]|\\|u|é|[a-z]){0,30}"#, chars in 0usize..20) {
             let raw = format!("\"{inner}\"");
             if let Ok(string) = Json::new(raw.as_bytes()).text() {
                 let text = Text::from(string);
@@ -211,6 +213,12 @@ mod tests {
                 prop_assert_eq!(text.head(chars), Text::from(&*decoded).head(chars));
                 prop_assert_eq!(text.digest(), Text::from(&*decoded).digest());
                 prop_assert!(text.starts_with(&text.head(3)));
+                if text.is_plainly_spelled() {
+                    for part in ["\n", "u", "n", "tt"] {
+                        prop_assert_eq!(text.split_once(part).is_some(), decoded.contains(part));
+                    }
+                }
+                prop_assert!(text.may_hold("u") || !decoded.contains('u'));
                 let rest: String = decoded.chars().skip(chars).collect();
                 prop_assert_eq!(text.skip_chars(chars).to_str(), rest);
             }

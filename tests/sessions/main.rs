@@ -91,7 +91,7 @@ fn sole_outcome(format: Format, input: impl AsRef<[u8]>) -> String {
 
 /// One JSON value per line.
 fn lines(values: &[serde_json::Value]) -> String {
-    values.iter().map(|value| format!("{value}\n")).collect()
+    values.iter().map(|value| value.to_string() + "\n").collect()
 }
 
 /// The usage and times of the actions.
