@@ -257,25 +257,22 @@ pub(crate) fn read_piece(
     sink: &mut dyn StepSink,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
-    match piece.format().map(|format| &format.entry().reader) {
-        Some(Reader::Records(reader)) => {
-            runs.reading.format = piece.format();
-            let mut walk = Walk {
-                runs: &mut runs,
-                reader,
-                companion: header,
-                pieces: None,
-                header_only: None,
-                may_hold_none: false,
-                again: None,
-            };
-            walk.piece(piece);
-        }
-        _ => {
-            let (bytes, place) = piece.lines();
-            if let Err(error) = read_each(&mut Window::over_part(bytes, place), options.format, &mut runs) {
-                runs.fail(error);
-            }
+    if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
+        runs.reading.format = piece.format();
+        let mut walk = Walk {
+            runs: &mut runs,
+            reader,
+            companion: header,
+            pieces: None,
+            header_only: None,
+            may_hold_none: false,
+            again: None,
+        };
+        walk.piece(piece);
+    } else {
+        let (bytes, place) = piece.lines();
+        if let Err(error) = read_each(&mut Window::over_part(bytes, place), options.format, &mut runs) {
+            runs.fail(error);
         }
     }
     runs.into_reading()
@@ -312,15 +309,13 @@ fn read_archive(_: &[u8], _: &mut Runs<'_>) -> Result<()> {
 fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     hold_all(window, runs);
     let bytes = window.unread();
-    match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
-        Err(_) => {
-            runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
-            let text = String::from_utf8_lossy(bytes);
-            let window = Window::over_slice(text.as_bytes());
-            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
-        }
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return read_document(&Parsed::of(bytes), window, wanted, runs);
     }
+    runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
+    let text = String::from_utf8_lossy(bytes);
+    let window = Window::over_slice(text.as_bytes());
+    read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {

@@ -150,9 +150,8 @@ impl<'a> Sample<'a> {
         if is_in_lines(bytes, whole, start, &json, &read) {
             let mut objects = Vec::new();
             for line in lines(bytes, whole).take(RECORDS) {
-                match line.json().peek_byte() {
-                    Some(b'{') => objects.push(Members::of(&mut line.json())),
-                    _ => {}
+                if line.json().peek_byte() == Some(b'{') {
+                    objects.push(Members::of(&mut line.json()));
                 }
             }
             return Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes };

@@ -110,18 +110,15 @@ impl<'a> Json<'a> {
 
     fn long_space(&mut self) {
         loop {
-            match self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
-                Some(block) => {
-                    let space = leading_space(*block);
-                    self.at += space;
-                    if space == 16 {
-                        continue;
-                    }
+            if let Some(block) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
+                let space = leading_space(*block);
+                self.at += space;
+                if space == 16 {
+                    continue;
                 }
-                None => {
-                    let rest = self.bytes.get(self.at..).unwrap_or_default();
-                    self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n')).count();
-                }
+            } else {
+                let rest = self.bytes.get(self.at..).unwrap_or_default();
+                self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n')).count();
             }
             match self.bytes.get(self.at) {
                 Some(b'\t' | b'\r') => self.at += 1,
