@@ -115,13 +115,11 @@ pub(crate) fn scan<T: Send>(
                 failure = (!closed).then(|| error.to_string());
             }
         }
-        ScanEvent::Error(error) => {
-            if errors.len() < TOLD {
-                bar.suspend(|| {
-                    let _ = writeln!(io::stderr(), "error: {error}");
-                });
-                errors.push(error.to_string());
-            }
+        ScanEvent::Error(error) if errors.len() < TOLD => {
+            bar.suspend(|| {
+                let _ = writeln!(io::stderr(), "error: {error}");
+            });
+            errors.push(error.to_string());
         }
         ScanEvent::End(summary) => {
             let told = errors.len() as u64;
