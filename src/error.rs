@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "statistics")]
 use crate::stats::StatsError;
 
 /// What went wrong, for callers that branch on it.
@@ -63,6 +64,7 @@ struct Inner {
 enum Cause {
     #[error(transparent)]
     Io(io::Error),
+    #[cfg(feature = "statistics")]
     #[error(transparent)]
     Statistics(StatsError),
     #[error("{0}")]
@@ -230,6 +232,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.cause {
             Cause::Io(error) => Some(error),
+            #[cfg(feature = "statistics")]
             Cause::Statistics(error) => Some(error),
             Cause::Text(_) => None,
         }
@@ -242,6 +245,7 @@ impl From<io::Error> for Error {
     }
 }
 
+#[cfg(feature = "statistics")]
 impl From<StatsError> for Error {
     fn from(error: StatsError) -> Self {
         Self::from_cause(ErrorKind::Statistics, Cause::Statistics(error))

@@ -68,7 +68,8 @@
 //! # Calibration and statistics
 //!
 //! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
-//! and errors with rewards; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
+//! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
+//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
 //! Recovery-Bench ask of models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Determinism
@@ -80,29 +81,55 @@
 //! # Errors and panics
 //!
 //! Everything that can fail gives an [`Error`] with an [`ErrorKind`] and, for files, path, run, line and column.
-//! No public function panics, whatever the bytes. The crate has no features and no `unsafe` code of its own.
+//! No public function panics, whatever the bytes. There is no `unsafe` code in this crate.
+//!
+//! # Features
+//!
+//! `html` (on by default): reports as one HTML file with tables and charts; needs no further crate.
 
+#![cfg_attr(
+    not(feature = "statistics"),
+    allow(
+        dead_code,
+        reason = "what only scans and statistics use, or only they export, is compiled all the same"
+    )
+)]
+
+#[cfg(feature = "statistics")]
 mod calibration;
+#[cfg(feature = "statistics")]
+mod compare;
+#[cfg(feature = "scan")]
 mod corpus;
 mod detectors;
 mod error;
+#[cfg(feature = "statistics")]
 pub mod evaluation;
 mod fingerprint;
 mod input;
 mod json;
 mod names;
+#[cfg(feature = "statistics")]
 mod replication;
+#[cfg(feature = "statistics")]
 mod report;
+#[cfg(feature = "statistics")]
 pub mod stats;
 mod trace;
 
+#[cfg(feature = "statistics")]
 pub use calibration::*;
+#[cfg(feature = "statistics")]
+pub use compare::*;
+#[cfg(feature = "scan")]
 pub use corpus::*;
 pub use detectors::*;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use fingerprint::*;
 pub use input::*;
+#[cfg(feature = "statistics")]
 pub use replication::*;
+#[cfg(feature = "statistics")]
 pub use report::*;
 pub use trace::*;
 

@@ -2,7 +2,9 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{BufReader, Read};
+#[cfg(feature = "compression")]
+use std::io::BufReader;
+use std::io::Read;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};

@@ -8,7 +8,7 @@ use crate::json::{Json, Kind, Raw};
 use crate::trace::{Arguments, Content, Digest, canonical_text, canonical_value};
 
 /// What counts as white space in texts.
-const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+pub(super) const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// A text without white space at its ends.
 pub(super) fn trim(text: &str) -> &str {
@@ -103,7 +103,7 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
         return of_json(Cow::Borrowed("{}"));
     }
     let mut json = Json::new(text.as_bytes());
-    let sound = json.skip().is_ok() && json.peek_byte().is_none();
+    let sound = json.check().is_ok() && json.peek_byte().is_none();
     if sound {
         return of_json(text);
     }

@@ -62,7 +62,7 @@ impl RecordReader {
 
 /// Makes the type of formats from the list of their modules.
 macro_rules! formats {
-    ($($(#[$docs:meta])* $name:ident => $module:ident, $text:literal;)+) => {
+    ($($(#[$docs:meta])* $name:ident => $($module:ident)::+, $text:literal;)+) => {
         /// A format that can be read.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
@@ -75,7 +75,7 @@ macro_rules! formats {
         impl Format {
             fn entry(self) -> &'static Entry {
                 match self {
-                    $(Self::$name => &$module::FORMAT,)+
+                    $(Self::$name => &$($module)::+::FORMAT,)+
                 }
             }
 

@@ -6,6 +6,10 @@
 mod atif;
 mod atif_result;
 mod bench_trace;
+mod chat;
+mod chat_element;
+mod chat_items;
+mod chat_messages;
 mod claude_code;
 mod claude_code_line;
 mod codex;
@@ -14,18 +18,30 @@ mod codex_item;
 mod codex_text;
 mod common;
 mod format;
+mod gemini_cli;
+mod inspect;
+#[cfg(feature = "inspect")]
+mod inspect_archive;
+mod inspect_events;
+mod mini_swe_agent;
 mod native;
+mod opencode;
+mod openhands;
 mod outcome;
 mod recognise;
 mod runs;
 mod sample;
+mod swe_agent;
 mod tau2;
 mod tau2_messages;
 mod tau_bench;
+mod time;
 mod timestamp;
+mod tokens;
 mod walk;
 mod window;
 mod wire;
+mod words;
 
 use std::io::Read;
 
@@ -58,6 +74,24 @@ format::formats! {
     CodexExec => codex_exec, "codex-exec";
     /// Sessions of Claude Code.
     ClaudeCode => claude_code, "claude-code";
+    /// Logs of Inspect.
+    Inspect => inspect, "inspect";
+    /// Sessions of the Gemini CLI.
+    GeminiCli => gemini_cli, "gemini-cli";
+    /// Sessions exported by `OpenCode`.
+    OpenCode => opencode, "opencode";
+    /// Trajectories of SWE-agent.
+    SweAgent => swe_agent, "swe-agent";
+    /// Event logs of `OpenHands`.
+    OpenHands => openhands, "openhands";
+    /// Trajectories of mini-swe-agent, version 1; later ones are chats.
+    MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1";
+    /// Items of `OpenAI`'s Responses.
+    OpenAiResponses => chat::responses, "openai-responses";
+    /// Messages of Anthropic's models.
+    AnthropicMessages => chat::anthropic, "anthropic-messages";
+    /// Messages of `OpenAI`'s chat.
+    OpenAiChat => chat::openai, "openai-chat";
     /// Episodes of `BenchTrace`.
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
@@ -190,6 +224,12 @@ pub(crate) fn read_or_cut(
             walk.input(window, framing);
         }
         Ok(Recognised::Whole) => read_whole(window, options.format, &mut runs),
+        Ok(Recognised::Archive) => {
+            hold_all(window, &mut runs);
+            if let Err(error) = read_archive(window.unread(), &mut runs) {
+                runs.fail(error);
+            }
+        }
         Ok(Recognised::Each) => {
             let read = match pieces {
                 Some(pieces) => {
@@ -246,8 +286,8 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
-/// Reads an input that has to be seen whole.
-fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+/// Reads all of an input into its window.
+fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     loop {
         match window.grow() {
             Ok(true) => {}
@@ -255,53 +295,67 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
             Err(error) => runs.fail(error),
         }
     }
+}
+
+#[cfg(feature = "inspect")]
+use inspect_archive::read as read_archive;
+
+#[cfg(not(feature = "inspect"))]
+fn read_archive(_: &[u8], _: &mut Runs<'_>) -> Result<()> {
+    let what = "the input is a zip archive, and this build has no feature `inspect`";
+    Err(Error::new(crate::error::ErrorKind::Format, what))
+}
+
+/// Reads an input that has to be seen whole.
+fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    hold_all(window, runs);
     let bytes = window.unread();
     match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => read_input(bytes, window, wanted, runs),
+        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
         Err(_) => {
             runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
             let text = String::from_utf8_lossy(bytes);
-            read_input(text.as_bytes(), &Window::over_slice(text.as_bytes()), wanted, runs);
+            let window = Window::over_slice(text.as_bytes());
+            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
         }
     }
-}
-
-/// Reads a whole input. An object that is a document of no format may be the only line of one.
-fn read_input(bytes: &[u8], window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    let parsed = Parsed::of(bytes);
-    if matches!(parsed.document, Document::Object(_))
-        && recognise::document(&parsed, wanted).is_err()
-        && let Some(line) = Parsed::as_line(bytes)
-        && recognise::document(&line, wanted).is_ok()
-    {
-        return read_document(&line, window, wanted, runs);
-    }
-    read_document(&parsed, window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     match recognise::document(parsed, wanted) {
-        Ok(entry) => {
-            runs.reading.format = Some(entry.format);
-            runs.pass_over("lines that are no JSON", parsed.no_json);
-            runs.pass_over("lines that are no object", parsed.no_object);
-            if let Reader::Document(reader) = &entry.reader
-                && let Err(fault) = (reader.read)(&parsed.document, runs)
-            {
-                let location = window.place(fault.at()).location();
-                runs.fail(fault.into_error().at(location));
-            }
-        }
+        Ok(entry) => read_as(entry, parsed, window, runs),
         Err(error) => {
-            if let Document::Lines(lines) = &parsed.document
-                && lines.is_empty()
-                && let Some(error) = recognise::no_json(window)
-            {
-                return runs.fail(error);
+            // An object that is no document may be the only line of one.
+            let line = parsed.as_line();
+            match line.as_ref().map(|line| recognise::document(line, wanted)) {
+                Some(Ok(entry)) => read_as(entry, line.as_ref().unwrap_or(parsed), window, runs),
+                _ => fail_unrecognised(parsed, error, window, runs),
             }
-            let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            runs.fail(error.at(window.place(start).location()));
         }
+    }
+}
+
+/// Says that an input is of no known format, or, where that is so, that it is no JSON.
+fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
+    if let Document::Lines(lines) = &parsed.document
+        && lines.is_empty()
+        && let Some(error) = recognise::no_json(window)
+    {
+        return runs.fail(error);
+    }
+    let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    runs.fail(error.at(window.place(start).location()));
+}
+
+fn read_as(entry: &format::Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+    runs.is_of(entry.format);
+    runs.pass_over("lines that are no JSON", parsed.no_json);
+    runs.pass_over("lines that are no object", parsed.no_object);
+    if let Reader::Document(reader) = &entry.reader
+        && let Err(fault) = (reader.read)(&parsed.document, runs)
+    {
+        let location = window.place(fault.at()).location();
+        runs.fail(fault.into_error().at(location));
     }
 }
 
@@ -337,7 +391,7 @@ fn read_sound_line(
     wanted: Option<Format>,
     runs: &mut Runs<'_>,
 ) {
-    if !sample::is_value(line) {
+    if !sample::is_sound(line) {
         return runs.pass_over("lines that are no JSON", 1);
     }
     if line.kind() != crate::json::Kind::Object {
@@ -345,7 +399,7 @@ fn read_sound_line(
     }
     let parsed = Parsed::of_object(line);
     match recognise::document(&parsed, wanted) {
-        Ok(_) => read_document(&parsed, window, wanted, runs),
+        Ok(entry) => read_as(entry, &parsed, window, runs),
         Err(_) => runs.pass_over("lines of no known format", 1),
     }
 }

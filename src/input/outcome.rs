@@ -39,10 +39,7 @@ impl Outcome {
 
     /// The answer with this outcome.
     pub(super) fn answer(self, observation: Content<Words<'_>>) -> Answer<'_> {
-        match self.reason {
-            Some(reason) => Answer::unknown(observation, reason, self.provenance),
-            None => Answer::new(observation, self.status, self.provenance),
-        }
+        Answer { reason: self.reason, ..Answer::new(observation, self.status, self.provenance) }
     }
 }
 

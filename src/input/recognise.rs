@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Document, Framing, Parsed, Sample, Seen};
+use super::sample::{Document, Framing, Members, Parsed, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -18,6 +18,8 @@ pub(super) enum Recognised {
     Whole,
     /// Line by line, each by its own format.
     Each,
+    /// As a zip archive.
+    Archive,
 }
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
@@ -27,6 +29,9 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 /// Finds the format of an input. The window stays where it is, behind a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
     fill(window, 4)?;
+    if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
+        return Ok(Recognised::Archive);
+    }
     if let Some(what) = no_text(window.unread()) {
         return Err(unusable(what));
     }
@@ -58,11 +63,48 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if sample.framing == Framing::Lines && has_documents_in_lines(bytes, wanted) {
             return Ok(Recognised::Each);
         }
-        if whole || has_document_begun(&sample) {
+        if !whole && wanted.is_none() && is_one_document(&sample) {
+            return Ok(Recognised::Whole);
+        }
+        if whole {
             return Ok(Recognised::Whole);
         }
     }
     Ok(Recognised::Whole)
+}
+
+/// Whether the part of an input that is seen shows already that it is a document of messages, events or steps, and
+/// has no records: that it need not be looked at again before it is read.
+fn is_one_document(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return has_marks(&sample.parts()) };
+    match around.open_key() {
+        Some("samples") => around.has("version") && around.has("eval"),
+        Some("steps") => around.has("schema_version") && around.has("agent"),
+        Some("messages") if around.has("sessionId") && around.has("projectHash") => true,
+        Some(_) => has_marks(&sample.parts()),
+        None => false,
+    }
+}
+
+/// Whether there are marks that only messages of chats, events of `OpenHands`, messages of `OpenCode` or steps of
+/// SWE-agent have, and none of tau2.
+fn has_marks(parts: &[Members<'_>]) -> bool {
+    let is_marked = |part: &Members<'_>| {
+        part.has("role") && (part.has("tool_call_id") || has_block(part))
+            || part.has("source") && (part.has("action") || part.has("observation"))
+            || part.has("info") && part.has("parts")
+            || part.has("action") && part.has("observation") && (part.has("response") || part.has("thought"))
+    };
+    parts.iter().any(is_marked) && !parts.iter().any(|part| part.has("requestor") || part.has("turn_idx"))
+}
+
+/// Whether a message has a block of Anthropic's.
+fn has_block(message: &Members<'_>) -> bool {
+    let blocks = message.get("content").and_then(crate::json::Raw::items).unwrap_or_default();
+    blocks.into_iter().any(|block| {
+        let kind = block.member("type").and_then(crate::json::Raw::string);
+        matches!(kind.as_deref(), Some("tool_use" | "tool_result"))
+    })
 }
 
 fn fill(window: &mut Window<'_>, wanted: usize) -> Result<()> {
@@ -95,16 +137,6 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
         kind => Error::new(kind, format!("the input is not JSON: {}", error.message())),
     };
     Some(error.at(location))
-}
-
-/// Whether an object of which not all is seen is a document of some format already.
-fn has_document_begun(sample: &Sample<'_>) -> bool {
-    let Seen::Object(members) = &sample.seen else { return false };
-    let document = Document::Object(members.clone());
-    entries().any(|entry| match &entry.reader {
-        Reader::Document(reader) => (reader.claims)(&document),
-        Reader::Records(_) => false,
-    })
 }
 
 /// Whether the first lines, or one of them, are documents of their own.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ReadOptions, Reading};
+use super::{Format, ReadOptions, Reading};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::{Assembler, DigestMap, Ending, Routing, Step, StepSink, Trace};
@@ -46,17 +46,25 @@ pub(super) struct Runs<'s> {
     sink: &'s mut dyn StepSink,
     /// The position of the next run.
     position: u64,
+    /// Whether documents of several formats were found.
+    is_mixed: bool,
     pub(super) reading: Reading,
 }
 
 impl<'s> Runs<'s> {
     pub(super) fn new(options: &'s ReadOptions, sink: &'s mut dyn StepSink) -> Self {
-        Self { options, sink, position: 0, reading: Reading::default() }
+        Self { options, sink, position: 0, is_mixed: false, reading: Reading::default() }
     }
 
     /// What became of the input.
     pub(super) fn into_reading(self) -> Reading {
         Reading { positions: self.position, ..self.reading }
+    }
+
+    /// A document of this format was found.
+    pub(super) fn is_of(&mut self, format: Format) {
+        self.is_mixed |= self.reading.format.is_some_and(|before| before != format);
+        self.reading.format = (!self.is_mixed).then_some(format);
     }
 
     /// The runs from here on are numbered from 0 again. Gives back how many there were before.

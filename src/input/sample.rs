@@ -20,8 +20,8 @@ pub(super) enum Framing {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The keys of members whose values are not all there, or unsound.
-    open: Vec<String>,
+    /// The keys of members whose values are not all there, or unsound, and where those begin.
+    open: Vec<(String, usize)>,
 }
 
 impl<'a> Members<'a> {
@@ -30,13 +30,7 @@ impl<'a> Members<'a> {
         Self::read(json).0
     }
 
-    /// The members of an object that is all there.
-    pub(super) fn of_sound(json: &mut Json<'a>) -> Option<Self> {
-        let (members, read) = Self::read(json);
-        (read.is_ok() && members.open.is_empty()).then_some(members)
-    }
-
-    /// The same, and whether the object is there whole, or what is wrong with it.
+    /// The members of an object, and whether it is there whole, or what is wrong with it.
     fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
         let mut open = Vec::new();
@@ -47,7 +41,7 @@ impl<'a> Members<'a> {
                 Ok(raw) => members.push((Cow::Owned(name), raw)),
                 Err(fault) => {
                     // Something is wrong with the value, or it is not all there.
-                    open.push(name);
+                    open.push((name, start.offset()));
                     *value = start;
                     if fault.is_end() || value.skip_any().is_err() {
                         return Err(fault);
@@ -59,9 +53,41 @@ impl<'a> Members<'a> {
         (Self { members, open }, read)
     }
 
+    /// The members of an object that is sound, also inside of its strings.
+    fn checked(json: &mut Json<'a>) -> Option<Self> {
+        let mut members = Vec::new();
+        let walked = json.object(|key, value| {
+            members.push((Cow::Owned(String::from_utf8_lossy(key).into_owned()), value.checked()?));
+            Ok(())
+        });
+        walked.ok().map(|()| Self { members, open: Vec::new() })
+    }
+
+    /// The items of the list under this key that are there whole, where the list is not.
+    fn open_items(&self, key: &str, bytes: &'a [u8]) -> Vec<Raw<'a>> {
+        let mut items = Vec::new();
+        if let Some((open, at)) = self.open.last()
+            && open == key
+        {
+            let mut json = Json::starting_at(bytes, *at, 1);
+            if json.peek_byte() == Some(b'[') {
+                let _ = json.list(|item| {
+                    items.push(item.raw()?);
+                    Ok(())
+                });
+            }
+        }
+        items
+    }
+
     /// The value of a key that is there whole; of several, the last.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+
+    /// The key of a member whose value is not all there.
+    pub(super) fn open_key(&self) -> Option<&str> {
+        self.open.last().map(|(key, _)| &**key)
     }
 
     /// The value of a key where it is a string that is not empty, decoded.
@@ -71,7 +97,7 @@ impl<'a> Members<'a> {
 
     /// Whether there is such a key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.get(key).is_some() || self.open.iter().any(|open| open == key)
+        self.get(key).is_some() || self.open.iter().any(|(open, _)| open == key)
     }
 
     /// Whether there is such a key with a value of this kind that is there whole.
@@ -86,7 +112,8 @@ impl<'a> Members<'a> {
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(key, _)| &**key).chain(self.open.iter().map(String::as_str))
+        let open = self.open.iter().map(|(key, _)| &**key);
+        self.members.iter().map(|(key, _)| &**key).chain(open)
     }
 }
 
@@ -96,9 +123,9 @@ pub(super) enum Seen<'a> {
     /// One object.
     Object(Members<'a>),
     /// A list, with the members of its first items that are objects; the last one may not be all there.
-    List { objects: Vec<Members<'a>>, others: usize },
+    List { objects: Vec<Members<'a>> },
     /// Lines, with the members of those that are objects.
-    Lines { objects: Vec<Members<'a>>, lists: Vec<Raw<'a>> },
+    Lines { objects: Vec<Members<'a>> },
     /// Some other JSON value.
     Scalar,
     /// No JSON.
@@ -110,8 +137,7 @@ pub(super) enum Seen<'a> {
 pub(super) struct Sample<'a> {
     pub(super) framing: Framing,
     pub(super) seen: Seen<'a>,
-    /// Whether the part is all of the input.
-    pub(super) whole: bool,
+    bytes: &'a [u8],
 }
 
 impl<'a> Sample<'a> {
@@ -122,25 +148,39 @@ impl<'a> Sample<'a> {
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
         if is_in_lines(bytes, whole, start, &json, &read) {
-            let (mut objects, mut lists) = (Vec::new(), Vec::new());
+            let mut objects = Vec::new();
             for line in lines(bytes, whole).take(RECORDS) {
                 match line.json().peek_byte() {
                     Some(b'{') => objects.push(Members::of(&mut line.json())),
-                    Some(b'[') => lists.push(line),
                     _ => {}
                 }
             }
-            return Self { framing: Framing::Lines, seen: Seen::Lines { objects, lists }, whole };
+            return Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes };
         }
-        Self { framing: Framing::Values, seen, whole }
+        Self { framing: Framing::Values, seen, bytes }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
     pub(super) fn records(&self) -> &[Members<'a>] {
         match &self.seen {
             Seen::Object(members) => std::slice::from_ref(members),
-            Seen::List { objects, .. } | Seen::Lines { objects, .. } => objects,
+            Seen::List { objects } | Seen::Lines { objects } => objects,
             Seen::Scalar | Seen::Litter => &[],
+        }
+    }
+
+    /// The members of what may be the messages, events or steps of a single document, so far as they are there: items
+    /// of a list, or of a list in an object.
+    pub(super) fn parts(&self) -> Vec<Members<'a>> {
+        let raw =
+            |items: Vec<Raw<'a>>| items.into_iter().take(RECORDS).map(|item| Members::of(&mut item.json()));
+        match &self.seen {
+            Seen::Object(members) => match members.open_key() {
+                Some(key) => raw(members.open_items(key, self.bytes)).collect(),
+                None => Vec::new(),
+            },
+            Seen::List { objects, .. } => objects.clone(),
+            Seen::Lines { .. } | Seen::Scalar | Seen::Litter => Vec::new(),
         }
     }
 
@@ -173,7 +213,7 @@ fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
 
 /// The first items of a list. They may be damaged: what follows them is looked at all the same.
 fn first_items(mut json: Json<'_>) -> Seen<'_> {
-    let (mut objects, mut others) = (Vec::new(), 0);
+    let mut objects = Vec::new();
     json.advance();
     while objects.len() < RECORDS {
         match json.peek_byte() {
@@ -190,7 +230,6 @@ fn first_items(mut json: Json<'_>) -> Seen<'_> {
                 }
             }
             Some(_) => {
-                others += 1;
                 let before = json.offset();
                 if json.skip_unsound().is_none() || json.offset() == before {
                     break;
@@ -198,7 +237,7 @@ fn first_items(mut json: Json<'_>) -> Seen<'_> {
             }
         }
     }
-    Seen::List { objects, others }
+    Seen::List { objects }
 }
 
 /// Whether an input has one value in each line. One document is tried first: `read` is what became of that, from
@@ -239,6 +278,12 @@ pub(super) fn is_value(line: Raw<'_>) -> bool {
     json.skip().is_ok() && json.peek_byte().is_none()
 }
 
+/// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
+pub(super) fn is_sound(line: Raw<'_>) -> bool {
+    let mut json = line.json();
+    json.check().is_ok() && json.peek_byte().is_none()
+}
+
 /// The lines that are not blank, from their first character on; the last one where it is whole.
 pub(super) fn lines(bytes: &[u8], whole: bool) -> impl Iterator<Item = Raw<'_>> {
     let ends = memchr::memchr_iter(b'\n', bytes).chain(whole.then_some(bytes.len()));
@@ -250,6 +295,16 @@ pub(super) fn lines(bytes: &[u8], whole: bool) -> impl Iterator<Item = Raw<'_>> 
         start = end + 1;
         (indent < line.len()).then(|| Raw::over(bytes.get(..end).unwrap_or_default(), at))
     })
+}
+
+/// The items of a list that is sound, also inside of its strings.
+fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
+    let mut items = Vec::new();
+    let walked = json.list(|item| {
+        items.push(item.checked()?);
+        Ok(())
+    });
+    walked.ok().map(|()| items)
 }
 
 /// A whole input of a format whose runs are not records of their own.
@@ -266,6 +321,8 @@ pub(super) enum Document<'a> {
 /// A document, and how many lines were no JSON or no object.
 pub(super) struct Parsed<'a> {
     pub(super) document: Document<'a>,
+    /// Where it is one JSON value.
+    value: Option<Raw<'a>>,
     pub(super) no_json: u64,
     pub(super) no_object: u64,
 }
@@ -273,45 +330,45 @@ pub(super) struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let one = |document| Parsed { document, no_json: 0, no_object: 0 };
         let mut json = Json::new(bytes);
-        let document = match json.peek_byte() {
-            Some(b'{') => Members::of_sound(&mut json).map(Document::Object),
-            Some(b'[') => {
-                let mut items = Vec::new();
-                let read = json.list(|item| {
-                    items.push(item.raw()?);
-                    Ok(())
-                });
-                read.is_ok().then_some(Document::List(items))
-            }
+        let opened = json.peek_byte();
+        let start = json.offset();
+        let document = match opened {
+            Some(b'{') => Members::checked(&mut json).map(Document::Object),
+            Some(b'[') => items_checked(&mut json).map(Document::List),
             _ => None,
         };
-        if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
-            return one(document);
-        }
-        let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
-        for line in lines(bytes, true) {
-            if !is_value(line) {
-                no_json += 1;
-            } else if line.kind() == Kind::Object {
-                objects.push(line);
-            } else {
-                no_object += 1;
+        let end = json.offset();
+        match document.filter(|_| json.peek_byte().is_none()) {
+            Some(document) => {
+                let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start));
+                Parsed { document, value, no_json: 0, no_object: 0 }
+            }
+            None => {
+                let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
+                for line in lines(bytes, true) {
+                    if !is_sound(line) {
+                        no_json += 1;
+                    } else if line.kind() == Kind::Object {
+                        objects.push(line);
+                    } else {
+                        no_object += 1;
+                    }
+                }
+                Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
             }
         }
-        Parsed { document: Document::Lines(objects), no_json, no_object }
-    }
-
-    /// An input that is one object, taken for the only line of a file.
-    pub(super) fn as_line(bytes: &'a [u8]) -> Option<Self> {
-        let mut json = Json::new(bytes);
-        let object = json.raw().ok().filter(|object| object.kind() == Kind::Object)?;
-        Some(Parsed { document: Document::Lines(vec![object]), no_json: 0, no_object: 0 })
     }
 
     /// One object that is known to be sound.
     pub(super) fn of_object(object: Raw<'a>) -> Self {
-        Parsed { document: Document::Object(Members::of(&mut object.json())), no_json: 0, no_object: 0 }
+        let document = Document::Object(Members::of(&mut object.json()));
+        Parsed { document, value: Some(object), no_json: 0, no_object: 0 }
+    }
+
+    /// The same as the only line of an input, where it is an object.
+    pub(super) fn as_line(&self) -> Option<Self> {
+        let line = self.value.filter(|value| value.kind() == Kind::Object)?;
+        Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
     }
 }

@@ -55,31 +55,48 @@ fn is_run(members: &Members<'_>) -> bool {
     match members.get("messages") {
         Some(messages) => match messages.kind() {
             Kind::Null => true,
-            Kind::List => messages.items().is_some_and(|items| {
-                items.is_empty() || items.into_iter().any(|item| is_message(&Members::of(&mut item.json())))
-            }),
+            Kind::List => !is_session(members) && messages.items().is_some_and(|items| are_messages(&items)),
             _ => false,
         },
         None => false,
     }
 }
 
+/// Whether an object around messages says that it is a session of another agent.
+fn is_session(members: &Members<'_>) -> bool {
+    members.has("projectHash") || members.has("trajectory_format")
+}
+
+/// Whether there are no messages, or some with marks of tau2. Calls without `function` are a mark only where no
+/// answer names its call as the chats of others do.
+fn are_messages(items: &[crate::json::Raw<'_>]) -> bool {
+    let (mut flat_calls, mut named_answers) = (false, false);
+    for item in items {
+        let message = Members::of(&mut item.json());
+        if is_message(&message) {
+            return true;
+        }
+        named_answers |= message.has("tool_call_id");
+        flat_calls |=
+            has_call(&message, |call| call.member("name").is_some() && call.member("function").is_none());
+    }
+    items.is_empty() || flat_calls && !named_answers
+}
+
+fn has_call(message: &Members<'_>, wanted: impl Fn(crate::json::Raw<'_>) -> bool) -> bool {
+    let calls = message.get("tool_calls").and_then(crate::json::Raw::items);
+    calls.is_some_and(|calls| calls.into_iter().any(wanted))
+}
+
 /// Whether a message has marks of tau2.
 fn is_message(message: &Members<'_>) -> bool {
-    let flat_call = |call: crate::json::Raw<'_>| {
-        call.member("requestor").is_some()
-            || (call.member("name").is_some() && call.member("function").is_none())
-    };
     let is_answer =
         message.name("role").as_deref() == Some("tool") && message.has("id") && !message.has("tool_call_id");
     is_answer
         || message.has("requestor")
         || message.has("tool_messages")
         || message.has("turn_idx")
-        || message
-            .get("tool_calls")
-            .and_then(crate::json::Raw::items)
-            .is_some_and(|calls| calls.into_iter().any(flat_call))
+        || has_call(message, |call| call.member("requestor").is_some())
 }
 
 /// Reads what the file says of its runs.

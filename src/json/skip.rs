@@ -13,14 +13,34 @@ impl<'a> Json<'a> {
         Ok(Raw { bytes: self.bytes.get(..self.at).unwrap_or_default(), at: start, depth })
     }
 
+    /// As [`Json::raw`], but all of the value is checked.
+    pub(crate) fn checked(&mut self) -> Read<Raw<'a>> {
+        self.space();
+        let (start, depth) = (self.at, self.depth);
+        self.check()?;
+        Ok(Raw { bytes: self.bytes.get(..self.at).unwrap_or_default(), at: start, depth })
+    }
+
+    /// Passes over a value, and checks all of it, also what stands inside of its strings.
+    pub(crate) fn check(&mut self) -> Read<()> {
+        self.pass_over::<true>()
+    }
+
     /// Passes over a value.
     pub(crate) fn skip(&mut self) -> Read<()> {
+        self.pass_over::<false>()
+    }
+
+    fn pass_over<const STRICT: bool>(&mut self) -> Read<()> {
         // One bit per open container: set for an object.
         let mut objects: u128 = 0;
         let outer = self.depth;
         loop {
             // A value.
             match self.peek_byte() {
+                Some(b'"') if STRICT => {
+                    self.text()?;
+                }
                 Some(b'"') => match short_string_end(self.bytes, self.at + 1) {
                     Some(close) => self.at = close + 1,
                     None => self.skip_long_string()?,
@@ -32,7 +52,7 @@ impl<'a> Json<'a> {
                         self.depth -= 1;
                     } else {
                         objects = objects << 1 | 1;
-                        self.skip_key()?;
+                        self.skip_key::<STRICT>()?;
                         continue;
                     }
                 }
@@ -47,7 +67,11 @@ impl<'a> Json<'a> {
                     }
                 }
                 Some(b'-' | b'0'..=b'9') => {
-                    self.number_extent()?;
+                    let start = self.at;
+                    let (spelling, _) = self.number_extent()?;
+                    if STRICT && is_beyond_double(spelling) {
+                        return Err(Fault::syntax(start, "a number is too large"));
+                    }
                 }
                 Some(b't') => self.literal(b"true")?,
                 Some(b'f') => self.literal(b"false")?,
@@ -65,7 +89,7 @@ impl<'a> Json<'a> {
                     Some(b',') => {
                         self.at += 1;
                         if in_object {
-                            self.skip_key()?;
+                            self.skip_key::<STRICT>()?;
                         }
                         break;
                     }
@@ -95,7 +119,10 @@ impl<'a> Json<'a> {
     }
 
     #[inline]
-    fn skip_key(&mut self) -> Read<()> {
+    fn skip_key<const STRICT: bool>(&mut self) -> Read<()> {
+        if STRICT {
+            return self.key().map(|_| ());
+        }
         if self.peek_byte() == Some(b'"')
             && let Some(close) = short_string_end(self.bytes, self.at + 1)
             && self.bytes.get(close + 1) == Some(&b':')
@@ -160,4 +187,13 @@ impl<'a> Json<'a> {
         }
         None
     }
+}
+
+/// Whether a number is beyond a double. Few are spelled in a way that could be.
+fn is_beyond_double(spelling: &[u8]) -> bool {
+    (spelling.len() > 300 || spelling.iter().any(|byte| matches!(byte, b'e' | b'E')))
+        && std::str::from_utf8(spelling)
+            .ok()
+            .and_then(|text| text.parse::<f64>().ok())
+            .is_none_or(|value| !value.is_finite())
 }

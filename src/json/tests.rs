@@ -176,3 +176,24 @@ fn wrong_types_are_named() {
     assert_eq!(read("3.0").whole().unwrap(), 3);
     assert_eq!(read("1e400").number().unwrap_err().at(), 0);
 }
+
+#[test]
+fn what_is_checked_is_sound_inside_of_its_strings_as_well() {
+    let checked = |text: &str| {
+        let mut json = Json::new(text.as_bytes());
+        json.check().is_ok() && json.peek_byte().is_none()
+    };
+    for (text, sound, passed) in [
+        (r#"{"a": ["\u00e9\n", 1e3, -0.5], "b": {}}"#, true, true),
+        ("{\"a\": \"line\nbreak\"}", false, true),
+        ("{\"a\nb\": 1}", false, true),
+        (r#"["\x"]"#, false, true),
+        ("[1e999]", false, true),
+        ("[1e99]", true, true),
+        ("[NaN]", false, false),
+        ("{\"a\": 1", false, false),
+    ] {
+        assert_eq!((checked(text), skipped(text.as_bytes())), (sound, passed), "{text}");
+    }
+    assert!(!checked(&"9".repeat(400)) && checked(&"9".repeat(308)));
+}

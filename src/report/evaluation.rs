@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use super::table::{Table, figure};
+use super::cell::figure;
+use super::wide::Wide as Table;
 use crate::evaluation::{
     Agreement, AgreementScore, CallReport, Evolution, EvolutionGroup, EvolutionIntervals, Exclusion, Figure,
     FigureIntervals, GroupComparison, ModeReport, ModeVerdict, Reflection, ReflectionGroup, Relation,

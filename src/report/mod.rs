@@ -1,16 +1,31 @@
-//! Rendering of results as text. Reads results; decides nothing.
+//! Rendering of results: text, Markdown, LaTeX, CSV, HTML. Reads results; decides nothing.
 
 mod calibration;
+mod cell;
+mod comparison;
 mod evaluation;
+#[cfg(feature = "html")]
+mod html;
+mod published;
 mod recovery;
 mod replication;
+mod runs;
 mod scan;
 mod table;
+mod wide;
+mod wrap;
 
-pub use calibration::{render_calibration, render_sweeps};
+pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
+pub use cell::Cell;
+pub use comparison::{comparison_tables, render_agent_comparison};
 pub use evaluation::{
     render_agreement, render_calls, render_evolution, render_modes, render_reflection, render_relations,
 };
+#[cfg(feature = "html")]
+pub use html::*;
+pub use published::{render_pass_k, render_replication};
 pub use recovery::{render_comparison, render_inheritance, render_replay, render_selection};
-pub use replication::{render_pass_k, render_replication};
+pub use replication::{render_inference, replication_tables};
+pub use runs::{pass_k_table, simulation_table};
 pub use scan::ScanSummary;
+pub use table::{TEXT_WIDTH, Table};

@@ -1,7 +1,8 @@
 //! The tables of Recovery-Bench.
 
+use super::cell::figure;
 use super::evaluation::{interval, p_value, short, wrapped};
-use super::table::{Table, figure};
+use super::wide::Wide as Table;
 use crate::evaluation::{Comparison, Inheritance, Inherited, Replay, Selection};
 
 /// A comparison of recovery with fresh starts as tables, one per context.

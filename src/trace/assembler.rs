@@ -119,15 +119,6 @@ impl<'a> Answer<'a> {
     pub(crate) fn new(observation: Content<Words<'a>>, status: Status, provenance: Provenance) -> Self {
         Self { observation, status, provenance, reason: None, error_type: None }
     }
-
-    /// An answer that leaves open how the call ended.
-    pub(crate) fn unknown(
-        observation: Content<Words<'a>>,
-        reason: UnknownReason,
-        provenance: Provenance,
-    ) -> Self {
-        Self { reason: Some(reason), ..Self::new(observation, Status::Unknown, provenance) }
-    }
 }
 
 /// The number of a call within its run, by which an answer without an id can be given to it.

@@ -1,0 +1,373 @@
+//! Two agents, or one before and after a change, on the same tasks.
+//!
+//! Everything is paired by task: only tasks that both sides tried count, and intervals come from resampling tasks.
+
+mod fingerprints;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use fingerprints::fingerprints;
+
+use crate::corpus::TraceRecord;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::stats::{
+    Interval, MeanDifference, Resampling, TaskTrials, TwoSides, mcnemar, mean_difference, pass_hat_k, wilson,
+};
+
+/// A reward this close to 1 is a success.
+const SUCCESS_TOLERANCE: f64 = 1e-6;
+
+/// One run, as a comparison sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparedRun {
+    /// The domain.
+    pub domain: Option<String>,
+    /// The task; runs without one cannot be compared.
+    pub task: Option<String>,
+    /// Which trial of the task.
+    pub trial: Option<u64>,
+    /// The reward; a run without one has failed.
+    pub reward: Option<f64>,
+    /// Whether it ended in an infrastructure error, and does not count.
+    pub infrastructure_error: bool,
+    /// What each detector says; `None` where it does not apply.
+    pub detected: Vec<(String, Option<bool>)>,
+    /// The fingerprint, where one was taken.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+impl ComparedRun {
+    /// The run of a scan's record.
+    #[must_use]
+    pub fn of(record: &TraceRecord) -> Self {
+        let metadata = &record.metadata;
+        Self {
+            domain: metadata.domain.as_deref().map(str::to_owned),
+            task: metadata.task.clone(),
+            trial: metadata.trial,
+            reward: record.reward,
+            infrastructure_error: metadata.termination.as_deref() == Some("infrastructure_error"),
+            detected: record
+                .verdicts
+                .iter()
+                .map(|(id, verdict)| ((*id).to_owned(), verdict.detected()))
+                .collect(),
+            fingerprint: record.fingerprint.clone(),
+        }
+    }
+
+    fn succeeded(&self) -> bool {
+        self.reward.is_some_and(|reward| (reward - 1.0).abs() <= SUCCESS_TOLERANCE)
+    }
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ComparedSide {
+    /// What it is called.
+    pub label: String,
+    /// Its runs.
+    pub runs: u64,
+    /// Those that count.
+    pub counted: u64,
+    /// Left out: they ended in an infrastructure error.
+    pub infrastructure_errors: u64,
+    /// Left out: they name no task.
+    pub without_task: u64,
+    /// Left out: the other side has no run of their task.
+    pub of_other_tasks: u64,
+    /// Successes among those that count.
+    pub successes: u64,
+    /// The success rate's interval (Wilson), as if runs were independent.
+    pub success_ci95: Option<Interval>,
+}
+
+/// Runs of both sides, paired by task and, within it, by trial.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct PairedOutcomes {
+    /// Both succeed.
+    pub both: u64,
+    /// Only the first does.
+    pub first_only: u64,
+    /// Only the second does.
+    pub second_only: u64,
+    /// Neither does.
+    pub neither: u64,
+    /// `McNemar`'s exact p-value, as if pairs of one task were independent.
+    pub p: f64,
+}
+
+/// How often a detector fires on one side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DetectionRate {
+    /// Runs in which it fires.
+    pub detected: u64,
+    /// Runs to which it applies.
+    pub applicable: u64,
+    /// The rate's interval (Wilson), as if runs were independent.
+    pub ci95: Option<Interval>,
+}
+
+impl DetectionRate {
+    /// The rate; none where the detector never applies.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
+    pub fn rate(&self) -> Option<f64> {
+        (self.applicable > 0).then(|| self.detected as f64 / self.applicable as f64)
+    }
+}
+
+/// A detector on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DetectorComparison {
+    /// The detector.
+    pub detector: String,
+    /// The first side.
+    pub first: DetectionRate,
+    /// The second side.
+    pub second: DetectionRate,
+    /// The second rate less the first, by task; none where a side has no applicable run.
+    pub difference: Option<MeanDifference>,
+}
+
+/// How far the fingerprints of both sides lie apart.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FingerprintComparison {
+    /// The Jensen–Shannon distance of the pooled fingerprints, in [0, 1].
+    pub distance: f64,
+    /// Its 95% range were the sides one agent: runs change sides within their task.
+    pub by_chance: Interval,
+    /// The share of such exchanges with at least this distance.
+    pub p: f64,
+    /// Exchanges drawn.
+    pub arrangements: u64,
+}
+
+/// A task in which the sides differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TaskDifference {
+    /// The domain.
+    pub domain: Option<String>,
+    /// The task.
+    pub task: String,
+    /// Successes and runs of the first side.
+    pub first: (u64, u64),
+    /// Successes and runs of the second side.
+    pub second: (u64, u64),
+    /// Whether one side succeeds in more than half of its runs and the other does not.
+    pub flipped: bool,
+}
+
+/// Two agents on the same tasks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The first side.
+    pub first: ComparedSide,
+    /// The second side.
+    pub second: ComparedSide,
+    /// Tasks that both tried.
+    pub tasks: u64,
+    /// Runs paired by task and trial.
+    pub paired: PairedOutcomes,
+    /// The success rates, by task; none without a shared task.
+    pub success: Option<MeanDifference>,
+    /// The mean rewards, by task, of runs that have one.
+    pub reward: Option<MeanDifference>,
+    /// pass^1, pass^2, … of both sides over the shared tasks.
+    pub pass_k: Vec<(f64, f64)>,
+    /// The detectors.
+    pub detectors: Vec<DetectorComparison>,
+    /// The fingerprints, where they were taken.
+    pub fingerprints: Option<FingerprintComparison>,
+    /// The tasks in which success rates differ, those that differ most first.
+    pub differing: Vec<TaskDifference>,
+    /// Resamples and exchanges.
+    pub resamples: usize,
+    /// Their seed.
+    pub seed: u64,
+}
+
+type TaskKey = (Option<String>, String);
+type Tasks<'r> = BTreeMap<TaskKey, [Vec<&'r ComparedRun>; 2]>;
+
+impl Comparison {
+    /// Compares two sides, each with its label.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    pub fn of(
+        (first_label, first): (&str, &[ComparedRun]),
+        (second_label, second): (&str, &[ComparedRun]),
+        options: &Resampling,
+    ) -> Result<Self> {
+        let mut tasks = Tasks::new();
+        let mut sides = [side(first_label, first), side(second_label, second)];
+        for (number, runs) in [first, second].into_iter().enumerate() {
+            for run in runs.iter().filter(|run| !run.infrastructure_error) {
+                let Some(task) = &run.task else { continue };
+                let slot = tasks.entry((run.domain.clone(), task.clone())).or_default().get_mut(number);
+                if let Some(slot) = slot {
+                    slot.push(run);
+                }
+            }
+        }
+        tasks.retain(|_, runs| {
+            let shared = runs.iter().all(|runs| !runs.is_empty());
+            for (side, runs) in sides.iter_mut().zip(&*runs) {
+                let slot = if shared { &mut side.counted } else { &mut side.of_other_tasks };
+                *slot += runs.len() as u64;
+                if shared {
+                    side.successes += runs.iter().filter(|run| run.succeeded()).count() as u64;
+                }
+            }
+            shared
+        });
+        for runs in tasks.values_mut().flatten() {
+            runs.sort_by_key(|run| run.trial);
+        }
+        for side in &mut sides {
+            side.success_ci95 = wilson(side.successes, side.counted, options.confidence).ok();
+        }
+        let [first, second] = sides;
+        // Out of range are options; that a side has no runs is none of them.
+        mean_difference(&[TwoSides { first: (1, 0.0), second: (1, 0.0) }], options)?;
+        Ok(Self {
+            first,
+            second,
+            tasks: tasks.len() as u64,
+            paired: paired(&tasks),
+            success: difference(&tasks, options, |run| Some(f64::from(u8::from(run.succeeded())))),
+            reward: difference(&tasks, options, |run| run.reward),
+            pass_k: pass_k(&tasks),
+            detectors: detectors(&tasks, options),
+            fingerprints: fingerprints(&tasks, options),
+            differing: differing(&tasks),
+            resamples: options.resamples,
+            seed: options.seed,
+        })
+    }
+}
+
+fn side(label: &str, runs: &[ComparedRun]) -> ComparedSide {
+    let count = |which: fn(&ComparedRun) -> bool| runs.iter().filter(|run| which(run)).count() as u64;
+    ComparedSide {
+        label: label.to_owned(),
+        runs: runs.len() as u64,
+        counted: 0,
+        infrastructure_errors: count(|run| run.infrastructure_error),
+        without_task: count(|run| !run.infrastructure_error && run.task.is_none()),
+        of_other_tasks: 0,
+        successes: 0,
+        success_ci95: None,
+    }
+}
+
+fn paired(tasks: &Tasks<'_>) -> PairedOutcomes {
+    let mut outcomes = PairedOutcomes::default();
+    for [first, second] in tasks.values() {
+        for (first, second) in first.iter().zip(second) {
+            *match (first.succeeded(), second.succeeded()) {
+                (true, true) => &mut outcomes.both,
+                (true, false) => &mut outcomes.first_only,
+                (false, true) => &mut outcomes.second_only,
+                (false, false) => &mut outcomes.neither,
+            } += 1;
+        }
+    }
+    outcomes.p = mcnemar(outcomes.first_only, outcomes.second_only);
+    outcomes
+}
+
+fn difference(
+    tasks: &Tasks<'_>,
+    options: &Resampling,
+    value: impl Fn(&ComparedRun) -> Option<f64>,
+) -> Option<MeanDifference> {
+    let sums = |runs: &[&ComparedRun]| {
+        let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+        (values.len() as u64, values.iter().sum())
+    };
+    let clusters: Vec<TwoSides> =
+        tasks.values().map(|[first, second]| TwoSides { first: sums(first), second: sums(second) }).collect();
+    mean_difference(&clusters, options).ok()
+}
+
+fn pass_k(tasks: &Tasks<'_>) -> Vec<(f64, f64)> {
+    let trials = |runs: &[&ComparedRun]| TaskTrials {
+        trials: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+        successes: u32::try_from(runs.iter().filter(|run| run.succeeded()).count()).unwrap_or(u32::MAX),
+    };
+    let (first, second): (Vec<_>, Vec<_>) =
+        tasks.values().map(|[first, second]| (trials(first), trials(second))).unzip();
+    (1..).map_while(|k| Some((pass_hat_k(&first, k).ok()?, pass_hat_k(&second, k).ok()?))).collect()
+}
+
+fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison> {
+    let names: BTreeSet<&str> = tasks
+        .values()
+        .flatten()
+        .flatten()
+        .flat_map(|run| run.detected.iter().map(|(name, _)| name.as_str()))
+        .collect();
+    let fires = |run: &ComparedRun, name: &str| {
+        run.detected.iter().find(|(id, _)| id == name).and_then(|(_, detected)| *detected)
+    };
+    names
+        .into_iter()
+        .map(|name| {
+            let rate = |number: usize| {
+                let runs = tasks.values().filter_map(|sides| sides.get(number)).flatten();
+                let (mut detected, mut applicable) = (0, 0);
+                for fired in runs.filter_map(|run| fires(run, name)) {
+                    applicable += 1;
+                    detected += u64::from(fired);
+                }
+                let ci95 = wilson(detected, applicable, options.confidence).ok();
+                DetectionRate { detected, applicable, ci95 }
+            };
+            DetectorComparison {
+                detector: name.to_owned(),
+                first: rate(0),
+                second: rate(1),
+                difference: difference(tasks, options, |run| {
+                    fires(run, name).map(|fired| f64::from(u8::from(fired)))
+                }),
+            }
+        })
+        .collect()
+}
+
+fn differing(tasks: &Tasks<'_>) -> Vec<TaskDifference> {
+    let successes =
+        |runs: &[&ComparedRun]| (runs.iter().filter(|run| run.succeeded()).count() as u64, runs.len() as u64);
+    let mostly = |(successes, runs): (u64, u64)| 2 * successes > runs;
+    let mut differing: Vec<TaskDifference> = tasks
+        .iter()
+        .map(|((domain, task), [first, second])| {
+            let (first, second) = (successes(first), successes(second));
+            let flipped = mostly(first) != mostly(second);
+            TaskDifference { domain: domain.clone(), task: task.clone(), first, second, flipped }
+        })
+        .filter(|task| task.first.0 * task.second.1 != task.second.0 * task.first.1)
+        .collect();
+    #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
+    let gap = |task: &TaskDifference| {
+        let rate = |(successes, runs): (u64, u64)| successes as f64 / runs as f64;
+        (rate(task.second) - rate(task.first)).abs()
+    };
+    differing.sort_by(|a, b| gap(b).total_cmp(&gap(a)));
+    differing
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Sides whose differences are known.
+
+use super::*;
+use crate::trace::{Status, Trace};
+
+fn run(task: u32, reward: f64, calls: &[&str]) -> ComparedRun {
+    let mut trace = Trace::builder();
+    for call in calls {
+        trace.call(call, &serde_json::json!({}), Status::Ok, "done").unwrap();
+    }
+    ComparedRun {
+        domain: Some("d".to_owned()),
+        task: Some(task.to_string()),
+        trial: Some(0),
+        reward: Some(reward),
+        infrastructure_error: false,
+        detected: vec![("loop".to_owned(), Some(reward < 0.5)), ("route".to_owned(), None)],
+        fingerprint: Some(Fingerprint::of(&trace.build().unwrap())),
+    }
+}
+
+fn compare(first: &[ComparedRun], second: &[ComparedRun]) -> Comparison {
+    Comparison::of(("a", first), ("b", second), &Resampling::default()).unwrap()
+}
+
+#[test]
+fn pairs_by_task_and_names_what_is_left_out() {
+    let calls = ["look", "take", "look"];
+    let mut first: Vec<ComparedRun> =
+        (0..30).map(|task| run(task, f64::from(u8::from(task % 3 == 0)), &calls)).collect();
+    let second: Vec<ComparedRun> = (0..30)
+        .map(|task| run(task, f64::from(u8::from(task % 3 != 1)), &["push", "pull", "push"]))
+        .collect();
+    first.push(run(99, 1.0, &calls));
+    first.push(ComparedRun { task: None, ..run(0, 1.0, &calls) });
+    first.push(ComparedRun { infrastructure_error: true, ..run(0, 1.0, &calls) });
+    let found = compare(&first, &second);
+    assert_eq!((found.first.runs, found.first.counted, found.second.counted), (33, 30, 30));
+    let left_out = (found.first.of_other_tasks, found.first.without_task, found.first.infrastructure_errors);
+    assert_eq!(left_out, (1, 1, 1));
+    let PairedOutcomes { both, first_only, second_only, neither, p } = found.paired;
+    assert_eq!((both, first_only, second_only, neither), (10, 0, 10, 10));
+    // statsmodels: mcnemar([[10, 0], [10, 10]], exact=True)
+    assert!((p - 0.001_953_125).abs() < 1e-12);
+    let success = found.success.unwrap();
+    assert!((success.difference - 1.0 / 3.0).abs() < 1e-12);
+    let interval = success.bootstrap.percentile.unwrap();
+    assert!(interval.low > 0.1 && interval.high < 0.6, "{interval:?}");
+    assert_eq!(found.differing.len(), 10);
+    assert!(found.differing.iter().all(|task| task.flipped));
+    assert_eq!(found.pass_k.len(), 1);
+    assert!((found.pass_k[0].1 - 2.0 / 3.0).abs() < 1e-12);
+    let [looping, route] = &found.detectors[..] else { panic!("{:?}", found.detectors) };
+    assert_eq!((looping.first.detected, looping.second.detected), (20, 10));
+    assert!((looping.difference.unwrap().difference + 1.0 / 3.0).abs() < 1e-12);
+    assert_eq!((route.first.applicable, route.difference), (0, None));
+    let fingerprints = found.fingerprints.unwrap();
+    assert!((fingerprints.distance - 1.0).abs() < 1e-9 && fingerprints.p < 0.001, "{fingerprints:?}");
+}
+
+#[test]
+fn a_side_does_not_differ_from_itself() {
+    let runs: Vec<ComparedRun> = (0..20)
+        .map(|task| {
+            run(task, f64::from(task % 2), if task % 5 == 0 { &["a", "b"] } else { &["b", "a", "c"] })
+        })
+        .collect();
+    let found = compare(&runs, &runs);
+    assert!(found.success.unwrap().difference.abs() < 1e-15);
+    assert!((found.paired.p - 1.0).abs() < 1e-12 && found.differing.is_empty());
+    let fingerprints = found.fingerprints.unwrap();
+    assert!(fingerprints.distance < 1e-6 && fingerprints.p > 0.5, "{fingerprints:?}");
+}
+
+#[test]
+fn nothing_in_common() {
+    let found = compare(&[run(1, 1.0, &["a", "b"])], &[run(2, 1.0, &["a", "b"])]);
+    assert_eq!((found.tasks, found.success, found.fingerprints), (0, None, None));
+    assert_eq!(compare(&[], &[]).tasks, 0);
+    let bad = Resampling { resamples: 0, ..Resampling::default() };
+    assert!(Comparison::of(("a", &[]), ("b", &[]), &bad).is_err());
+}

@@ -1,0 +1,230 @@
+//! Chat transcripts: messages of `OpenAI`'s chat or of Anthropic's models, items of `OpenAI`'s Responses, alone or in
+//! an object around them; mini-swe-agent 1.1.
+//!
+//! Three names, one reader: exports mix the mark-ups, so all of them are read in each. What is recognised here is a
+//! list of elements; `chat_messages` reads messages, `chat_items` items.
+
+use std::borrow::Cow;
+
+use super::Format;
+use super::chat_element::Element;
+use super::chat_messages::Conversation;
+use super::common;
+use super::format::{DocumentReader, Entry, Reader};
+use super::mini_swe_agent::model_of;
+use super::runs::Runs;
+use super::sample::{Document, Members};
+use super::tokens;
+use super::words;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{Ending, Metadata, Usage};
+
+const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
+
+/// Items of `OpenAI`'s Responses.
+pub(super) mod responses {
+    use super::{Entry, Format, READER};
+
+    pub(in super::super) const FORMAT: Entry = Entry {
+        format: Format::OpenAiResponses,
+        about: "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and `output`",
+        decisive: "items with `type` or `role`, some of them calls or their outputs",
+        reader: READER,
+    };
+}
+
+/// Messages of Anthropic's models.
+pub(super) mod anthropic {
+    use super::{Entry, Format, READER};
+
+    pub(in super::super) const FORMAT: Entry = Entry {
+        format: Format::AnthropicMessages,
+        about: "messages of Anthropic's models: a list, one per line, or under `messages`",
+        decisive: "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
+        reader: READER,
+    };
+}
+
+/// Messages of `OpenAI`'s chat.
+pub(super) mod openai {
+    use super::{Entry, Format, READER};
+
+    pub(in super::super) const FORMAT: Entry = Entry {
+        format: Format::OpenAiChat,
+        about: "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1)",
+        decisive: "messages with `role`, and `content`, `tool_calls` or `function_call`",
+        reader: READER,
+    };
+}
+
+/// Keys of objects that are something else.
+const FOREIGN: [&str; 8] =
+    ["simulations", "samples", "eval", "reward_info", "trajectory", "history", "steps", "projectHash"];
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::List(elements) | Document::Lines(elements) => {
+            form(&Source::Slice(elements), true).is_some()
+        }
+        Document::Object(members) => source_of(members).is_some(),
+    }
+}
+
+/// What the elements of a list are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Messages,
+    Items,
+}
+
+/// Where elements stand.
+enum Source<'d, 'a> {
+    /// In a list, or one per line.
+    Slice(&'d [Raw<'a>]),
+    /// In a list of an object.
+    List(Raw<'a>),
+    /// In two lists of an object: what one response was given, and what it is.
+    Response(Option<Raw<'a>>, Option<Raw<'a>>),
+}
+
+impl<'a> Source<'_, 'a> {
+    /// Goes through the elements; `each` is told whether they belong to the response.
+    fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
+        match self {
+            Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
+            Self::List(list) => list.json().list(|element| each(element, false)),
+            Self::Response(input, output) => {
+                for (list, is_output) in [(input, false), (output, true)] {
+                    if let Some(list) = list {
+                        list.json().list(|element| each(element, is_output))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What the elements are; `None`: neither messages nor items. Where the first ones are messages that can be `enough`:
+/// the others are looked at when they are read.
+fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
+    let (mut messages, mut items, mut called, mut count) = (true, true, false, 0);
+    let walked = source.walk(|json, _| {
+        let element = Element::read(json)?;
+        messages &= element.is_message();
+        items &= element.is_item();
+        called |= element.item.is_some();
+        count += 1;
+        let told = messages && enough && count >= words::TELLING || !messages && !items;
+        if told { Err(words::enough()) } else { Ok(()) }
+    });
+    if walked.is_err() && !(messages && enough && count >= words::TELLING) {
+        return None;
+    }
+    match (messages, items && called) {
+        _ if count == 0 => None,
+        (_, true) => Some(Form::Items),
+        (true, false) => Some(Form::Messages),
+        (false, false) => None,
+    }
+}
+
+/// The elements of an object, and what they are.
+fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
+    if FOREIGN.iter().any(|key| members.has(key)) {
+        return None;
+    }
+    let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
+    let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
+    let (input, output) = (list("input"), list("output"));
+    let response = (input.is_some() || output.is_some()).then_some(Source::Response(input, output));
+    // Where there is a choice, items come before messages.
+    let enough = items.is_none() && response.is_none();
+    let mut chat = None;
+    for (source, may_be_chat) in [(items, false), (messages, true), (response, false)] {
+        let Some(source) = source else { continue };
+        match form(&source, enough) {
+            Some(Form::Items) => return Some((source, Form::Items)),
+            Some(Form::Messages) if may_be_chat => chat = Some((source, Form::Messages)),
+            _ => {}
+        }
+    }
+    chat
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    match document {
+        Document::List(elements) | Document::Lines(elements) => {
+            let source = Source::Slice(elements);
+            let form = form(&source, true).unwrap_or(Form::Messages);
+            give(converse(&source, form, None)?, Metadata::default(), None, runs);
+        }
+        Document::Object(members) => {
+            let Some((source, form)) = source_of(members) else { return Ok(()) };
+            let usage = members.get("usage").and_then(tokens::usage);
+            let conversation = converse(&source, form, usage)?;
+            let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
+            let reward = reward.and_then(|reward| reward.json().float().ok());
+            give(conversation, metadata(members), reward, runs);
+        }
+    }
+    Ok(())
+}
+
+/// Reads all elements. Where one shows that they are of another form than the first ones, they are read as that.
+fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
+    let mut form = found;
+    loop {
+        let mut conversation = Conversation::new(form);
+        let (mut in_output, mut unfit) = (false, None);
+        let walked = source.walk(|json, is_output| {
+            if is_output && !std::mem::replace(&mut in_output, true) {
+                conversation.of_one_response(usage);
+            }
+            let start = json.offset();
+            if conversation.element(json)? {
+                Ok(())
+            } else {
+                unfit = Some(start);
+                Err(words::enough())
+            }
+        });
+        match unfit {
+            None => return walked.map(|()| conversation),
+            Some(start) => {
+                form = self::form(source, false)
+                    .filter(|other| *other != form && form == found)
+                    .ok_or_else(|| words::unfit(start, "messages of a chat"))?;
+            }
+        }
+    }
+}
+
+fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f64>, runs: &mut Runs<'_>) {
+    runs.is_of(conversation.format());
+    runs.pass_over("elements that are neither messages, calls nor results", conversation.unknown());
+    let termination = metadata.termination.or_else(|| conversation.exit_status().map(str::to_owned));
+    let metadata = Metadata { termination, ..metadata };
+    runs.give(&mut conversation.assembler, Ending::new(metadata, reward), &None.into());
+}
+
+/// What the object around the elements tells.
+fn metadata(members: &Members<'_>) -> Metadata {
+    let ident = |key: &str| members.get(key).and_then(common::ident).map(Cow::into_owned);
+    let info = members.get("info");
+    let mut metadata = Metadata::default();
+    metadata.id = ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident);
+    metadata.task = ident("task_id").or_else(|| ident("instance_id"));
+    let model = members.name("model").or_else(|| info.and_then(model_of));
+    metadata.model = model.map(|model| model.as_ref().into());
+    let mini = || {
+        let written = members.name("trajectory_format")?;
+        written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
+    };
+    metadata.agent = members.name("agent").or_else(mini).map(|agent| agent.as_ref().into());
+    let exit_status = info.and_then(|info| info.member("exit_status")).and_then(common::name);
+    let is_response = members.name("object").is_some_and(|object| object == "response");
+    let status = || members.name("status").filter(|_| is_response);
+    metadata.termination = exit_status.or_else(status).map(Cow::into_owned);
+    metadata
+}

@@ -1,0 +1,287 @@
+//! An element of a chat as it stands: a message or an item, its blocks, and the marks of how a call ended.
+
+use std::borrow::Cow;
+
+use super::chat_items::Item;
+use super::codex_text::is_failure_code;
+use super::common;
+use super::mini_swe_agent::Extra;
+use super::outcome::{Outcome, broken_off, never_ran};
+use super::time;
+use super::tokens;
+use super::wire;
+use super::words;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{Answer, Content, Provenance, Text, UnknownReason, Usage, Words};
+
+/// What stands under `content`: mostly a string, which is a text whatever the message is.
+#[derive(Debug)]
+pub(super) enum Body<'a> {
+    Text(Text<'a>),
+    Other(Raw<'a>),
+}
+
+impl<'a> Body<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        Ok(match wire::text(&mut json.clone())? {
+            Some(_) => Self::Text(json.text()?.into()),
+            None => Self::Other(json.raw()?),
+        })
+    }
+
+    /// As the text of a result.
+    pub(super) fn into_result(self) -> Option<Words<'a>> {
+        match self {
+            Self::Text(text) => Some(text.into()),
+            Self::Other(raw) => words::result(raw),
+        }
+    }
+
+    /// As the text of a message, with the blocks beside it.
+    pub(super) fn into_message(self) -> Read<(Option<Words<'a>>, Vec<Block<'a>>)> {
+        let (mut texts, mut blocks) = (Vec::new(), Vec::new());
+        match self {
+            Self::Text(text) => texts.push(text.into()),
+            Self::Other(raw) if raw.kind() == Kind::List => raw.json().list(|part| {
+                match Part::read(part)? {
+                    Part::Text(text) => texts.push(text.into()),
+                    Part::Block(block) => blocks.push(*block),
+                    Part::Other => {}
+                }
+                Ok(())
+            })?,
+            Self::Other(_) => {}
+        }
+        Ok((wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks))
+    }
+}
+
+/// An element of a chat.
+#[derive(Debug, Default)]
+pub(super) struct Element<'a> {
+    pub(super) item: Option<Item>,
+    /// Whether it is the model's reasoning.
+    pub(super) is_reasoning: bool,
+    has_kind: bool,
+    has_body: bool,
+    is_foreign: bool,
+    pub(super) role: Option<Cow<'a, str>>,
+    pub(super) content: Option<Body<'a>>,
+    pub(super) id: Option<Raw<'a>>,
+    pub(super) call_id: Option<Raw<'a>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) arguments: Option<Raw<'a>>,
+    pub(super) action: Option<Raw<'a>>,
+    pub(super) queries: Option<Raw<'a>>,
+    pub(super) input: Option<Raw<'a>>,
+    pub(super) output: Option<Raw<'a>>,
+    pub(super) error: Option<Raw<'a>>,
+    pub(super) status: Option<Cow<'a, str>>,
+    pub(super) tool_calls: Option<Raw<'a>>,
+    pub(super) function_call: Option<Raw<'a>>,
+    /// Of the call that a message answers.
+    pub(super) answers: Option<Raw<'a>>,
+    pub(super) extra: Extra<'a>,
+    is_error: Option<bool>,
+    timestamp: Option<Raw<'a>>,
+    usage: Option<Usage>,
+}
+
+impl<'a> Element<'a> {
+    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut found = Self::default();
+        wire::object(json, |key, value| {
+            let place = match key {
+                b"type" => {
+                    let kind = wire::text(value)?.map(|kind| kind.to_str());
+                    found.has_kind = kind.is_some();
+                    found.item = kind.as_deref().and_then(Item::of);
+                    found.is_reasoning = kind.as_deref() == Some("reasoning");
+                    return Ok(());
+                }
+                b"role" => return wire::text(value).map(|role| found.role = role.map(|role| role.to_str())),
+                b"content" => {
+                    (found.content, found.has_body) = (Some(Body::read(value)?), true);
+                    return Ok(());
+                }
+                b"name" => return wire::name(value).map(|name| found.name = name),
+                b"status" => return wire::name(value).map(|status| found.status = status),
+                b"is_error" => return wire::boolean(value).map(|flag| found.is_error = flag),
+                b"extra" => return Extra::read(value).map(|extra| found.extra = extra),
+                b"usage" => {
+                    found.usage = tokens::usage(value.raw()?);
+                    return Ok(());
+                }
+                b"parts" | b"requestor" => {
+                    found.is_foreign = true;
+                    return value.skip();
+                }
+                b"tool_calls" => {
+                    found.has_body = true;
+                    &mut found.tool_calls
+                }
+                b"function_call" => {
+                    found.has_body = true;
+                    &mut found.function_call
+                }
+                b"id" => &mut found.id,
+                b"call_id" => &mut found.call_id,
+                b"arguments" => &mut found.arguments,
+                b"action" => &mut found.action,
+                b"queries" => &mut found.queries,
+                b"input" => &mut found.input,
+                b"output" => &mut found.output,
+                b"error" => &mut found.error,
+                b"tool_call_id" => &mut found.answers,
+                b"timestamp" => &mut found.timestamp,
+                _ => return value.skip(),
+            };
+            *place = Some(value.raw()?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Whether it may stand among messages.
+    pub(super) fn is_message(&self) -> bool {
+        self.role.is_some()
+            && self.has_body
+            && !self.is_foreign
+            && self.tool_calls.is_none_or(|calls| !are_foreign_calls(calls))
+    }
+
+    /// Whether it may stand among items.
+    pub(super) fn is_item(&self) -> bool {
+        self.has_kind || self.role.is_some()
+    }
+
+    /// A date and time, or seconds since 1970.
+    pub(super) fn time(&self) -> Option<u64> {
+        let written = self.timestamp.and_then(|at| time::of_string(at).or_else(|| time::of_seconds(at)));
+        written.or(self.extra.time)
+    }
+
+    /// The tokens of the response that it is.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage.or(self.extra.usage)
+    }
+
+    /// How a call ended by the text and the marks of its result, so far as they come before the rules on the texts
+    /// of Codex.
+    pub(super) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
+        if let Some(outcome) = never_ran(text).or_else(|| broken_off(text)) {
+            return Some(outcome);
+        }
+        if text.starts_with("aborted by user") {
+            return Some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text));
+        }
+        if let Some(outcome) = self.flag() {
+            return Some(outcome);
+        }
+        if text.starts_with("Command running in background with ID: ") {
+            return Some(Outcome::unknown(UnknownReason::Running, Provenance::Text));
+        }
+        if text.starts_with("<tool_use_error>") {
+            return Some(Outcome::error(Provenance::Text));
+        }
+        if text.starts_with("Exit code ") {
+            let head = text.head(64);
+            return words::exit_line(words::first_line(&head), "Exit code ").map(Outcome::exit_code);
+        }
+        None
+    }
+
+    /// How a call ended by the flags and the exit code of its result.
+    pub(super) fn flag(&self) -> Option<Outcome> {
+        if let Some(failed) = self.is_error.or_else(|| self.error.and_then(Raw::boolean)) {
+            return Some(Outcome::flag(failed));
+        }
+        match self.status.as_deref() {
+            Some("error") => return Some(Outcome::flag(true)),
+            Some("success") => return Some(Outcome::flag(false)),
+            _ => {}
+        }
+        self.extra.returncode.and_then(is_failure_code).map(Outcome::exit_code)
+    }
+}
+
+/// Whether calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
+fn are_foreign_calls(calls: Raw<'_>) -> bool {
+    let mut foreign = false;
+    let _ = wire::list(&mut calls.json(), |call| {
+        wire::object(call, |key, value| {
+            foreign |= key == b"requestor" || key == b"function" && value.kind()? == Kind::String;
+            Ok(())
+        })?;
+        Ok(())
+    });
+    foreign
+}
+
+/// A part of a content.
+enum Part<'a> {
+    Text(Text<'a>),
+    Block(Box<Block<'a>>),
+    Other,
+}
+
+impl<'a> Part<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        if let Some(text) = wire::text(&mut json.clone())? {
+            json.skip()?;
+            return Ok(Self::Text(text));
+        }
+        let (mut kind, mut is_text, mut text) = (None, true, None);
+        let mut block = Block::default();
+        let is_object = wire::object(json, |key, value| {
+            match key {
+                b"type" => {
+                    let name = wire::text(value)?;
+                    kind = match name.map(|name| name.to_str()).as_deref() {
+                        Some("tool_use") => Some(true),
+                        Some("tool_result") => Some(false),
+                        _ => None,
+                    };
+                    is_text = wire::is_kind_of_text(name);
+                }
+                b"text" => text = wire::text(value)?,
+                b"id" => block.id = common::ident(value.raw()?),
+                b"name" => block.name = wire::name(value)?,
+                b"input" => block.input = Some(value.raw()?),
+                b"tool_use_id" => block.answers = common::ident(value.raw()?),
+                b"content" => block.content = wire::result(value)?,
+                b"is_error" => block.is_error = wire::boolean(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(match (kind, text) {
+            (Some(is_call), _) => Self::Block(Box::new(Block { is_call, ..block })),
+            (None, Some(text)) if is_object && is_text => Self::Text(text),
+            _ => Self::Other,
+        })
+    }
+}
+
+/// A block of Anthropic's: a call (`tool_use`) or a result (`tool_result`).
+#[derive(Debug, Default)]
+pub(super) struct Block<'a> {
+    pub(super) is_call: bool,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) input: Option<Raw<'a>>,
+    /// Of the call that a result answers.
+    pub(super) answers: Option<Cow<'a, str>>,
+    content: Option<Words<'a>>,
+    is_error: Option<bool>,
+}
+
+impl<'a> Block<'a> {
+    pub(super) fn into_answer(self) -> Answer<'a> {
+        let flag = self.is_error.map_or(Outcome::UNMARKED, Outcome::flag);
+        let Some(text) = self.content else { return flag.answer(Content::Absent) };
+        let interrupted = || if self.is_error == Some(true) { broken_off(text.text()) } else { None };
+        let outcome = never_ran(text.text()).or_else(interrupted).unwrap_or(flag);
+        outcome.answer(Content::Present(text))
+    }
+}

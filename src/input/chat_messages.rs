@@ -1,0 +1,317 @@
+//! Messages of chats: their texts, the calls in them and the results they bear, in the mark-ups of `OpenAI` and of
+//! Anthropic.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Format;
+use super::chat::Form;
+use super::chat_element::{Block, Element};
+use super::chat_items::codex_result;
+use super::common;
+use super::outcome::Outcome;
+use super::wire;
+use super::words;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Provenance, Usage};
+
+/// A chat in the middle of being read.
+pub(super) struct Conversation<'a> {
+    pub(super) assembler: Assembler<'a>,
+    form: Form,
+    /// How many elements there were.
+    place: u64,
+    /// The turn of the elements of the model that stand together here.
+    run: Option<u64>,
+    /// How many such runs there were.
+    runs: u64,
+    /// The tokens of the response whose calls come.
+    usage: Option<Usage>,
+    /// The tokens of the one response that all elements from here on are.
+    whole_usage: Option<Usage>,
+    time: Option<u64>,
+    anonymous: Anonymous<'a>,
+    has_blocks: bool,
+    exit_status: Option<Cow<'a, str>>,
+    unknown: u64,
+}
+
+impl<'a> Conversation<'a> {
+    pub(super) fn new(form: Form) -> Self {
+        let mut assembler = Assembler::default();
+        assembler.begin(true);
+        Self {
+            assembler,
+            form,
+            place: 0,
+            run: None,
+            runs: 0,
+            usage: None,
+            whole_usage: None,
+            time: None,
+            anonymous: Anonymous::default(),
+            has_blocks: false,
+            exit_status: None,
+            unknown: 0,
+        }
+    }
+
+    pub(super) fn format(&self) -> Format {
+        match self.form {
+            Form::Items => Format::OpenAiResponses,
+            Form::Messages if self.has_blocks => Format::AnthropicMessages,
+            Form::Messages => Format::OpenAiChat,
+        }
+    }
+
+    /// How mini-swe-agent says the run ended.
+    pub(super) fn exit_status(&self) -> Option<&str> {
+        self.exit_status.as_deref()
+    }
+
+    /// How many elements were passed over.
+    pub(super) fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    /// All that comes is one response, which took these tokens.
+    pub(super) fn of_one_response(&mut self, usage: Option<Usage>) {
+        self.break_run();
+        self.whole_usage = usage;
+    }
+
+    /// Adds an element; `false`: it is none of the form.
+    pub(super) fn element(&mut self, json: &mut Json<'a>) -> Read<bool> {
+        let element = Element::read(json)?;
+        let fits = match self.form {
+            // One item makes items of all.
+            Form::Messages => element.is_message() && element.item.is_none(),
+            Form::Items => element.is_item(),
+        };
+        if !fits {
+            return Ok(false);
+        }
+        match (element.item, element.role.is_some()) {
+            (Some(item), _) => self.item(item, &element),
+            (None, true) => self.message(element)?,
+            // The model thinks, and goes on.
+            (None, false) if element.is_reasoning => {
+                self.turn();
+            }
+            (None, false) => self.unknown += 1,
+        }
+        self.place += 1;
+        Ok(true)
+    }
+
+    /// The turn of an element of the model: chats number it by the first element that stands together with it, items
+    /// by how many such runs there were.
+    pub(super) fn turn(&mut self) -> u64 {
+        if let Some(run) = self.run {
+            return run;
+        }
+        let turn = if self.form == Form::Items { self.runs } else { self.place };
+        self.runs += 1;
+        self.run = Some(turn);
+        (self.usage, self.time) = (self.whole_usage, None);
+        turn
+    }
+
+    /// What is not the model's stands here. Gives back a turn for it.
+    pub(super) fn break_run(&mut self) -> u64 {
+        self.run = None;
+        if self.form == Form::Items { self.runs } else { self.place }
+    }
+
+    /// Adds a call of an element.
+    pub(super) fn call(&mut self, mut call: Call<'a>, time: Option<u64>) -> CallNumber {
+        call.usage = self.usage.map(Box::new);
+        call.time = time.or(self.time);
+        let name = call.id.is_none().then(|| call.name.clone());
+        let number = self.assembler.call(call);
+        if let Some(name) = name {
+            self.anonymous.add(name, number);
+        }
+        number
+    }
+
+    fn message(&mut self, mut element: Element<'a>) -> Read<()> {
+        let role = element.role.take().unwrap_or_default();
+        match &*role {
+            "assistant" => self.assistant(element),
+            "tool" | "function" => {
+                let turn = self.break_run();
+                self.result(turn, role == "function", element);
+                Ok(())
+            }
+            "exit" => {
+                self.break_run();
+                self.exit_status = element.extra.exit_status.or(self.exit_status.take());
+                Ok(())
+            }
+            _ => {
+                let turn = self.break_run();
+                let time = element.time();
+                let Some(content) = element.content else { return Ok(()) };
+                let (text, blocks) = content.into_message()?;
+                if let Some(text) = text {
+                    self.assembler.message_at(words::actor_of(&role), turn, text, time);
+                }
+                for mut block in blocks {
+                    self.has_blocks = true;
+                    if !block.is_call {
+                        let id = block.answers.take();
+                        self.answer(turn, id, None, block.into_answer());
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A message of the model, with its calls.
+    fn assistant(&mut self, element: Element<'a>) -> Read<()> {
+        let turn = self.turn();
+        // A response that was split tells its tokens once.
+        self.usage = element.usage().or(self.usage);
+        self.time = element.time();
+        let (text, blocks) = match element.content {
+            Some(content) => content.into_message()?,
+            None => (None, Vec::new()),
+        };
+        if let Some(text) = text {
+            self.assembler.message_at(Actor::Agent, turn, text, self.time);
+        }
+        if let Some(calls) = element.tool_calls {
+            wire::list(&mut calls.json(), |json| {
+                match tool_call(json.raw()?, turn) {
+                    Some(call) => {
+                        self.call(call, None);
+                    }
+                    None => self.unknown += 1,
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(function) = element.function_call.filter(|function| function.kind() == Kind::Object) {
+            self.call(function_call(function, turn), None);
+        }
+        for Block { is_call, id, name, input, .. } in blocks {
+            self.has_blocks = true;
+            if is_call {
+                let mut call = Call::new(turn, id, name.unwrap_or_default());
+                call.arguments = input.map_or(Content::Absent, common::arguments);
+                self.call(call, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// A message that is a result.
+    fn result(&mut self, turn: u64, by_name: bool, mut element: Element<'a>) {
+        let content = element.content.take();
+        let answer = match content.and_then(|content| content.into_result()) {
+            Some(text) => {
+                let told = element.outcome(text.text());
+                let (codex, observation) = codex_result(text);
+                let outcome = told.or(codex).unwrap_or_else(|| {
+                    let failed = observation.text().starts_with("Error:");
+                    if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
+                });
+                outcome.answer(Content::Present(observation))
+            }
+            None => element.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent),
+        };
+        let id = if by_name { None } else { element.answers.and_then(common::ident) };
+        self.answer(turn, id, element.name.as_deref(), answer);
+    }
+
+    /// Gives an answer to the call of this id, or, without one, to the oldest without an id that has this name.
+    fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, name: Option<&str>, answer: Answer<'a>) {
+        if id.is_none()
+            && let Some(call) = self.anonymous.take(name, &mut self.assembler)
+        {
+            self.assembler.answer_call(call, answer);
+            return;
+        }
+        self.assembler.answer(turn, id, answer);
+    }
+}
+
+/// Calls without an id, which their names find.
+#[derive(Default)]
+struct Anonymous<'a> {
+    all: VecDeque<CallNumber>,
+    by_name: BTreeMap<Cow<'a, str>, VecDeque<CallNumber>>,
+}
+
+impl<'a> Anonymous<'a> {
+    fn add(&mut self, name: Cow<'a, str>, call: CallNumber) {
+        self.all.push_back(call);
+        self.by_name.entry(name).or_default().push_back(call);
+    }
+
+    /// The oldest of this name, or of any, that nothing has answered.
+    fn take(&mut self, name: Option<&str>, steps: &mut Assembler<'_>) -> Option<CallNumber> {
+        let queue = match name {
+            Some(name) => self.by_name.get_mut(name)?,
+            None => &mut self.all,
+        };
+        loop {
+            let call = queue.pop_front()?;
+            if !steps.is_answered(call) {
+                return Some(call);
+            }
+        }
+    }
+}
+
+/// A call in any of the ways in which `tool_calls` hold them; `None`: it is none.
+fn tool_call(value: Raw<'_>, turn: u64) -> Option<Call<'_>> {
+    let (mut id, mut function, mut custom) = (None, None, None);
+    let (mut name, mut arguments, mut args) = (None, None, None);
+    let walked = wire::object(&mut value.json(), |key, value| {
+        let place = match key {
+            b"id" => &mut id,
+            b"function" => &mut function,
+            b"custom" => &mut custom,
+            b"name" => &mut name,
+            b"arguments" => &mut arguments,
+            b"args" => &mut args,
+            _ => return value.skip(),
+        };
+        *place = Some(value.raw()?);
+        Ok(())
+    });
+    walked.ok()?;
+    let object = |value: Option<Raw<'_>>| value.is_some_and(|value| value.kind() == Kind::Object);
+    let mut call = if object(function) {
+        function_call(function?, turn)
+    } else if object(custom) {
+        let name = custom?.member("name").and_then(common::name).unwrap_or_default();
+        let mut call = Call::new(turn, None, name);
+        call.arguments = wire::sole_argument("input", custom?.member("input"));
+        call
+    } else {
+        let mut call = Call::new(turn, None, name?.string()?);
+        call.arguments = arguments.or(args).map_or(Content::Absent, common::arguments);
+        call
+    };
+    call.id = id.and_then(common::ident);
+    Some(call)
+}
+
+/// `{name, arguments}`.
+fn function_call(value: Raw<'_>, turn: u64) -> Call<'_> {
+    let mut call = Call::new(turn, None, "");
+    // What is read here has been checked.
+    let _ = value.json().object(|key, value| {
+        match key {
+            b"name" => call.name = wire::name(value)?.unwrap_or_default(),
+            b"arguments" => call.arguments = common::arguments(value.raw()?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    });
+    call
+}

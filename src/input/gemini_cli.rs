@@ -1,0 +1,210 @@
+//! Sessions of the Gemini CLI: one document, in which every call carries its result.
+
+use std::borrow::Cow;
+
+use super::Format;
+use super::common;
+use super::format::{DocumentReader, Entry, Reader};
+use super::outcome::Outcome;
+use super::runs::Runs;
+use super::sample::{Document, Members};
+use super::time;
+use super::tokens;
+use super::wire;
+use super::words;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{
+    Actor, Answer, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
+};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::GeminiCli,
+    about: "sessions of the Gemini CLI",
+    decisive: "an object with strings `sessionId` and `projectHash`, and a list `messages`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    members.is("sessionId", Kind::String)
+        && members.is("projectHash", Kind::String)
+        && members.is("messages", Kind::List)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut steps = Assembler::default();
+    steps.begin(true);
+    let mut model = None;
+    if let Some(messages) = members.get("messages") {
+        let mut turn = 0;
+        messages.json().list(|json| {
+            let message = Message::read(json, turn)?;
+            match message.kind.as_deref() {
+                Some("user") => message.step(Actor::User, turn, &mut steps),
+                Some("gemini") => {
+                    model = model.take().or_else(|| message.model.clone());
+                    message.step(Actor::Agent, turn, &mut steps);
+                }
+                _ => runs.pass_over("messages of neither the user nor the model", 1),
+            }
+            turn += 1;
+            Ok(())
+        })?;
+    }
+    runs.give(&mut steps, Ending::new(metadata(members, model), None), &None.into());
+    Ok(())
+}
+
+fn metadata(members: &Members<'_>, model: Option<Cow<'_, str>>) -> Metadata {
+    let mut metadata = Metadata::default();
+    metadata.id = members.name("sessionId").map(Cow::into_owned);
+    metadata.agent = Some("gemini-cli".into());
+    metadata.model = model.map(|model| model.as_ref().into());
+    metadata
+}
+
+#[derive(Debug, Default)]
+struct Message<'a> {
+    kind: Option<Cow<'a, str>>,
+    text: Option<Words<'a>>,
+    model: Option<Cow<'a, str>>,
+    calls: Vec<(Call<'a>, Option<Answer<'a>>)>,
+    time: Option<u64>,
+    usage: Option<Usage>,
+}
+
+impl<'a> Message<'a> {
+    fn read(json: &mut Json<'a>, turn: u64) -> Read<Self> {
+        let mut message = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"type" => message.kind = wire::name(value)?,
+                b"content" => message.text = wire::message(value)?,
+                b"model" => message.model = wire::name(value)?,
+                b"toolCalls" => {
+                    message.calls.clear();
+                    wire::list(value, |call| {
+                        message.calls.extend(tool_call(call, turn)?);
+                        Ok(())
+                    })?;
+                }
+                b"timestamp" => message.time = time::of_string(value.raw()?),
+                b"tokens" => message.usage = usage(value.raw()?),
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(message)
+    }
+
+    fn step(self, actor: Actor, turn: u64, steps: &mut Assembler<'a>) {
+        if let Some(text) = self.text {
+            steps.message_at(actor, turn, text, self.time);
+        }
+        if actor == Actor::Agent {
+            for (mut call, answer) in self.calls {
+                call.usage = self.usage.map(Box::new);
+                let call = steps.call(call);
+                if let Some(answer) = answer {
+                    steps.answer_call(call, answer);
+                }
+            }
+        }
+    }
+}
+
+/// What the model thought counts as written.
+fn usage(tokens: Raw<'_>) -> Option<Usage> {
+    let count = |name: &str| tokens.member(name).and_then(tokens::count);
+    let usage = Usage {
+        duration_ns: None,
+        input_tokens: count("input"),
+        output_tokens: tokens::sum([count("output"), count("thoughts")]),
+        cached_tokens: count("cached"),
+    };
+    (!usage.is_empty()).then_some(usage)
+}
+
+/// Reads a call and, where it has ended, its answer.
+fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Option<(Call<'a>, Option<Answer<'a>>)>> {
+    let mut call = Call::new(turn, None, "");
+    let (mut observation, mut status) = (None, None);
+    let is_call = wire::object(json, |key, value| {
+        match key {
+            b"id" => call.id = wire::name(value)?,
+            b"name" => call.name = wire::name(value)?.unwrap_or_default(),
+            b"args" => call.arguments = common::arguments(value.raw()?),
+            b"result" => observation = result(value)?,
+            b"status" => status = wire::name(value)?,
+            b"timestamp" => call.time = time::of_string(value.raw()?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let outcome = match status.as_deref() {
+        Some("cancelled") => Some(Outcome::unknown(UnknownReason::Refused, Provenance::Flag)),
+        Some("error") => Some(Outcome::flag(true)),
+        Some("success") => {
+            let failed = call.name == "run_shell_command" && observation.as_ref().is_some_and(has_failed);
+            Some(if failed { Outcome::exit_code(true) } else { Outcome::flag(false) })
+        }
+        _ => None,
+    };
+    let answer = outcome.map(|outcome| outcome.answer(observation.into()));
+    Ok(is_call.then_some((call, answer)))
+}
+
+/// Reads what a call gave: the output or the error of the response to it. Other results are texts.
+fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    let mut whole = json.clone();
+    let (mut first, mut found) = (true, None);
+    wire::list(json, |part| {
+        if !std::mem::take(&mut first) {
+            return part.skip();
+        }
+        wire::object(part, |key, value| {
+            if key == b"functionResponse" {
+                wire::object(value, |key, value| {
+                    if key == b"response" {
+                        found = Some(response(value)?);
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    })?;
+    match found {
+        Some(found) => Ok(found),
+        None => wire::result(&mut whole),
+    }
+}
+
+fn response<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    let mut whole = json.clone();
+    let (mut output, mut error) = (None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"output" => output = wire::text(value)?,
+            b"error" => error = wire::text(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    match output.or(error) {
+        Some(text) => Ok(Some(text.into())),
+        None => wire::result(&mut whole),
+    }
+}
+
+/// Whether the first exit code that a shell told is not 0.
+fn has_failed(output: &Words<'_>) -> bool {
+    let text = output.text();
+    text.may_hold("Exit Code: ") && {
+        let text = text.to_str();
+        let code = |line: &str| words::exit_line(line.strip_suffix('\r').unwrap_or(line), "Exit Code: ");
+        text.split('\n').find_map(code).unwrap_or(false)
+    }
+}

@@ -1,0 +1,285 @@
+//! Logs of Inspect: one JSON document with samples, or a zip archive (`.eval`) with a file for each.
+//!
+//! A sample's `messages` are read. Tokens and times stand in its `events`: responses of the model, found again by the
+//! id of their message or of their calls, and executions of tools, by the id of the call.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::Format;
+use super::common;
+use super::format::{DocumentReader, Entry, Reader};
+use super::inspect_events::Measured;
+use super::outcome::Outcome;
+use super::runs::Runs;
+use super::sample::{Document, Members};
+use super::words;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{Actor, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::Inspect,
+    about: "logs of Inspect: JSON, or archives (.eval)",
+    decisive: "an object with `version`, an object `eval` and a list `samples`, or a zip archive of samples",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    members.has("version") && members.is("eval", Kind::Object) && members.is("samples", Kind::List)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let eval = Eval::of(members);
+    if let Some(samples) = members.get("samples") {
+        let mut position = 0;
+        samples.json().list(|json| {
+            sample(json, position, &eval, runs)?;
+            position += 1;
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// What a log says of all its samples.
+#[derive(Debug, Default)]
+pub(super) struct Eval {
+    metadata: Metadata,
+}
+
+impl Eval {
+    pub(super) fn of(members: &Members<'_>) -> Self {
+        let name = |key: &str| members.get("eval")?.member(key).and_then(common::name);
+        let mut metadata = Metadata::default();
+        metadata.domain = name("task").map(|task| task.as_ref().into());
+        metadata.model = name("model").map(|model| model.as_ref().into());
+        metadata.agent = name("solver").map(|solver| solver.as_ref().into());
+        Self { metadata }
+    }
+}
+
+/// Reads a sample, which stands at this position among those of its log.
+pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Read<()> {
+    let (mut id, mut epoch, mut scores, mut score) = (None, None, None, None);
+    let (mut messages, mut attachments, mut measured) = (None, None, Measured::default());
+    if json.kind()? != Kind::Object {
+        runs.pass_over("samples that are no objects", 1);
+        return Ok(());
+    }
+    json.object(|key, value| {
+        match key {
+            b"id" => id = common::ident(value.raw()?),
+            b"epoch" => epoch = value.raw()?.integer(),
+            b"scores" => scores = Some(value.raw()?),
+            b"score" => score = Some(value.raw()?),
+            b"messages" => messages = Some(value.raw()?),
+            b"attachments" => attachments = Some(value.raw()?),
+            b"events" => measured = Measured::read(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let Some(messages) = messages.filter(|messages| messages.kind() == Kind::List) else {
+        runs.pass_over("samples without messages", 1);
+        return Ok(());
+    };
+    let mut metadata = eval.metadata.clone();
+    let part = id.as_deref().map_or_else(|| position.to_string(), str::to_owned);
+    metadata.id = Some(format!("{part}_epoch_{}", epoch.unwrap_or(1)));
+    metadata.task = id.map(Cow::into_owned);
+    let mut conversation = Conversation {
+        steps: Assembler::default(),
+        attachments: Attachments { all: attachments, found: None },
+        measured,
+    };
+    conversation.steps.begin(true);
+    let mut turn = 0;
+    messages.json().list(|json| {
+        if json.kind()? == Kind::Object {
+            conversation.message(Message::read(json)?, turn)?;
+        }
+        turn += 1;
+        Ok(())
+    })?;
+    let reward = scores.and_then(only).or(score).and_then(reward);
+    runs.give(&mut conversation.steps, Ending::new(metadata, reward), &None.into());
+    Ok(())
+}
+
+/// The only member of an object.
+fn only(scores: Raw<'_>) -> Option<Raw<'_>> {
+    if scores.kind() != Kind::Object {
+        return None;
+    }
+    let members = Members::of(&mut scores.json());
+    let mut values = members.iter().map(|(_, value)| value);
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// A score as a number: `C` is correct, `I` incorrect.
+fn reward(score: Raw<'_>) -> Option<f64> {
+    let value = score.member("value")?;
+    match value.kind() {
+        Kind::Number => value.json().float().ok(),
+        Kind::String => match &*value.string()? {
+            "C" => Some(1.0),
+            "I" => Some(0.0),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[derive(Debug, Default)]
+struct Message<'a> {
+    id: Option<Cow<'a, str>>,
+    role: Cow<'a, str>,
+    content: Option<Raw<'a>>,
+    calls: Option<Raw<'a>>,
+    answers: Option<Cow<'a, str>>,
+    error: Option<Raw<'a>>,
+}
+
+impl<'a> Message<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut message = Self::default();
+        json.object(|key, value| {
+            match key {
+                b"id" => message.id = common::name(value.raw()?),
+                b"role" => message.role = value.raw()?.string().unwrap_or_default(),
+                b"content" => message.content = Some(value.raw()?),
+                b"tool_calls" => message.calls = Some(value.raw()?),
+                b"tool_call_id" => message.answers = common::name(value.raw()?),
+                b"error" => message.error = Some(value.raw()?).filter(|error| error.kind() == Kind::Object),
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(message)
+    }
+
+    fn outcome(&self) -> (Outcome, Option<Box<str>>) {
+        let Some(error) = self.error else { return (Outcome::UNMARKED, None) };
+        let kind = error.member("type").and_then(common::name);
+        let outcome = if kind.as_deref() == Some("approval") {
+            Outcome::unknown(UnknownReason::Refused, Provenance::ErrorType)
+        } else {
+            Outcome::error(Provenance::ErrorType)
+        };
+        (outcome, kind.map(|kind| kind.as_ref().into()))
+    }
+}
+
+/// A sample in the middle of being read.
+struct Conversation<'a> {
+    steps: Assembler<'a>,
+    attachments: Attachments<'a>,
+    measured: Measured<'a>,
+}
+
+impl<'a> Conversation<'a> {
+    fn message(&mut self, message: Message<'a>, turn: u64) -> Read<()> {
+        if message.role == "tool" {
+            let observation = message.content.and_then(words::result);
+            let observation = observation.map(|words| self.attachments.put_into(words));
+            let (outcome, error_type) = message.outcome();
+            let mut answer = outcome.answer(observation.into());
+            answer.error_type = error_type;
+            self.steps.answer(turn, message.answers, answer);
+            return Ok(());
+        }
+        let actor = words::actor_of(&message.role);
+        if let Some(text) = message.content.and_then(words::message) {
+            let time = message.id.as_deref().and_then(|id| self.measured.time_of_message(id));
+            self.steps.message_at(actor, turn, text, time);
+        }
+        let Some(calls) = message.calls.filter(|calls| calls.kind() == Kind::List && actor == Actor::Agent)
+        else {
+            return Ok(());
+        };
+        let mut found = Vec::new();
+        calls.json().list(|json| {
+            if json.kind()? == Kind::Object {
+                found.push(tool_call(json, turn)?);
+            }
+            Ok(())
+        })?;
+        let ids = found.iter().filter_map(|call| call.id.as_deref());
+        let tokens = self.measured.tokens(message.id.as_deref(), ids);
+        for mut call in found {
+            let execution = call.id.as_deref().and_then(|id| self.measured.next_execution(id));
+            call.time = execution.and_then(|execution| execution.time);
+            let duration_ns = execution.and_then(|execution| execution.duration_ns);
+            let usage = Usage { duration_ns, ..tokens.unwrap_or_default() };
+            call.usage = (!usage.is_empty()).then(|| Box::new(usage));
+            self.steps.call(call);
+        }
+        Ok(())
+    }
+}
+
+fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
+    let mut call = Call::new(turn, None, "");
+    json.object(|key, value| {
+        match key {
+            b"id" => call.id = common::name(value.raw()?),
+            b"function" => call.name = common::name(value.raw()?).unwrap_or_default(),
+            b"arguments" => call.arguments = common::arguments(value.raw()?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(call)
+}
+
+/// Long texts that stand apart.
+struct Attachments<'a> {
+    all: Option<Raw<'a>>,
+    /// By their names, once one was asked for.
+    found: Option<BTreeMap<String, Raw<'a>>>,
+}
+
+/// How a text names an attachment, before 32 hexadecimal digits.
+const ATTACHMENT: &str = "attachment://";
+
+impl<'a> Attachments<'a> {
+    fn get(&mut self, name: &str) -> Option<Cow<'a, str>> {
+        let all = self.all;
+        let found = self.found.get_or_insert_with(|| {
+            let members =
+                all.filter(|all| all.kind() == Kind::Object).map(|all| Members::of(&mut all.json()));
+            let members = members.unwrap_or_default();
+            members.iter().map(|(name, text)| (name.to_owned(), text)).collect()
+        });
+        found.get(name)?.string()
+    }
+
+    /// The text with the attachments that it names.
+    fn put_into(&mut self, words: Words<'a>) -> Words<'a> {
+        let text = words.text();
+        // JSON may spell the slashes with escapes.
+        if !text.may_hold("attachment:") {
+            return words;
+        }
+        let whole = text.to_str();
+        let mut rest = &*whole;
+        let (mut out, mut changed) = (String::new(), false);
+        while let Some((before, after)) = rest.split_once(ATTACHMENT) {
+            out.push_str(before);
+            let name = after.get(..32).filter(|name| name.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            if let Some((name, attachment)) = name.and_then(|name| Some((name, self.get(name)?))) {
+                out.push_str(&attachment);
+                rest = after.get(name.len()..).unwrap_or_default();
+                changed = true;
+            } else {
+                out.push_str(ATTACHMENT);
+                rest = after;
+            }
+        }
+        out.push_str(rest);
+        drop(whole);
+        if changed { out.into() } else { words }
+    }
+}

@@ -1,0 +1,193 @@
+//! mini-swe-agent, version 1: commands stand in fenced blocks of the agent's texts, and what they printed in the
+//! next message of the user. (Version 1.1 is a chat.)
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use super::Format;
+use super::common;
+use super::format::{DocumentReader, Entry, Reader};
+use super::outcome::Outcome;
+use super::runs::Runs;
+use super::sample::{Document, Members};
+use super::time;
+use super::tokens;
+use super::wire;
+use super::words;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{
+    Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage, Words,
+};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::MiniSweAgent1,
+    about: "trajectories of mini-swe-agent, version 1",
+    decisive: "an object with `trajectory_format` \"mini-swe-agent-1\" and a list `messages`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    members.name("trajectory_format").is_some_and(|name| name == "mini-swe-agent-1")
+        && members.is("messages", Kind::List)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut steps = Assembler::default();
+    steps.begin(true);
+    if let Some(messages) = members.get("messages") {
+        let (mut turn, mut asked) = (0, None);
+        messages.json().list(|json| {
+            if json.kind()? == Kind::Object {
+                let message = Message::read(json)?;
+                asked = message.step(turn, asked, &mut steps);
+            } else {
+                asked = None;
+                runs.pass_over("messages that are no objects", 1);
+            }
+            turn += 1;
+            Ok(())
+        })?;
+    }
+    runs.give(&mut steps, Ending::new(metadata(members), None), &None.into());
+    Ok(())
+}
+
+fn metadata(members: &Members<'_>) -> Metadata {
+    let mut metadata = Metadata::default();
+    metadata.agent = Some("mini-swe-agent".into());
+    metadata.task = members.name("instance_id").map(Cow::into_owned);
+    if let Some(info) = members.get("info") {
+        metadata.model = model_of(info).map(|model| model.as_ref().into());
+        metadata.termination = info.member("exit_status").and_then(common::name).map(Cow::into_owned);
+    }
+    metadata
+}
+
+/// The model, by the configuration in `info`.
+pub(super) fn model_of(info: Raw<'_>) -> Option<Cow<'_, str>> {
+    common::name(info.member("config")?.member("model")?.member("model_name")?)
+}
+
+/// What stands in `extra` of a message.
+#[derive(Debug, Default)]
+pub(super) struct Extra<'a> {
+    pub(super) returncode: Option<Raw<'a>>,
+    pub(super) exit_status: Option<Cow<'a, str>>,
+    pub(super) time: Option<u64>,
+    pub(super) usage: Option<Usage>,
+}
+
+impl<'a> Extra<'a> {
+    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut found = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"returncode" => found.returncode = Some(value.raw()?),
+                b"exit_status" => found.exit_status = wire::name(value)?,
+                b"timestamp" => found.time = time::of_seconds(value.raw()?),
+                b"response" => {
+                    wire::object(value, |key, value| {
+                        if key == b"usage" {
+                            found.usage = tokens::usage(value.raw()?);
+                        }
+                        Ok(())
+                    })?;
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Message<'a> {
+    role: Cow<'a, str>,
+    content: Option<Raw<'a>>,
+    extra: Extra<'a>,
+}
+
+impl<'a> Message<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut message = Self::default();
+        json.object(|key, value| {
+            match key {
+                b"role" => message.role = wire::name(value)?.unwrap_or_default(),
+                b"content" => message.content = Some(value.raw()?),
+                b"extra" => message.extra = Extra::read(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(message)
+    }
+
+    /// Adds the message, and gives back the call that the next one answers. `asked` is what the last one gave back.
+    fn step(
+        self,
+        turn: u64,
+        asked: Option<crate::trace::CallNumber>,
+        steps: &mut Assembler<'a>,
+    ) -> Option<crate::trace::CallNumber> {
+        if let (Some(call), "user") = (asked, &*self.role) {
+            let text = match self.content {
+                Some(content) if content.kind() == Kind::String => words::result(content),
+                content => content.and_then(common::message_text).map(Words::from),
+            };
+            let text = text.unwrap_or_else(|| "".into());
+            steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));
+            return None;
+        }
+        let text = self.content.and_then(words::message)?;
+        let actor = words::actor_of(&self.role);
+        let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
+        steps.message_at(actor, turn, text, self.extra.time);
+        let mut call = Call::new(turn, None, "bash");
+        call.arguments = Content::Present(Arguments::from_value(&json!({"command": command?})));
+        (call.time, call.usage) = (self.extra.time, self.extra.usage.map(Box::new));
+        Some(steps.call(call))
+    }
+}
+
+/// The command of a text that has exactly one fenced block of them.
+fn command(text: &str) -> Option<String> {
+    let mut blocks = Blocks(text);
+    let command = common::trim(blocks.next()?).to_owned();
+    blocks.next().is_none().then_some(command)
+}
+
+/// The insides of the fenced blocks of a shell: three backticks, `bash`, spaces, a line feed, the shortest text, a
+/// line feed, three backticks.
+struct Blocks<'t>(&'t str);
+
+impl<'t> Iterator for Blocks<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        loop {
+            let (_, rest) = self.0.split_once("```bash")?;
+            self.0 = rest;
+            if let Some(inside) = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') {
+                let (inside, rest) = inside.split_once("\n```")?;
+                self.0 = rest;
+                return Some(inside);
+            }
+        }
+    }
+}
+
+fn outcome(observation: Text<'_>) -> Outcome {
+    if observation.starts_with("The last command <command>") {
+        return Outcome::error(Provenance::Text);
+    }
+    if !observation.starts_with("<returncode>") {
+        return Outcome::UNMARKED;
+    }
+    let text = observation.head(64);
+    let code = text.split_once("</returncode>").and_then(|(head, _)| words::exit_line(head, "<returncode>"));
+    code.map_or(Outcome::UNMARKED, Outcome::exit_code)
+}

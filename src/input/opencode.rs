@@ -1,0 +1,271 @@
+//! Sessions exported by `OpenCode`: one document of messages and their parts; a part of a tool is a call and its result.
+
+use std::borrow::Cow;
+
+use super::Format;
+use super::codex_text::is_failure_code;
+use super::common;
+use super::format::{DocumentReader, Entry, Reader};
+use super::outcome::Outcome;
+use super::runs::Runs;
+use super::sample::{Document, Members};
+use super::time;
+use super::tokens;
+use super::wire;
+use super::words;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{
+    Actor, Answer, Assembler, Call, Content, Ending, Metadata, Provenance, Text, UnknownReason, Usage, Words,
+};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::OpenCode,
+    about: "sessions exported by OpenCode",
+    decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    let id = members.get("info").and_then(|info| info.member("id"));
+    if id.is_none_or(|id| id.kind() != Kind::String) || !members.is("messages", Kind::List) {
+        return false;
+    }
+    let mut any = false;
+    if let Some(messages) = members.get("messages") {
+        let _ = messages.json().list(|message| {
+            let (mut has_info, mut has_parts) = (false, false);
+            wire::object(message, |key, value| {
+                match key {
+                    b"info" => has_info = value.kind()? == Kind::Object,
+                    b"parts" => has_parts = value.kind()? == Kind::List,
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            any = has_info && has_parts;
+            if any { Err(words::enough()) } else { Ok(()) }
+        });
+    }
+    any
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut steps = Assembler::default();
+    steps.begin(true);
+    let mut metadata = metadata(members);
+    if let Some(messages) = members.get("messages") {
+        let mut turn = 0;
+        messages.json().list(|json| {
+            message(json, turn, &mut steps, &mut metadata)?;
+            turn += 1;
+            Ok(())
+        })?;
+    }
+    runs.give(&mut steps, Ending::new(metadata, None), &None.into());
+    Ok(())
+}
+
+fn metadata(members: &Members<'_>) -> Metadata {
+    let mut metadata = Metadata::default();
+    metadata.agent = Some("opencode".into());
+    let name = |key: &str| members.get("info")?.member(key).and_then(common::name).map(Cow::into_owned);
+    (metadata.id, metadata.parent) = (name("id"), name("parentID"));
+    metadata
+}
+
+/// What is known of a message.
+#[derive(Debug, Default)]
+struct Info<'a> {
+    role: Cow<'a, str>,
+    model: Option<Cow<'a, str>>,
+    /// Why the response ended.
+    finish: Option<Cow<'a, str>>,
+    error: Option<Cow<'a, str>>,
+    time: Option<u64>,
+    usage: Option<Usage>,
+}
+
+impl<'a> Info<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut info = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"role" => info.role = wire::name(value)?.unwrap_or_default(),
+                b"modelID" => info.model = wire::name(value)?,
+                b"finish" => info.finish = wire::name(value)?,
+                b"error" => info.error = value.raw()?.member("name").and_then(common::name),
+                b"time" => info.time = value.raw()?.member("created").and_then(time::of_milliseconds),
+                b"tokens" => info.usage = usage(value.raw()?),
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(info)
+    }
+}
+
+/// Tokens are counted apart: what was cached beside what was not, what was thought beside what was said.
+fn usage(tokens: Raw<'_>) -> Option<Usage> {
+    let count = |name: &str| tokens.member(name).and_then(tokens::count);
+    let cache = tokens.member("cache");
+    let cached = |name: &str| cache.and_then(|cache| cache.member(name)).and_then(tokens::count);
+    let usage = Usage {
+        duration_ns: None,
+        input_tokens: tokens::sum([count("input"), cached("read"), cached("write")]),
+        output_tokens: tokens::sum([count("output"), count("reasoning")]),
+        cached_tokens: cached("read"),
+    };
+    (!usage.is_empty()).then_some(usage)
+}
+
+fn message<'a>(
+    json: &mut Json<'a>,
+    turn: u64,
+    steps: &mut Assembler<'a>,
+    metadata: &mut Metadata,
+) -> Read<()> {
+    let (mut info, mut parts) = (Info::default(), Vec::new());
+    wire::object(json, |key, value| {
+        match key {
+            b"info" => info = Info::read(value)?,
+            b"parts" => {
+                parts.clear();
+                wire::list(value, |part| {
+                    parts.push(Part::read(part)?);
+                    Ok(())
+                })?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let actor = words::actor_of(&info.role);
+    if actor == Actor::Agent {
+        if metadata.model.is_none() {
+            metadata.model = info.model.as_deref().map(Into::into);
+        }
+        metadata.termination =
+            info.error.as_ref().or(info.finish.as_ref()).map(|end| end.clone().into_owned());
+    }
+    let texts = parts.iter().filter(|part| part.kind == "text" && !part.is_synthetic);
+    let text = wire::joined(texts.filter_map(|part| part.text).map(Words::from).collect());
+    if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
+        steps.message_at(actor, turn, text, info.time);
+    }
+    for part in parts.into_iter().filter(|part| part.kind == "tool" && actor == Actor::Agent) {
+        part.call(turn, info.usage, steps);
+    }
+    Ok(())
+}
+
+#[derive(Debug, Default)]
+struct Part<'a> {
+    kind: Cow<'a, str>,
+    text: Option<Text<'a>>,
+    is_synthetic: bool,
+    id: Option<Cow<'a, str>>,
+    tool: Cow<'a, str>,
+    state: State<'a>,
+}
+
+impl<'a> Part<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut part = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"type" => part.kind = wire::name(value)?.unwrap_or_default(),
+                b"text" => part.text = wire::text(value)?,
+                b"synthetic" => part.is_synthetic = wire::boolean(value)? == Some(true),
+                b"callID" => part.id = wire::name(value)?,
+                b"tool" => part.tool = wire::name(value)?.unwrap_or_default(),
+                b"state" => part.state = State::read(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(part)
+    }
+
+    fn call(self, turn: u64, usage: Option<Usage>, steps: &mut Assembler<'a>) {
+        let state = self.state;
+        let mut call = Call::new(turn, self.id, self.tool);
+        call.arguments = state.input.map_or(Content::Absent, common::arguments);
+        call.time = state.start;
+        let duration_ns = state.end.and_then(|end| end.checked_sub(state.start?));
+        let usage = Usage { duration_ns, ..usage.unwrap_or_default() };
+        call.usage = (!usage.is_empty()).then(|| Box::new(usage));
+        let call = steps.call(call);
+        if let Some(answer) = state.answer() {
+            steps.answer_call(call, answer);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State<'a> {
+    status: Cow<'a, str>,
+    input: Option<Raw<'a>>,
+    output: Option<Words<'a>>,
+    error: Option<Words<'a>>,
+    /// Whether the exit code of a command is not 0.
+    exit: Option<bool>,
+    start: Option<u64>,
+    end: Option<u64>,
+}
+
+impl<'a> State<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut state = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"status" => state.status = wire::name(value)?.unwrap_or_default(),
+                b"input" => state.input = Some(value.raw()?),
+                b"output" => state.output = wire::result(value)?,
+                b"error" => state.error = wire::result(value)?,
+                b"metadata" => {
+                    state.exit = None;
+                    wire::object(value, |key, value| {
+                        if key == b"exit" {
+                            state.exit = is_failure_code(value.raw()?);
+                        }
+                        Ok(())
+                    })?;
+                }
+                b"time" => {
+                    let time = value.raw()?;
+                    let at = |name: &str| time.member(name).and_then(time::of_milliseconds);
+                    (state.start, state.end) = (at("start"), at("end"));
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(state)
+    }
+
+    /// `None`: the call has not ended.
+    fn answer(self) -> Option<Answer<'a>> {
+        let observation = self.output.or(self.error);
+        let outcome = match &*self.status {
+            "completed" => self.exit.map_or(Outcome::flag(false), Outcome::exit_code),
+            "error" => observation.as_ref().map_or(Outcome::flag(true), failure),
+            _ => return None,
+        };
+        Some(outcome.answer(observation.into()))
+    }
+}
+
+/// What the text of a call that failed says of the reason.
+fn failure(observation: &Words<'_>) -> Outcome {
+    const REJECTED: &str = "The user rejected permission to use this specific tool call";
+    let text = observation.text();
+    if text.starts_with("Tool execution aborted") {
+        Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
+    } else if text.may_hold(REJECTED) && text.to_str().contains(REJECTED) {
+        Outcome::unknown(UnknownReason::Refused, Provenance::Text)
+    } else {
+        Outcome::flag(true)
+    }
+}

@@ -1,0 +1,116 @@
+//! Counts of tokens, as the programming interfaces of models spell them.
+
+use crate::json::{Kind, Raw};
+use crate::trace::Usage;
+
+/// The tokens of one response, from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
+/// (`input_tokens`, cached ones among them), Anthropic's messages (cached ones beside them) or Inspect's records,
+/// where the total decides that. `None`: it tells nothing.
+pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
+    if value.kind() != Kind::Object {
+        return None;
+    }
+    let mut found = Counts::default();
+    let walked = value.json().object(|key, value| {
+        found.count(key, value.raw()?);
+        Ok(())
+    });
+    walked.ok()?;
+    let output = found.output;
+    let beside = found.cache_read.unwrap_or(0).saturating_add(found.cache_write.unwrap_or(0));
+    let input = match (found.input, found.total, output) {
+        (_, Some(total), Some(output)) if found.is_inspect => total.checked_sub(output).or(found.input),
+        (Some(input), ..) if !found.is_inspect => Some(input.saturating_add(beside)),
+        (input, ..) => input,
+    };
+    let usage = Usage {
+        duration_ns: None,
+        input_tokens: input,
+        output_tokens: output,
+        cached_tokens: found.cache_read.or(found.cached),
+    };
+    (!usage.is_empty()).then_some(usage)
+}
+
+/// What a source calls its counts.
+#[derive(Debug, Default)]
+struct Counts {
+    input: Option<u64>,
+    output: Option<u64>,
+    total: Option<u64>,
+    /// Among the input.
+    cached: Option<u64>,
+    /// Beside the input, or perhaps among it (Inspect).
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+    is_inspect: bool,
+}
+
+impl Counts {
+    fn count(&mut self, key: &[u8], value: Raw<'_>) {
+        match key {
+            b"input_tokens" | b"prompt_tokens" => self.input = count(value),
+            b"output_tokens" | b"completion_tokens" => self.output = count(value),
+            b"total_tokens" => self.total = count(value),
+            b"input_tokens_details" | b"prompt_tokens_details" => {
+                self.cached = value.member("cached_tokens").and_then(count);
+            }
+            b"cache_read_input_tokens" => self.cache_read = count(value),
+            b"cache_creation_input_tokens" => self.cache_write = count(value),
+            b"input_tokens_cache_read" => (self.cache_read, self.is_inspect) = (count(value), true),
+            b"input_tokens_cache_write" => (self.cache_write, self.is_inspect) = (count(value), true),
+            _ => {}
+        }
+    }
+}
+
+/// A count, where the value is one.
+pub(super) fn count(value: Raw<'_>) -> Option<u64> {
+    value.integer().and_then(|count| u64::try_from(count).ok())
+}
+
+/// The sum of counts; `None` where there is none.
+pub(super) fn sum(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
+    counts.into_iter().flatten().reduce(u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_counts() {
+        for (json, expected) in [
+            (
+                r#"{"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11, "prompt_tokens_details": {"cached_tokens": 4}}"#,
+                (Some(9), Some(2), Some(4)),
+            ),
+            (
+                r#"{"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}"#,
+                (Some(9), Some(2), Some(4)),
+            ),
+            (
+                r#"{"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 1}"#,
+                (Some(14), Some(2), Some(4)),
+            ),
+            (
+                r#"{"input_tokens": 9, "output_tokens": 2, "total_tokens": 11, "input_tokens_cache_read": 4}"#,
+                (Some(9), Some(2), Some(4)),
+            ),
+            (
+                r#"{"input_tokens": 5, "output_tokens": 2, "total_tokens": 11, "input_tokens_cache_read": 4}"#,
+                (Some(9), Some(2), Some(4)),
+            ),
+            (
+                r#"{"input_tokens": null, "output_tokens": 2.0, "prompt_tokens_details": null}"#,
+                (None, Some(2), None),
+            ),
+        ] {
+            let usage = usage(Raw::over(json.as_bytes(), 0)).unwrap();
+            assert_eq!((usage.input_tokens, usage.output_tokens, usage.cached_tokens), expected, "{json}");
+        }
+        for nothing in ["{}", "null", "7", r#"{"input_tokens": -1}"#] {
+            assert_eq!(usage(Raw::over(nothing.as_bytes(), 0)), None, "{nothing}");
+        }
+    }
+}

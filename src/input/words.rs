@@ -1,0 +1,75 @@
+//! Small rules on texts and roles that several formats share.
+
+use super::wire;
+use crate::error::{Error, ErrorKind};
+use crate::json::{Fault, Raw};
+use crate::trace::{Actor, Words};
+
+/// The text of a message, if it is more than white space.
+pub(super) fn message(content: Raw<'_>) -> Option<Words<'_>> {
+    wire::message(&mut content.json()).ok().flatten()
+}
+
+/// The text of a result.
+pub(super) fn result(content: Raw<'_>) -> Option<Words<'_>> {
+    wire::result(&mut content.json()).ok().flatten()
+}
+
+/// The first line of a text, without its line feed.
+pub(super) fn first_line(text: &str) -> &str {
+    text.split('\n').next().unwrap_or_default()
+}
+
+/// What speaks in this role of a chat.
+pub(super) fn actor_of(role: &str) -> Actor {
+    match role {
+        "assistant" => Actor::Agent,
+        "user" => Actor::User,
+        "system" | "developer" => Actor::System,
+        _ => Actor::Environment,
+    }
+}
+
+/// The code that a line tells behind these words, and nothing else stands on it: whether it is not 0.
+pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
+    let code = line.strip_prefix(words)?;
+    let digits = code.strip_prefix('-').unwrap_or(code);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.bytes().any(|byte| byte != b'0'))
+}
+
+/// What is wrong with a document that began as one of this format, and does not go on as one.
+#[cold]
+pub(super) fn unfit(at: usize, what: &str) -> Fault {
+    let message = format!("the input is of no known format: it begins with {what}, but this is none");
+    Fault::other(at, Error::new(ErrorKind::Format, message))
+}
+
+/// How many items of a list tell what it is; the others are looked at when they are read.
+pub(super) const TELLING: usize = 64;
+
+/// Ends a walk of which enough has been seen.
+#[cold]
+pub(super) fn enough() -> Fault {
+    Fault::syntax(0, "enough has been seen")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_tell_exit_codes() {
+        for (line, failed) in [
+            ("Exit code 0", Some(false)),
+            ("Exit code 12", Some(true)),
+            ("Exit code -1", Some(true)),
+            ("Exit code ", None),
+            ("Exit code 1 ", None),
+            ("exit code 1", None),
+            ("Exit code --1", None),
+        ] {
+            assert_eq!(exit_line(line, "Exit code "), failed, "{line}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Runs that are the same run.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::row::SimulationRow;
+use crate::trace::Digest;
+
+/// A run that repeats another one's messages, and is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Duplicate {
+    /// Its file.
+    pub file: String,
+    /// Its id.
+    pub id: Option<String>,
+    /// The file of the run that it repeats.
+    pub of_file: String,
+    /// The id of the run that it repeats.
+    pub of_id: Option<String>,
+}
+
+/// The runs that count, and those that repeat the messages of one of them. A run without a digest repeats none, and
+/// different trials of one task in one file are never taken for repetitions.
+#[must_use]
+pub fn distinct_runs(rows: &[SimulationRow]) -> (Vec<SimulationRow>, Vec<Duplicate>) {
+    let mut alike: BTreeMap<Digest, Vec<&SimulationRow>> = BTreeMap::new();
+    let (mut kept, mut duplicates) = (Vec::new(), Vec::new());
+    for row in rows {
+        if let Some(digest) = row.digest {
+            let before = alike.entry(digest).or_default();
+            if let Some(original) = before.iter().find(|original| !is_another_trial(original, row)) {
+                duplicates.push(Duplicate {
+                    file: row.file.clone(),
+                    id: row.id.clone(),
+                    of_file: original.file.clone(),
+                    of_id: original.id.clone(),
+                });
+                continue;
+            }
+            before.push(row);
+        }
+        kept.push(row.clone());
+    }
+    (kept, duplicates)
+}
+
+/// Whether both were made as different trials of one task, and only came out alike.
+fn is_another_trial(one: &SimulationRow, other: &SimulationRow) -> bool {
+    one.file == other.file
+        && one.task == other.task
+        && one.trial.is_some()
+        && other.trial.is_some()
+        && one.trial != other.trial
+}

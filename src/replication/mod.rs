@@ -1,0 +1,36 @@
+//! Does recovering from tool errors track reward better than making few of them does?
+//!
+//! [`Replication`] has the tables of the note "Tool-error recovery replicates on tau2-bench" (Pisama, 2026-05-27) for
+//! any corpus: per group of runs the Pearson correlations of recovery rate, error count and call count with the reward.
+//! [`Inference`] says how far they can be trusted: runs of one task are alike, runs may repeat one another, and among
+//! many pairs of model and domain some look strong by chance.
+
+mod association;
+mod clusters;
+mod duplicates;
+mod group;
+mod inference;
+mod pass_k;
+mod published;
+mod relation;
+mod row;
+mod signals;
+mod verdict;
+
+pub use association::{Association, ClusteredInterval};
+pub use clusters::ClusterBy;
+pub use duplicates::{Duplicate, distinct_runs};
+pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};
+pub use inference::{
+    Associations, Inference, InferenceOptions, ModelAssociations, PairAssociations, PooledRelation,
+    WithinRelation,
+};
+pub use pass_k::{PassK, pass_k_by_pair};
+pub use published::Replication;
+pub use relation::Relation;
+pub use row::SimulationRow;
+pub use signals::Signal;
+pub use verdict::VerdictChange;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What stands in a table: a value, and how a reader sees it.
+
+use crate::stats::Interval;
+
+/// What stands for a value that is not there.
+const DASH: &str = "–";
+
+/// A cell of a [`Table`](super::Table).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Cell {
+    /// A text.
+    Text(String),
+    /// A count.
+    Count(u64),
+    /// A number, with so many decimals.
+    Real(f64, usize),
+    /// A number with its sign, with so many decimals.
+    Signed(f64, usize),
+    /// A share, shown in percent.
+    Share(f64),
+    /// A p-value.
+    P(f64),
+    /// An interval of numbers, with so many decimals.
+    Interval(Interval, usize),
+    /// An interval of signed numbers, with so many decimals.
+    SignedInterval(Interval, usize),
+    /// Nothing.
+    Missing,
+}
+
+impl Cell {
+    /// A text, or nothing.
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The cell of a value, where there is one.
+    pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Missing, cell)
+    }
+
+    /// As a reader sees it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(count) => count.to_string(),
+            Self::Real(value, decimals) => format!("{value:.decimals$}"),
+            Self::Signed(value, decimals) => format!("{value:+.decimals$}"),
+            Self::Share(share) => format!("{:.1}%", 100.0 * share),
+            Self::P(p) if *p < 1e-4 => format!("{p:.0e}"),
+            Self::P(p) => format!("{p:.4}"),
+            Self::Interval(i, decimals) => format!("[{:.decimals$}, {:.decimals$}]", i.low, i.high),
+            Self::SignedInterval(i, decimals) => format!("[{:+.decimals$},{:+.decimals$}]", i.low, i.high),
+            Self::Missing => DASH.to_owned(),
+        }
+    }
+}
+
+/// A figure with this many decimals, or a dash.
+pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
+    Cell::of(value, |value| Cell::Real(value, decimals)).shown()
+}
+
+/// A name, or a dash.
+pub(super) fn name(value: Option<&str>) -> String {
+    value.unwrap_or(DASH).to_owned()
+}

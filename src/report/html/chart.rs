@@ -1,0 +1,231 @@
+//! Charts as SVG: intervals in rows, lines over k, bars.
+//!
+//! Each is 400 units wide, so that its letters can be read on a telephone, and takes its colours from the page, so
+//! that it is light or dark with it. Nothing is told by colour alone: points differ in shape, lines in their dashes,
+//! and every value stands beside its mark.
+
+use super::axis::WIDTH;
+use super::draw::{bars, intervals, lines, number, shown};
+use super::markup::Markup;
+use crate::stats::Interval;
+
+/// A chart with its title and a sentence that says what it shows.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Chart {
+    /// Estimates with their intervals, one per row: a forest plot.
+    Intervals(IntervalChart),
+    /// Values over 1, 2, 3, ….
+    Lines(LineChart),
+    /// Shares of a whole.
+    Bars(BarChart),
+}
+
+/// Estimates with their intervals, one per row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntervalChart {
+    /// The title.
+    pub title: String,
+    /// What it shows.
+    pub caption: String,
+    /// The rows, from top to bottom.
+    pub rows: Vec<IntervalRow>,
+    /// The ends of the axis; `None` fits them to the rows.
+    pub range: Option<(f64, f64)>,
+    /// Where a line is drawn through all rows, such as 0.
+    pub reference: Option<f64>,
+}
+
+/// One row of an [`IntervalChart`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntervalRow {
+    /// What it is an estimate of.
+    pub label: String,
+    /// What stands at the right, such as `n = 12`.
+    pub note: String,
+    /// The estimate.
+    pub estimate: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// A second, thinner interval to hold it against.
+    pub other: Option<Interval>,
+    /// A value to hold it against, drawn as a tick.
+    pub baseline: Option<f64>,
+    /// Whether it sums up the rows above, and is drawn as a diamond.
+    pub pooled: bool,
+}
+
+/// Values over 1, 2, 3, ….
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineChart {
+    /// The title.
+    pub title: String,
+    /// What it shows.
+    pub caption: String,
+    /// What stands under the places of the axis, from left to right.
+    pub places: Vec<String>,
+    /// The lines; at most eight differ in their marks.
+    pub lines: Vec<Line>,
+}
+
+/// A line of a [`LineChart`], with values in [0, 1].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its name.
+    pub label: String,
+    /// Its values, from the first place on.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Shares of a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BarChart {
+    /// The title.
+    pub title: String,
+    /// What it shows.
+    pub caption: String,
+    /// The bars, from top to bottom.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar of a [`BarChart`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// What it is a share of.
+    pub label: String,
+    /// The share, in [0, 1].
+    pub share: f64,
+    /// What stands at the right.
+    pub note: String,
+}
+
+impl Chart {
+    /// The title.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Intervals(chart) => &chart.title,
+            Self::Lines(chart) => &chart.title,
+            Self::Bars(chart) => &chart.title,
+        }
+    }
+
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Intervals(chart) => chart.rows.is_empty(),
+            Self::Lines(chart) => chart.lines.is_empty(),
+            Self::Bars(chart) => chart.bars.is_empty(),
+        }
+    }
+
+    fn caption(&self) -> &str {
+        match self {
+            Self::Intervals(chart) => &chart.caption,
+            Self::Lines(chart) => &chart.caption,
+            Self::Bars(chart) => &chart.caption,
+        }
+    }
+
+    /// The chart as a document of its own, such as a README shows: dark where its reader is.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let mut markup = Markup::default();
+        self.draw(&mut markup, "chart", true);
+        markup.finish()
+    }
+
+    /// The chart as a figure of a page; `id` is the page's own.
+    pub(super) fn figure(&self, markup: &mut Markup, id: &str) {
+        markup.element("figure", &[("id", id)], |figure| {
+            figure.leaf("h3", &[], self.title());
+            self.draw(figure, id, false);
+            figure.leaf("figcaption", &[], self.caption());
+        });
+        markup.line();
+    }
+
+    fn draw(&self, markup: &mut Markup, id: &str, alone: bool) {
+        let mut inside = Markup::default();
+        let height = match self {
+            Self::Intervals(chart) => intervals(&mut inside, chart),
+            Self::Lines(chart) => lines(&mut inside, chart),
+            Self::Bars(chart) => bars(&mut inside, chart),
+        };
+        let (title_id, text_id) = (format!("{id}-title"), format!("{id}-text"));
+        let labels = format!("{title_id} {text_id}");
+        let view = format!("0 0 {WIDTH} {}", number(height));
+        let mut attributes = vec![
+            ("viewBox", view.as_str()),
+            ("role", "img"),
+            ("aria-labelledby", labels.as_str()),
+            ("class", "chart"),
+        ];
+        if alone {
+            attributes.insert(0, ("xmlns", "http://www.w3.org/2000/svg"));
+        }
+        markup.element("svg", &attributes, |svg| {
+            svg.leaf("title", &[("id", &title_id)], self.title());
+            svg.leaf("desc", &[("id", &text_id)], &self.described());
+            if alone {
+                svg.leaf("style", &[], super::page::CHART_STYLE);
+                svg.shape("rect", &[("class", "paper"), ("width", "400"), ("height", &number(height))]);
+            }
+            svg.append(&inside);
+        });
+    }
+
+    /// The chart in words, for those who do not see it.
+    fn described(&self) -> String {
+        let mut parts = vec![self.caption().to_owned()];
+        match self {
+            Self::Intervals(chart) => {
+                parts.extend(chart.rows.iter().map(|row| format!("{}: {}.", row.label, row.note)));
+            }
+            Self::Lines(chart) => parts.extend(chart.lines.iter().map(|line| {
+                let values: Vec<String> = line.values.iter().map(|value| shown(*value)).collect();
+                format!("{}: {}.", line.label, values.join(", "))
+            })),
+            Self::Bars(chart) => {
+                parts.extend(chart.bars.iter().map(|bar| format!("{}: {}.", bar.label, bar.note)));
+            }
+        }
+        parts.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_the_values_coordinates_are_numbers() {
+        let row = |estimate, low, high| IntervalRow {
+            label: "a".repeat(200),
+            note: "n".to_owned(),
+            estimate: Some(estimate),
+            interval: Some(Interval { low, high }),
+            other: None,
+            baseline: Some(f64::NAN),
+            pooled: false,
+        };
+        for rows in [
+            vec![],
+            vec![row(f64::NAN, f64::NEG_INFINITY, f64::INFINITY)],
+            vec![row(1e308, -1e308, 1e308), row(0.0, 0.0, 0.0)],
+        ] {
+            let chart = IntervalChart {
+                title: "t".into(),
+                caption: "c".into(),
+                rows,
+                range: None,
+                reference: Some(0.0),
+            };
+            let svg = Chart::Intervals(chart).svg();
+            for bad in ["NaN", "inf"] {
+                assert!(!svg.contains(bad), "{svg}");
+            }
+        }
+    }
+}
