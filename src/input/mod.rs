@@ -10,6 +10,7 @@ mod native;
 mod recognise;
 mod runs;
 mod sample;
+mod spans;
 mod tau2;
 mod tau2_messages;
 mod tau_bench;
@@ -21,12 +22,13 @@ use std::io::Read;
 pub use bench_trace::Alignment;
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
+pub use spans::SpanJoin;
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Entry, Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
-use sample::Parsed;
+use sample::{Document, Parsed};
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
@@ -43,6 +45,8 @@ format::formats! {
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
     Native => native, "native";
+    /// Spans and log records of OpenTelemetry.
+    OpenTelemetry => spans, "opentelemetry";
 }
 
 /// How files are read.
@@ -62,11 +66,13 @@ pub struct ReadOptions {
     /// The most bytes of an input that are held at once: a single run of a stream, a whole file of a format that
     /// has to be seen whole.
     pub most_held: usize,
+    /// Of formats without a mark of errors of their own (spans): whether a result that begins with `Error` is one.
+    pub text_errors: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, alignment: None, routes: true, argument_texts: None, most_held: 1 << 30 }
+        Self { format: None, alignment: None, routes: true, argument_texts: None, most_held: 1 << 30, text_errors: true }
     }
 }
 
@@ -153,6 +159,9 @@ pub(crate) fn read_or_cut(
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
+    if options.format.is_none_or(|format| format == Format::OpenTelemetry) && read_binary(window, &mut runs) {
+        return runs.into_reading();
+    }
     let recognised = recognise::recognise(window, options.format.or(beside.format));
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
@@ -207,6 +216,18 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
+/// Reads an input that is no text but a format of bytes; `false` where it is none. All of it is held only where it
+/// begins like one.
+fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
+    // What cannot be read is told by whoever reads on.
+    while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
+    if window.unread().first() != Some(&b'\n') {
+        return false;
+    }
+    while matches!(window.grow(), Ok(true)) {}
+    spans::read_protobuf(window.unread(), runs)
+}
+
 /// Reads an input that has to be seen whole.
 fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     loop {
@@ -218,7 +239,13 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
     }
     let bytes = window.unread();
     match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
+        Ok(_) => {
+            let parsed = Parsed::of(bytes);
+            let damaged = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
+            if !damaged || !spans::read_damaged(bytes, window, runs) {
+                read_document(&parsed, window, wanted, runs);
+            }
+        }
         Err(_) => {
             runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
             let text = String::from_utf8_lossy(bytes);
@@ -237,9 +264,9 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             if let Reader::Document(reader) = &entry.reader
                 && let Err(fault) = (reader.read)(&parsed.document, runs)
             {
-                let location = window.place(fault.at()).location();
-                runs.fail(fault.into_error().at(location));
+                runs.fail_at(fault);
             }
+            runs.settle(window);
         }
         Err(error) => runs.fail(error),
     }

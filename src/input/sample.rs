@@ -22,6 +22,8 @@ pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
     /// The key of a member whose value is not all there.
     open: Option<String>,
+    /// The object itself, where it is all there.
+    whole: Option<Raw<'a>>,
 }
 
 impl<'a> Members<'a> {
@@ -29,14 +31,21 @@ impl<'a> Members<'a> {
     pub(super) fn of(json: &mut Json<'a>) -> Self {
         let mut members = Vec::new();
         let mut open = None;
-        let _ = json.object(|key, value| {
+        json.space();
+        let start = json.offset();
+        let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
             open = Some(name.clone());
             members.push((Cow::Owned(name), value.raw()?));
             open = None;
             Ok(())
         });
-        Self { members, open }
+        Self { members, open, whole: read.ok().map(|()| json.raw_since(start)) }
+    }
+
+    /// The object itself, where it is all there.
+    pub(super) fn whole(&self) -> Option<Raw<'a>> {
+        self.whole
     }
 
     /// The value of a key that is there whole; of several, the last.
@@ -208,6 +217,19 @@ fn blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
+/// The objects of an input that holds several, one behind the other wherever lines end, with nothing between them.
+fn concatenated(bytes: &[u8]) -> Option<Vec<Raw<'_>>> {
+    let mut json = Json::new(bytes);
+    let mut objects = Vec::new();
+    while let Some(byte) = json.peek_byte() {
+        if byte != b'{' {
+            return None;
+        }
+        objects.push(json.raw().ok()?);
+    }
+    (objects.len() > 1).then_some(objects)
+}
+
 /// Whether a line is one JSON value and nothing else.
 pub(super) fn is_value(line: Raw<'_>) -> bool {
     let mut json = line.json();
@@ -255,6 +277,9 @@ impl<'a> Parsed<'a> {
             Some((value, Kind::Object)) => one(Document::Object(Members::of(&mut value.json()))),
             Some((value, Kind::List)) => one(Document::List(value.items().unwrap_or_default())),
             _ => {
+                if let Some(values) = concatenated(bytes) {
+                    return one(Document::Lines(values));
+                }
                 let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
                 for line in lines(bytes, true) {
                     if !is_value(line) {

@@ -28,11 +28,19 @@ pub(crate) enum Words<'a> {
 }
 
 impl Words<'_> {
-    fn text(&self) -> Text<'_> {
+    pub(crate) fn text(&self) -> Text<'_> {
         match self {
             Self::Lying(text) => *text,
             Self::Made(text) => Text::from(&**text),
         }
+    }
+
+    /// The same on its own.
+    pub(crate) fn into_owned(self) -> Words<'static> {
+        Words::Made(match self {
+            Self::Lying(text) => text.to_str().into(),
+            Self::Made(text) => text,
+        })
     }
 }
 
