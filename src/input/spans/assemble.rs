@@ -209,6 +209,21 @@ impl Whole<'_, '_, '_> {
         let requests = draft.requests;
         let actions = calls::actions(self.tree, draft.owner, requests, draft.tools);
         let outcomes = self.outcomes(requests, &actions);
+        // The requests that nobody recorded have turns as well.
+        let mut unseen = vec![0; requests.len().max(1)];
+        for action in &actions {
+            if let Some(most) = unseen.get_mut(action.turn) {
+                *most = action.unseen.max(*most);
+            }
+        }
+        let mut first_turns = Vec::with_capacity(unseen.len());
+        let mut next = 0;
+        for unseen in &unseen {
+            first_turns.push(next);
+            next += 1 + unseen;
+        }
+        let turn_of = |request: usize| first_turns.get(request).copied().unwrap_or(request);
+        let last_turn_of = |request: usize| turn_of(request) + unseen.get(request).copied().unwrap_or_default();
         let mut steps = Vec::new();
         if let Some(first) = requests.first() {
             for text in self.user_texts(first) {
@@ -218,14 +233,17 @@ impl Whole<'_, '_, '_> {
         }
         let mut unsaid = requests.iter().enumerate().peekable();
         for (action, outcome) in actions.iter().zip(outcomes) {
-            // What was said up to the turn of the action comes before it.
-            while let Some((turn, request)) = unsaid.next_if(|(turn, _)| *turn <= action.turn) {
-                self.say(turn, request, &mut steps);
+            // What was said up to the turn of the action comes before it; the last words of a request that encloses
+            // its actions come behind them.
+            while let Some((request, told)) = unsaid.next_if(|(request, _)| {
+                *request < action.turn || *request == action.turn && last_turn_of(*request) == turn_of(*request)
+            }) {
+                self.say(last_turn_of(request), told, &mut steps);
             }
-            steps.push(self.step(requests, action, outcome));
+            steps.push(self.step(requests, action, turn_of(action.turn) + action.unseen, outcome));
         }
-        for (turn, request) in unsaid {
-            self.say(turn, request, &mut steps);
+        for (request, told) in unsaid {
+            self.say(last_turn_of(request), told, &mut steps);
         }
         steps
     }
@@ -395,7 +413,13 @@ impl Whole<'_, '_, '_> {
         Some(message.map_or(Content::NotRecorded, Content::Present))
     }
 
-    fn step(&self, requests: &[Request], action: &Action, outcome: Option<(Outcome, Verdict)>) -> SpanStep {
+    fn step(
+        &self,
+        requests: &[Request],
+        action: &Action,
+        turn: usize,
+        outcome: Option<(Outcome, Verdict)>,
+    ) -> SpanStep {
         let span = action.span.and_then(|at| self.tree.span(at));
         let request = action.call.map_or(action.turn, |(request, _)| request);
         let request = requests.get(request);
@@ -405,7 +429,7 @@ impl Whole<'_, '_, '_> {
             Some(self.tree.span(*at)?.span_id.clone())
         });
         let step = |event| SpanStep {
-            turn: action.turn as u64,
+            turn: turn as u64,
             time: began.and_then(time),
             span: shown,
             event,

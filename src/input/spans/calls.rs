@@ -20,7 +20,10 @@ pub(super) struct Action {
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) arguments: Content<String>,
+    /// The request that asked for it, or that came before it.
     pub(super) turn: usize,
+    /// How many requests lie between that one and this, of which nothing is recorded.
+    pub(super) unseen: usize,
     /// By what it is ordered: the time of its group, its place in the group.
     order: (u64, usize, usize, u64),
 }
@@ -51,8 +54,8 @@ pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], 
     let mut actions = Vec::new();
     for (position, tool) in tools.iter().enumerate() {
         let call = pairs.get(&position).copied();
-        let turn = match call {
-            Some((request, _)) => request,
+        let (turn, unseen) = match call {
+            Some((request, _)) => (request, 0),
             None => turns.get(position).copied().unwrap_or_default(),
         };
         let model = call.and_then(|(request, place)| requests.get(request)?.calls.get(place));
@@ -64,6 +67,7 @@ pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], 
             name: tool.name.clone(),
             arguments: arguments(&tool.arguments, model.map(|model| &model.arguments)),
             turn,
+            unseen,
             order: (tool.start, 0, 0, tool.start),
         });
     }
@@ -79,6 +83,7 @@ pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], 
             name: model.name.clone(),
             arguments: model.arguments.clone(),
             turn: request,
+            unseen: 0,
             order: (start.unwrap_or(u64::MAX), 0, 0, start.unwrap_or(u64::MAX)),
         });
     }
@@ -282,27 +287,26 @@ fn pair_agents(
     pairs
 }
 
-/// The turns of tool spans that no output shows: of the request before each or, without requests, of those that
-/// overlap beside one another.
-fn turns_without_requests(tree: &Tree<'_, '_>, requests: &[Request], tools: &[Tool]) -> Vec<usize> {
-    if !requests.is_empty() {
-        let before = |tool: &Tool| {
-            requests.partition_point(|request| request.start <= tool.start).saturating_sub(1)
-        };
-        return tools.iter().map(before).collect();
-    }
+/// The turns of tool spans that no output shows: of the request before each. Where there is no request, or where a
+/// model span encloses tools that its last output does not name, those that overlap beside one another share one.
+fn turns_without_requests(tree: &Tree<'_, '_>, requests: &[Request], tools: &[Tool]) -> Vec<(usize, usize)> {
     let mut turns = Vec::with_capacity(tools.len());
-    let (mut turn, mut end, mut parent) = (0, 0, None);
-    for (position, tool) in tools.iter().enumerate() {
+    let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
+    for tool in tools {
+        let before = requests.partition_point(|request| request.start <= tool.start).saturating_sub(1);
         let outermost = tree.views(tool.at).last().copied().unwrap_or(tool.at);
         let around = tree.parent(outermost);
-        if position > 0 && (tool.start >= end || around != parent) {
-            turn += 1;
-            end = 0;
+        let is_seen = requests.get(before).is_some_and(|request| {
+            !tree.ancestors(outermost).any(|at| request.spans.contains(&at))
+        });
+        if last != Some(before) || is_seen {
+            (unseen, end) = (0, 0);
+        } else if tool.start >= end || around != parent {
+            (unseen, end) = (unseen + 1, 0);
         }
-        parent = around;
+        (last, parent) = (Some(before), around);
         end = end.max(tree.span(tool.at).and_then(|span| span.end).unwrap_or(tool.start));
-        turns.push(turn);
+        turns.push((before, unseen));
     }
     turns
 }

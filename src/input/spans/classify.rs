@@ -110,7 +110,10 @@ pub(super) fn agent_name<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
         .strip_prefix("invoke_agent ")
         .or_else(|| name.strip_prefix("agent_run [").and_then(|rest| rest.strip_suffix(']')))
         .unwrap_or(name);
-    let name = name.strip_suffix(".run").unwrap_or(name);
+    let name = [".run", "._execute_core", ".execute_task"]
+        .iter()
+        .find_map(|method| name.strip_suffix(method))
+        .unwrap_or(name);
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(Cow::Borrowed(name))
 }
 

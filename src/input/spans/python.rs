@@ -12,6 +12,16 @@ pub(super) fn literal(text: &str) -> Option<Json> {
     reader.rest.is_empty().then_some(value)
 }
 
+/// The list that follows the first mention of a name in a text.
+pub(super) fn list_behind(text: &str, name: &str) -> Option<Json> {
+    let rest = text.get(text.find(name)? + name.len()..)?;
+    let rest = rest.trim_start_matches(['\'', '"', ':', '=', ' ']);
+    if !rest.starts_with('[') {
+        return None;
+    }
+    Reader { rest }.value(0)
+}
+
 /// The calls of this name that stand anywhere in a text, as objects of their named arguments.
 pub(super) fn calls(text: &str, name: &str) -> Vec<Map<String, Json>> {
     let opening = format!("{name}(");
@@ -258,6 +268,8 @@ mod tests {
         assert_eq!(results[0]["origin"]["id"], json!("c"));
         assert_eq!(calls(text, "ToolCall").len(), 1);
         assert_eq!(calls("MyToolCall(id=1) ToolCall(", "ToolCall").len(), 0);
+        assert_eq!(list_behind("Out(x=1, messages=[{'a': 1}], y=2)", "messages"), Some(json!([{"a": 1}])));
+        assert_eq!(list_behind("no messages here", "messages"), None);
     }
 
     proptest! {

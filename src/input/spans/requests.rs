@@ -8,6 +8,7 @@ use super::classify::Kind;
 use super::logs::{self, TellsOf, Told};
 use super::message::{Block, ModelCall, Role, blocks, blocks_of_flattened, unflatten};
 use super::model::{LogRecord, Span, Value};
+use super::python;
 use super::tree::{At, Owner, Tree};
 use crate::trace::Usage;
 
@@ -241,7 +242,14 @@ fn of_span(tree: &Tree<'_, '_>, records: &Records, at: At, span: &Span<'_>) -> R
         },
         &|| flattened(span, "gen_ai.completion."),
         &|| Some(blocks(&attributes.get("gcp.vertex.agent.llm_response")?.to_json(), Role::Agent)),
-        &|| Some(blocks(&attributes.get("output.value")?.to_json(), Role::Agent)),
+        // What holds other voices as well is no output, but a history.
+        &|| {
+            let output = blocks(&attributes.get("output.value")?.to_json(), Role::Agent);
+            let other = |block: &Block| {
+                matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _))
+            };
+            (!output.iter().any(other)).then_some(output)
+        },
     ];
     let mut said = None;
     for source in sources {
@@ -337,11 +345,13 @@ fn of_records(at: Option<At>, told: &[Told]) -> Vec<Request> {
 
 /// The requests of an agent without model spans, as its output repeats their messages.
 fn of_agent(at: At, span: &Span<'_>) -> Vec<Request> {
-    let Some(Json::Object(output)) = span.attributes.get("output.value").map(Value::to_json) else {
-        return Vec::new();
+    let messages = match span.attributes.get("output.value").map(Value::to_json) {
+        Some(Json::Object(mut output)) => output.remove("messages"),
+        Some(Json::String(text)) if text.contains("tool_calls") => python::list_behind(&text, "messages"),
+        _ => None,
     };
-    let Some(messages) = output.get("messages") else { return Vec::new() };
-    let mut parts = blocks(messages, Role::Unknown);
+    let Some(messages) = messages else { return Vec::new() };
+    let mut parts = blocks(&messages, Role::Unknown);
     if !parts.iter().any(|block| matches!(block, Block::Call(_))) {
         return Vec::new();
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value as Json};
 
 use super::classify;
-use super::logs;
+use super::logs::{self, TellsOf};
 use super::message::{Block, arguments_of, blocks, is_masked, name_of};
 use super::model::{Span, Value, json_of_text};
 use super::python;
@@ -44,7 +44,7 @@ const APPENDED: &[&str] = &[
 pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
     let mut found = Content::NotRecorded;
     for name in ARGUMENTS {
-        if let Some(value) = span.attributes.get(name) {
+        if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
             found = unwrap_arguments(value);
             if found.is_recorded() {
                 return found;
@@ -70,6 +70,11 @@ pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
         return unwrap_arguments(value);
     }
     found
+}
+
+/// Whether a value only says that content is switched off: ADK writes an empty object then.
+fn is_left_out(name: &str, value: &Value<'_>) -> bool {
+    name.starts_with("gcp.") && value.as_str().is_some_and(|text| text == "{}")
 }
 
 /// Whether a value describes parameters instead of giving them.
@@ -171,7 +176,7 @@ pub(super) struct Outcome {
 /// What a tool span tells of its result. `NotRecorded` where it tells none.
 pub(super) fn result(span: &Span<'_>) -> Outcome {
     for name in RESULTS {
-        if let Some(value) = span.attributes.get(name) {
+        if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
             let outcome = outcome_of_value(value);
             if outcome.text.is_recorded() {
                 return outcome;
@@ -185,7 +190,7 @@ pub(super) fn result(span: &Span<'_>) -> Outcome {
             return outcome_of_value(value);
         }
     }
-    for told in logs::of_span(span) {
+    for told in logs::of_span(span).into_iter().filter(|told| told.kind == TellsOf::Output) {
         for block in told.blocks {
             if let Block::Reply(reply) = block {
                 let mut outcome = outcome(reply.content);
@@ -436,6 +441,8 @@ mod tests {
             (vec![("tool.parameters", r#"{"id": {"type": "string", "description": "x"}}"#)], None),
             (vec![("tool.parameters", r#"{"id": "O-42"}"#)], Some(r#"{"id": "O-42"}"#)),
             (vec![("input.value", "__REDACTED__")], None),
+            (vec![("gcp.vertex.agent.tool_call_args", "{}")], None),
+            (vec![("gcp.vertex.agent.tool_call_args", r#"{"a": 1}"#)], Some(r#"{"a": 1}"#)),
             (vec![], None),
         ] {
             assert_eq!(arguments(&span(&attributes)).present().as_deref(), expected, "{attributes:?}");
