@@ -97,12 +97,12 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let report = pool.install(|| calibrate(&set, &default_detectors(), &options));
     let sweeps = ALL.iter().map(|info| sweep(&set, info)).collect::<Result<Vec<_>, _>>()?;
 
-    print!("{}", render_calibration(&report));
+    common::print(&render_calibration(&report))?;
     if arguments.sweep {
-        print!("{}", render_sweeps(&sweeps));
+        common::print(&render_sweeps(&sweeps))?;
     }
     if let Some(path) = &arguments.json {
-        common::write_json(path, &Output { report: &report, sweeps: &sweeps })?;
+        common::write_json(path, &[], &Output { report: &report, sweeps: &sweeps })?;
     }
     let Some(gate) = options.gate else { return Ok(0) };
     let mut status = 0;

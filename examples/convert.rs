@@ -1,63 +1,153 @@
-//! Converts recorded runs to the native form: one JSON object per line, on standard output.
+//! Writes whatever can be read in the native form, one JSON object per line.
 //!
-//! `cargo run --release --example convert -- [--join] FILE...`
-//!
-//! With `--join` the spans and log records of all files are one source. Ends with 1 where nothing could be read, with
-//! 2 where something could not.
+//! `cargo run --release --example convert -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+mod common;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use tracelint::{ReadOptions, Reading, SpanJoin, TraceCollector, read_slice};
+use clap::Parser;
+use tracelint::{
+    Alignment, Format, ReadOptions, Reading, ScanEvent, SpanJoin, TraceCollector, read_files, read_slice,
+};
+
+/// Writes recorded runs of any format in the native form, one JSON object per line.
+///
+/// Exit status: 0 when every file was read, 2 when some were not, 1 for wrong usage or when nothing could be read.
+/// Example: convert --out traces.jsonl results/
+#[derive(Parser)]
+struct Arguments {
+    /// Files or directories; `-` is standard input
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Format of the input; default: as its content says
+    #[arg(long)]
+    format: Option<Format>,
+    /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
+    #[arg(long)]
+    alignment: Option<Alignment>,
+    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
+    /// are read by themselves
+    #[arg(long)]
+    join: bool,
+    /// Write to this file; default: standard output
+    #[arg(long, value_name = "TRACES.jsonl")]
+    out: Option<PathBuf>,
+}
 
 fn main() -> ExitCode {
-    let (flags, files): (Vec<String>, Vec<String>) =
-        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
-    let join = flags.iter().any(|flag| flag == "--join");
-    let options = ReadOptions::default();
-    let mut collector = TraceCollector::default();
-    let mut faults = 0;
-    let mut inputs = Vec::new();
-    for file in &files {
-        match std::fs::read(file) {
-            Ok(bytes) => inputs.push((file, bytes)),
-            Err(error) => {
-                eprintln!("{file}: {error}");
-                faults += 1;
-            }
-        }
+    match common::parse() {
+        Ok(arguments) => common::finish(run(&arguments)),
+        Err(status) => status,
     }
-    let mut tell = |file: &str, reading: &Reading| {
+}
+
+fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    let read =
+        ReadOptions { format: arguments.format, alignment: arguments.alignment, ..ReadOptions::default() };
+    let mut out = match &arguments.out {
+        Some(path) => Target::File(common::Output::create(path, &arguments.paths)?),
+        None => Target::Standard(std::io::BufWriter::new(std::io::stdout().lock())),
+    };
+    if arguments.join {
+        return join(arguments, &read, out);
+    }
+    let (mut files, mut traces, mut faults) = (0_u64, 0_u64, 0_u64);
+    let mut path = Arc::from(PathBuf::new());
+    read_files(&arguments.paths, &read, |event| -> Result<(), common::Failure> {
+        match event {
+            ScanEvent::Begin(begun) => path = begun,
+            ScanEvent::Record(trace) => {
+                traces += 1;
+                let mut metadata = trace.metadata().clone();
+                metadata.source.get_or_insert_with(|| path.display().to_string());
+                out.write_all(&common::json_line(&trace.with_metadata(metadata))?)?;
+            }
+            ScanEvent::Error(error) => {
+                faults += 1;
+                writeln!(std::io::stderr(), "error: {error}")?;
+            }
+            ScanEvent::End(summary) => {
+                files += 1;
+                for (reason, count) in &summary.passed_over {
+                    writeln!(std::io::stderr(), "{}: passed over: {count} {reason}", path.display())?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    match out {
+        Target::File(file) => file.finish()?,
+        Target::Standard(mut out) => out.flush()?,
+    }
+    if files == 0 || (faults > 0 && traces == 0) {
+        return Err("nothing could be read".into());
+    }
+    Ok(if faults > 0 { 2 } else { 0 })
+}
+
+/// Reads files as one source.
+fn join(arguments: &Arguments, read: &ReadOptions, mut out: Target) -> Result<u8, common::Failure> {
+    let mut inputs = Vec::with_capacity(arguments.paths.len());
+    for path in &arguments.paths {
+        let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        inputs.push((path, bytes));
+    }
+    let mut errors = std::io::stderr();
+    let mut faults = 0;
+    let mut tell = |path: Option<&PathBuf>, reading: &Reading| -> std::io::Result<()> {
+        let place = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
+        faults += reading.faults;
         for error in &reading.errors {
-            eprintln!("{file}: {error}");
+            writeln!(errors, "error: {place}{error}")?;
         }
         for (reason, count) in &reading.passed_over {
-            eprintln!("{file}: {count} {reason}");
+            writeln!(errors, "{place}passed over: {count} {reason}")?;
         }
-        faults += reading.faults;
+        Ok(())
     };
-    let mut joined = SpanJoin::new(options.clone());
-    for (file, bytes) in &inputs {
-        match if join { joined.add(bytes) } else { None } {
-            Some(reading) => tell(file, &reading),
-            None => tell(file, &read_slice(bytes, &options, &mut collector)),
-        }
+    let mut collector = TraceCollector::default();
+    let mut joined = SpanJoin::new(read.clone());
+    for (path, bytes) in &inputs {
+        let reading = joined.add(bytes).unwrap_or_else(|| read_slice(bytes, read, &mut collector));
+        tell(Some(path), &reading)?;
     }
-    if join {
-        tell("all files", &joined.finish(&mut collector));
-    }
-    let mut out = std::io::stdout().lock();
+    tell(None, &joined.finish(&mut collector))?;
     for trace in &collector.traces {
-        let written = serde_json::to_writer(&mut out, trace).map_err(std::io::Error::from);
-        if written.and_then(|()| out.write_all(b"\n")).is_err() {
-            return ExitCode::FAILURE;
+        out.write_all(&common::json_line(trace)?)?;
+    }
+    match out {
+        Target::File(file) => file.finish()?,
+        Target::Standard(mut out) => out.flush()?,
+    }
+    if collector.traces.is_empty() {
+        return Err("nothing could be read".into());
+    }
+    Ok(if faults > 0 { 2 } else { 0 })
+}
+
+/// Where the traces go.
+enum Target {
+    File(common::Output),
+    Standard(std::io::BufWriter<std::io::StdoutLock<'static>>),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Standard(out) => out.write(bytes),
         }
     }
-    match (collector.traces.is_empty(), faults) {
-        (true, _) => ExitCode::FAILURE,
-        (false, 0) => ExitCode::SUCCESS,
-        (false, _) => ExitCode::from(2),
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Standard(out) => out.flush(),
+        }
     }
 }

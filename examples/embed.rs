@@ -7,14 +7,16 @@
 //! |---|---|
 //! | `feedback_blindness` | every finding, at the repeat, in its final form |
 //! | `loop` | that there is one, as soon as it is made; its range and counts may still grow |
-//! | `route_inefficiency` | a finding whose second milestone is reached, final; one that is too long already, growing |
+//! | `route_inefficiency` | pair by pair, a finding whose second milestone is reached, final; one that is too long already, growing; by default nothing |
 //! | `tool_error_recovery` | nothing: a later success still recovers every error |
+//! | `wasted_actions` | nothing: the share of what is wasted may still fall |
 //!
 //! `cargo run --release --example embed`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::mpsc;
 use std::thread;
 
@@ -43,7 +45,10 @@ fn main() -> Result<(), tracelint::Error> {
     for message in receiver {
         match message {
             Message::Call { run, tool, arguments, answer } => {
-                let monitor = open.entry(run).or_insert_with(|| Monitor::new(&detectors, &None.into()));
+                let monitor = match open.entry(run) {
+                    Entry::Occupied(monitor) => monitor.into_mut(),
+                    Entry::Vacant(place) => place.insert(Monitor::new(&detectors, &None.into())?),
+                };
                 monitor.observe(step(tool, &arguments, &answer))?;
                 for finding in monitor.new_findings() {
                     println!(

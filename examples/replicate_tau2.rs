@@ -88,8 +88,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<u8, common::Failure> {
-    let config = ToolErrorRecoveryConfig { actors: arguments.actors.into(), threshold: arguments.threshold };
-    let detector: Box<dyn Detector> = Box::new(ToolErrorRecovery::new(config.clone())?);
+    let config = ToolErrorRecoveryConfig {
+        actors: arguments.actors.into(),
+        threshold: arguments.threshold,
+        ..ToolErrorRecoveryConfig::published()
+    };
+    let detector: std::sync::Arc<dyn Detector> = std::sync::Arc::new(ToolErrorRecovery::new(config.clone())?);
     let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
     let options = ScanOptions { read, threads: arguments.threads.map(Into::into), ..ScanOptions::default() };
     let paths = if arguments.paths.is_empty() {
@@ -99,34 +103,41 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     };
 
     let mut rows = Vec::new();
-    let scanner = Scanner::new(vec![detector], options);
-    let inputs =
-        common::scan(&scanner, &paths, |file| rows.extend(file.traces.iter().filter_map(SimulationRow::of)))?;
+    let scanner = Scanner::new(vec![detector], options)?;
+    let inputs = common::scan(
+        &scanner,
+        &paths,
+        |record| SimulationRow::of(&record),
+        |row| {
+            rows.extend(row);
+            Ok(())
+        },
+    )?;
     let status = common::status(&inputs);
     if status == 1 {
         return Err("nothing could be read".into());
     }
 
     let replication = Replication::of(&rows);
-    print!("{}", render_replication(&replication));
+    common::print(&render_replication(&replication))?;
     let pass_k = arguments.pass_k.then(|| pass_k_by_pair(&rows));
     if let Some(groups) = &pass_k {
-        print!("{}", render_pass_k(groups));
+        common::print(&render_pass_k(groups))?;
     }
     if let Some(path) = &arguments.sims {
-        let mut out = common::create(path)?;
+        let mut out = common::Output::create(path, &paths)?;
         for row in &rows {
             serde_json::to_writer(&mut out, row)?;
             writeln!(out)?;
         }
-        out.flush()?;
+        out.finish()?;
     }
     if let Some(path) = &arguments.summary {
         let config =
             Config { actors: config.actors, threshold: config.threshold, version: env!("CARGO_PKG_VERSION") };
         let summary =
             Summary { replication: &replication, pass_k: pass_k.as_deref(), inputs: &inputs, config };
-        common::write_json(path, &summary)?;
+        common::write_json(path, &paths, &summary)?;
     }
     Ok(status)
 }

@@ -9,35 +9,36 @@ mod common;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use serde_json::Value;
 use tracelint::{
     ALL, Actors, Alignment, Detector, Format, Preset, ReadOptions, ScanOptions, ScanSummary, Scanner,
-    detector_info,
+    TraceRecord, detector_info,
 };
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
 struct Arguments {
     /// Files or directories; `-` is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "list_formats")]
     paths: Vec<PathBuf>,
-    /// Format of the input; auto looks at the content
-    #[arg(long, value_enum, default_value = "auto")]
-    format: Formats,
-    /// What `obs` is in BenchTrace episodes; default: as each episode's first entry tells
-    #[arg(long, value_enum)]
-    alignment: Option<Alignments>,
+    /// Format of the input; default: as its content says. See --list-formats
+    #[arg(long)]
+    format: Option<Format>,
+    /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
+    #[arg(long)]
+    alignment: Option<Alignment>,
     /// Detectors, comma-separated; default: all
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
-    /// Whose actions count
-    #[arg(long, value_enum, default_value = "agent")]
-    actors: Chosen,
-    /// Which defaults the detectors start from
-    #[arg(long, value_enum, default_value = "default")]
-    preset: Presets,
+    /// Whose actions count (agent, user, all)
+    #[arg(long, default_value = "agent")]
+    actors: Actors,
+    /// Which defaults the detectors start from (default, bench-trace)
+    #[arg(long, default_value = "default")]
+    preset: Preset,
     /// JSON object with detectors for keys and configurations for values, put over the preset
     #[arg(long, value_name = "FILE.json")]
     config: Option<PathBuf>,
@@ -45,41 +46,17 @@ struct Arguments {
     #[arg(long)]
     fingerprints: bool,
     /// Threads; default: one per core
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
-    /// Files above this many MiB are streamed
-    #[arg(long, default_value_t = 256, value_name = "MIB")]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Files above this many MiB are not held whole
+    #[arg(long, default_value_t = 4, value_name = "MIB")]
     stream_above: u64,
     /// Write one JSON object per run to this file
     #[arg(long, value_name = "FINDINGS.jsonl")]
     out: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Formats {
-    Auto,
-    Tau2,
-    Benchtrace,
-    Native,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Alignments {
-    Before,
-    After,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Chosen {
-    Agent,
-    User,
-    All,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Presets {
-    Default,
-    BenchTrace,
+    /// List the formats that can be read, and end
+    #[arg(long)]
+    list_formats: bool,
 }
 
 fn main() -> ExitCode {
@@ -90,62 +67,49 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let read = ReadOptions {
-        format: match arguments.format {
-            Formats::Auto => None,
-            Formats::Tau2 => Some(Format::Tau2),
-            Formats::Benchtrace => Some(Format::BenchTrace),
-            Formats::Native => Some(Format::Native),
-        },
-        alignment: arguments.alignment.map(|alignment| match alignment {
-            Alignments::Before => Alignment::Before,
-            Alignments::After => Alignment::After,
-        }),
-        ..ReadOptions::default()
-    };
+    if arguments.list_formats {
+        let lines =
+            Format::VARIANTS.iter().map(|format| format!("{:12} {}\n", format.name(), format.about()));
+        common::print(&lines.collect::<String>())?;
+        return Ok(0);
+    }
+    let read =
+        ReadOptions { format: arguments.format, alignment: arguments.alignment, ..ReadOptions::default() };
     let options = ScanOptions {
         read,
         fingerprints: arguments.fingerprints,
-        threads: arguments.threads.map(Into::into),
+        threads: arguments.threads,
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
+        ..ScanOptions::default()
     };
-    let scanner = Scanner::new(detectors(arguments)?, options);
-    let mut out = arguments.out.as_deref().map(common::create).transpose()?;
+    let scanner = Scanner::new(detectors(arguments)?, options)?;
+    let out = arguments.out.as_deref().map(|path| common::Output::create(path, &arguments.paths));
+    let mut out = out.transpose()?;
     let mut summary = ScanSummary::default();
-    let mut failure = None;
-    let inputs = common::scan(&scanner, &arguments.paths, |file| {
-        for record in &file.traces {
-            summary.add(record);
-            if let Some(out) = &mut out {
-                let written = serde_json::to_writer(&mut *out, record).map_err(Into::into);
-                failure = failure.take().or(written.and_then(|()| writeln!(out)).err());
-            }
+    let writes = out.is_some();
+    // Records become text where they are read, and are only put in order here.
+    let map = |record: TraceRecord| {
+        let line = if writes { common::json_line(&record) } else { Ok(Vec::new()) };
+        let mut counts = ScanSummary::default();
+        counts.add(&record);
+        (line, counts)
+    };
+    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, counts)| {
+        summary.merge(&counts);
+        if let Some(out) = &mut out {
+            out.write_all(&line?)?;
         }
+        Ok(())
     })?;
-    if let Some(failure) = failure {
-        return Err(failure.into());
+    if let Some(out) = out {
+        out.finish()?;
     }
-    if let Some(mut out) = out {
-        out.flush()?;
-    }
-    for input in &inputs {
-        println!("{}: {}, {} runs", input.file, input.format.unwrap_or("not read"), input.runs_read);
-    }
-    print!("\n{}", summary.render());
+    common::print(&format!("{}\n{}", common::render_inputs(&inputs), summary.render()))?;
     let status = common::status(&inputs);
     if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
 }
 
-fn detectors(arguments: &Arguments) -> Result<Vec<Box<dyn Detector>>, common::Failure> {
-    let actors = match arguments.actors {
-        Chosen::Agent => Actors::Agent,
-        Chosen::User => Actors::User,
-        Chosen::All => Actors::All,
-    };
-    let preset = match arguments.preset {
-        Presets::Default => Preset::Default,
-        Presets::BenchTrace => Preset::BenchTrace,
-    };
+fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
     let overrides = match &arguments.config {
         None => serde_json::Map::new(),
         Some(path) => {
@@ -162,7 +126,7 @@ fn detectors(arguments: &Arguments) -> Result<Vec<Box<dyn Detector>>, common::Fa
         .filter(|info| arguments.detectors.is_empty() || arguments.detectors.iter().any(|id| id == info.id))
         .map(|info| {
             let fields = overrides.get(info.id).unwrap_or(&Value::Null);
-            info.build(preset, actors, fields).map_err(Into::into)
+            info.build(arguments.preset, arguments.actors, fields).map_err(Into::into)
         })
         .collect()
 }

@@ -1,38 +1,56 @@
 //! How fast this machine scans, beside how fast it can read the JSON at all.
 //!
-//! Reads the given files into memory once, then alternates the floor (`serde_json` ignoring every value) and the
-//! scan with all four detectors over several rounds, on one thread and on two. Prints medians; the last line is one
-//! JSON object.
+//! Reads the given files into memory once, lays them out as asked, then alternates the floor (`serde_json` ignoring
+//! every value) and the scan with all detectors over several rounds, on one thread and on two. Prints medians; the
+//! last line is one JSON object.
 //!
 //! `cargo run --release --example throughput -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
-
 mod common;
 
+use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use serde::Deserialize as _;
 use serde::de::IgnoredAny;
-use serde_json::json;
-use tracelint::{ScanOptions, Scanner, default_detectors};
+use serde_json::{Value, json};
+use tracelint::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
 
-/// Measures the scan against the floor.
+/// Measures the scan against the floor: `serde_json` ignoring every value of the same bytes.
+///
+/// Exit status: 0, or 1 for wrong usage or when nothing could be read.
+/// Example: throughput --rounds 15 --min-mb 200 --layout lines results/
 #[derive(Parser)]
 struct Arguments {
     /// JSON files, or directories of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Repeat the files until they hold this many MB
-    #[arg(long, default_value_t = 0, value_name = "MB")]
+    /// Repeat the files until they hold this many MB; at most 100,000
+    #[arg(long, default_value_t = 0, value_name = "MB", value_parser = clap::value_parser!(u64).range(..=100_000))]
     min_mb: u64,
     /// Rounds; the medians are told
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
+    /// As the files are, or the runs of tau2 files one in each line
+    #[arg(long, value_enum, default_value = "files")]
+    layout: Layout,
+    /// Cut every run to its first messages, up to so many KB
+    #[arg(long, value_name = "KB", num_args = 0..=1, default_missing_value = "3")]
+    short: Option<usize>,
+    /// Measure one single file with two threads against one, its records written to a file
+    #[arg(long)]
+    single: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Layout {
+    Files,
+    Lines,
 }
 
 struct Input {
@@ -51,20 +69,34 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut inputs = Vec::new();
     for path in &arguments.paths {
-        read(path, &mut inputs)?;
+        read(path, &mut BTreeSet::new(), &mut inputs)?;
+    }
+    if arguments.layout == Layout::Lines || arguments.short.is_some() {
+        for input in &mut inputs {
+            lay_out(input, arguments.layout, arguments.short)?;
+        }
+        inputs.retain(|input| !input.bytes.is_empty());
     }
     let once: usize = inputs.iter().map(|input| input.bytes.len()).sum();
     if once == 0 {
         return Err("there is nothing to read".into());
     }
+    if arguments.single {
+        return single(&inputs, arguments);
+    }
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
     let work: Vec<&Input> = std::iter::repeat_n(&inputs, wanted.div_ceil(once).max(1)).flatten().collect();
     let megabytes = work.iter().map(|input| input.bytes.len()).sum::<usize>() as f64 / 1e6;
-    let scanner = Scanner::new(default_detectors(), ScanOptions::default());
+    let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
     let runs = AtomicUsize::new(0);
     let floor = |input: &Input| {
         let mut parser = serde_json::Deserializer::from_slice(&input.bytes);
-        std::hint::black_box(IgnoredAny::deserialize(&mut parser)).is_ok()
+        while parser.end().is_err() {
+            if std::hint::black_box(IgnoredAny::deserialize(&mut parser)).is_err() {
+                return false;
+            }
+        }
+        true
     };
     let scan = |input: &Input| {
         let file = scanner.scan_slice(&input.path, &input.bytes);
@@ -89,47 +121,169 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let floor_seconds = figure(|[floor, ..]| *floor);
     let peak = peak_mib();
 
-    println!(
-        "{} files, {megabytes:.0} MB, {counted:.0} runs, {} rounds (medians)",
+    let figures = json!({
+        "ratio_1t": ratio,
+        "speedup_2t": speedup,
+        "floor_speedup_2t": floor_speedup,
+        "mb_per_s_1t": megabytes / scan_seconds,
+        "runs_per_s_1t": counted / scan_seconds,
+        "peak_mib": peak,
+    });
+    common::print(&format!(
+        "{} files, {megabytes:.0} MB, {counted:.0} runs, {} rounds (medians)\n  \
+         floor, 1 thread   {:8.0} MB/s\n  \
+         scan, 1 thread    {:8.0} MB/s   {:.0} runs/s\n  \
+         \x20                 {ratio:.3} times the floor's time\n  \
+         two threads       scan {speedup:.2} times as fast, floor {floor_speedup:.2} times\n  \
+         peak memory       {} (the files included)\n{figures}\n",
         work.len(),
-        arguments.rounds
-    );
-    println!("  floor, 1 thread   {:8.0} MB/s", megabytes / floor_seconds);
-    println!(
-        "  scan, 1 thread    {:8.0} MB/s   {:.0} runs/s   {ratio:.3} times the floor's time",
+        arguments.rounds,
+        megabytes / floor_seconds,
         megabytes / scan_seconds,
-        counted / scan_seconds
-    );
-    println!("  two threads       scan {speedup:.2} times as fast, floor {floor_speedup:.2} times");
-    println!(
-        "  peak memory       {} (the files included)",
-        peak.map_or("unknown".to_owned(), |mib| format!("{mib:.0} MiB"))
-    );
-    println!(
-        "{}",
-        json!({
-            "ratio_1t": ratio,
-            "speedup_2t": speedup,
-            "floor_speedup_2t": floor_speedup,
-            "mb_per_s_1t": megabytes / scan_seconds,
-            "runs_per_s_1t": counted / scan_seconds,
-            "peak_mib": peak,
-        })
-    );
+        counted / scan_seconds,
+        peak.map_or("unknown".to_owned(), |mib| format!("{mib:.0} MiB")),
+    ))?;
     Ok(0)
 }
 
-fn read(path: &Path, inputs: &mut Vec<Input>) -> Result<(), common::Failure> {
+/// One file of all the inputs, scanned from the disk by one thread and by two, its records written.
+#[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
+fn single(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
+    let folder = std::env::temp_dir().join(format!("tracelint-throughput-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let done = single_in(&folder, inputs, arguments);
+    let _ = std::fs::remove_dir_all(&folder);
+    let (bytes, times) = done?;
+    let median_of = |threads: usize| median(times.iter().map(|pair| pair[threads]).collect());
+    let speedup = median(times.iter().map(|[one, two]| one / two).collect());
+    let megabytes = bytes as f64 / 1e6;
+    let figures = json!({
+        "single_mb": megabytes,
+        "single_mb_per_s_1t": megabytes / median_of(0),
+        "single_mb_per_s_2t": megabytes / median_of(1),
+        "single_speedup_2t": speedup,
+    });
+    common::print(&format!(
+        "one file of {megabytes:.0} MB, records written, {} rounds (medians)\n  \
+         1 thread          {:8.0} MB/s\n  2 threads         {:8.0} MB/s, {speedup:.2} times as fast\n{figures}\n",
+        arguments.rounds,
+        megabytes / median_of(0),
+        megabytes / median_of(1),
+    ))?;
+    Ok(0)
+}
+
+fn single_in(
+    folder: &Path,
+    inputs: &[Input],
+    arguments: &Arguments,
+) -> Result<(u64, Vec<[f64; 2]>), common::Failure> {
+    let path = folder.join("all.jsonl");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(&path)?);
+    let wanted = arguments.min_mb.saturating_mul(1_000_000);
+    let mut bytes = 0;
+    while bytes == 0 || bytes < wanted {
+        for input in inputs {
+            file.write_all(&input.bytes)?;
+            file.write_all(b"\n")?;
+            bytes += input.bytes.len() as u64 + 1;
+        }
+    }
+    file.flush()?;
+    let scan = |threads: usize| -> Result<f64, common::Failure> {
+        let options = ScanOptions { threads: Some(threads), ..ScanOptions::default() };
+        let scanner = Scanner::new(default_detectors(), options)?;
+        let start = Instant::now();
+        let mut out = common::Output::create(&folder.join("out.jsonl"), &[])?;
+        let mut failure = None;
+        let map = |record: TraceRecord| common::json_line(&record);
+        scanner.scan_map(
+            [&path],
+            |_| {},
+            map,
+            |event| {
+                if let ScanEvent::Record(line) = event
+                    && failure.is_none()
+                {
+                    let written = line.map_err(Into::into).and_then(|line| Ok(out.write_all(&line)?));
+                    failure = written.err().map(|error: common::Failure| error.to_string());
+                }
+            },
+        )?;
+        out.finish()?;
+        match failure {
+            Some(failure) => Err(failure.into()),
+            None => Ok(start.elapsed().as_secs_f64()),
+        }
+    };
+    scan(1)?;
+    let times = (0..arguments.rounds).map(|_| Ok([scan(1)?, scan(2)?]));
+    Ok((bytes, times.collect::<Result<_, common::Failure>>()?))
+}
+
+/// Lays out the runs of a tau2 file anew.
+fn lay_out(input: &mut Input, layout: Layout, short: Option<usize>) -> Result<(), common::Failure> {
+    let Ok(mut file) = serde_json::from_slice::<Value>(&input.bytes) else { return Ok(()) };
+    let header: serde_json::Map<String, Value> = file
+        .as_object()
+        .map(|members| {
+            members.iter().filter(|(key, _)| *key != "simulations").map(|(k, v)| (k.clone(), v.clone()))
+        })
+        .map(Iterator::collect)
+        .unwrap_or_default();
+    let runs = match file.get_mut("simulations") {
+        Some(runs) => runs.take(),
+        None => file,
+    };
+    let Value::Array(mut runs) = runs else {
+        input.bytes.clear();
+        return Ok(());
+    };
+    for run in &mut runs {
+        if let (Some(kb), Some(Value::Array(messages))) = (short, run.get_mut("messages")) {
+            let mut size = 0;
+            let keeps = messages.iter().take_while(|message| {
+                size += message.to_string().len();
+                size <= kb * 1000
+            });
+            let keep = keeps.count();
+            messages.truncate(keep);
+        }
+        if let (Some(_), Some(run)) = (short, run.as_object_mut()) {
+            run.retain(|key, _| !matches!(&**key, "reward_info" | "info"));
+        }
+    }
+    input.bytes = match layout {
+        Layout::Lines => runs.iter().map(|run| format!("{run}\n")).collect::<String>().into_bytes(),
+        Layout::Files => {
+            let mut file = header;
+            file.insert("simulations".to_owned(), Value::Array(runs));
+            serde_json::to_vec(&file)?
+        }
+    };
+    Ok(())
+}
+
+fn read(
+    path: &Path,
+    visited: &mut BTreeSet<PathBuf>,
+    inputs: &mut Vec<Input>,
+) -> Result<(), common::Failure> {
     let place = |error: std::io::Error| format!("{}: {error}", path.display());
+    if !visited.insert(std::fs::canonicalize(path).map_err(place)?) {
+        return Ok(());
+    }
     if path.is_dir() {
         let mut entries: Vec<PathBuf> = std::fs::read_dir(path)
             .map_err(place)?
             .map(|entry| entry.map(|e| e.path()))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, _>>()
+            .map_err(place)?;
         entries.sort();
         for entry in entries {
-            if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "json") {
-                read(&entry, inputs)?;
+            if entry.is_dir() || entry.extension().is_some_and(|ending| ending == "json" || ending == "jsonl")
+            {
+                read(&entry, visited, inputs)?;
             }
         }
     } else {

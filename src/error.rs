@@ -30,6 +30,8 @@ pub enum ErrorKind {
     TooLarge,
     /// The input is of no known format, or of one that this build cannot read.
     Format,
+    /// A record breaks a rule of an evaluation's input.
+    Evaluation,
     /// A statistic is not defined for its input.
     Statistics,
 }
@@ -101,12 +103,19 @@ impl Error {
         Self::new(ErrorKind::Trace, message)
     }
 
-    pub(crate) fn config(field: &str, message: impl fmt::Display) -> Self {
+    /// An error of a detector's configuration: the field, and what is wrong with it, in lower case and without a full
+    /// stop.
+    #[must_use]
+    pub fn config(field: &str, message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Config, format!("{field}: {message}"))
     }
 
     pub(crate) fn golden(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Golden, message)
+    }
+
+    pub(crate) fn evaluation(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Evaluation, message)
     }
 
     /// The parser's error, with its place as the error's own.

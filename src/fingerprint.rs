@@ -81,7 +81,8 @@ impl Fingerprint {
     /// Adds the counts of another fingerprint.
     pub fn merge(&mut self, other: &Self) {
         for (edge, count) in &other.edges {
-            *self.edges.entry(edge.clone()).or_default() += count;
+            let sum = self.edges.entry(edge.clone()).or_default();
+            *sum = sum.saturating_add(*count);
         }
     }
 
@@ -92,7 +93,11 @@ impl Fingerprint {
     /// [`ErrorKind::Statistics`] where a side has no transitions.
     #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
     pub fn distance(&self, other: &Self) -> Result<f64> {
-        let total = |side: &Self, name: &str| match side.edges.values().sum::<u64>() {
+        let total = |side: &Self, name: &str| match side
+            .edges
+            .values()
+            .fold(0_u64, |sum, count| sum.saturating_add(*count))
+        {
             0 => Err(Error::new(ErrorKind::Statistics, format!("the {name} fingerprint has no transitions"))),
             total => Ok(total as f64),
         };

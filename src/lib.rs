@@ -32,9 +32,14 @@
 //! | [`loop`](Loop) | the same action again and again, without progress |
 //! | [`feedback_blindness`](FeedbackBlindness) | the agent repeats what was refused |
 //! | [`route_inefficiency`](RouteInefficiency) | far more steps than the reference route needs |
+//! | [`wasted_actions`](WastedActions) | many actions failed, or asked for what was known |
 //!
-//! [`ALL`] is the registry; [`DetectorInfo::build`] makes a detector from JSON and names the field that is wrong.
-//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go.
+//! A [`Registry`] begins with these ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
+//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go; as a [`Rule`]
+//! it has a configuration, too, and can be added to a registry.
+//!
+//! What a source left out ([`Content::NotRecorded`]) equals nothing: a detector that compares actions is *not
+//! applicable* to a trace in which no action has its arguments recorded.
 //!
 //! # Files
 //!
@@ -63,7 +68,8 @@
 //! # Calibration and statistics
 //!
 //! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
-//! and errors with rewards; [`stats`] has the formulas by themselves.
+//! and errors with rewards; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
+//! Recovery-Bench ask of models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Determinism
 //!
@@ -80,6 +86,7 @@ mod calibration;
 mod corpus;
 mod detectors;
 mod error;
+pub mod evaluation;
 mod fingerprint;
 mod input;
 mod json;

@@ -555,7 +555,7 @@ fn errors_have_their_line_and_column() {
     assert_eq!(
         places,
         [
-            (ErrorKind::Shape, Some(0), Location { line: 9, column: 44 }),
+            (ErrorKind::Shape, Some(0), Location { line: 9, column: 39 }),
             (ErrorKind::Shape, Some(2), Location { line: 14, column: 88 }),
         ]
     );

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tracelint::stats::{Confusion, Outcome, f1_bootstrap, wilson};
 use tracelint::{
@@ -119,7 +120,7 @@ impl Detector for ByName {
     }
 
     fn mode(&self) -> FailureMode {
-        FailureMode { class: FailureClass::System, name: "by_name" }
+        FailureMode::new(FailureClass::System, "by_name")
     }
 
     fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
@@ -156,7 +157,7 @@ fn toy_set(entries: usize) -> GoldenSet {
 
 #[test]
 fn a_detector_that_keys_on_a_name_fails_pass_k() {
-    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ByName)];
+    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
     let report = calibrate(&toy_set(30), &detectors, &CalibrationOptions::default());
     let by_name = &report.detectors[0];
     assert_eq!((by_name.figures.f1, by_name.tier), (Some(1.0), Tier::Production));
@@ -184,7 +185,7 @@ fn the_bundled_detectors_survive_perturbation() {
 
 #[test]
 fn gates_can_be_ones_own() {
-    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ByName)];
+    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
     let strict = TierGate { tier: Tier::Production, f1: 0.99, precision: 0.99, n: 31 };
     let options = CalibrationOptions { gates: vec![strict], trials: 1, ..CalibrationOptions::default() };
     let report = calibrate(&toy_set(30), &detectors, &options);
@@ -197,7 +198,7 @@ fn gates_can_be_ones_own() {
 
 #[test]
 fn sets_of_one_class_and_empty_sets_are_told_apart() {
-    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(ByName)];
+    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
     let report = calibrate(&GoldenSet::default(), &detectors, &CalibrationOptions::default());
     let empty = &report.detectors[0];
     assert_eq!((empty.figures.f1, empty.tier, empty.unproven), (None, Tier::Untested, false));
@@ -224,13 +225,13 @@ fn always_firing_marks_a_tier_unproven() {
             "by_name"
         }
         fn mode(&self) -> FailureMode {
-            FailureMode { class: FailureClass::System, name: "by_name" }
+            FailureMode::new(FailureClass::System, "by_name")
         }
         fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
             Box::new(ByNameFold { fired: true })
         }
     }
-    let detectors: Vec<Box<dyn Detector>> = vec![Box::new(Always)];
+    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(Always)];
     let report = calibrate(&toy_set(20), &detectors, &CalibrationOptions::default());
     assert_eq!((report.detectors[0].tier, report.detectors[0].unproven), (Tier::Beta, true));
     assert_eq!(report.detectors[0].baselines.always_fire_f1, report.detectors[0].figures.f1);

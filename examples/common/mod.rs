@@ -1,36 +1,53 @@
-//! What the command-line examples share: exit statuses, progress, the report of what could not be read.
+//! What the command-line examples share: exit statuses, progress, output that is whole or not there, the report of
+//! what could not be read.
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tracelint::{FileScan, Progress, Result, Scanner};
+use tracelint::{Progress, ScanEvent, Scanner, TraceRecord};
 
 /// Any failure that ends the program: wrong usage, or output that cannot be written.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// Parses the command line; wrong usage ends with exit status 1.
-pub(crate) fn parse<A: clap::Parser>() -> std::result::Result<A, ExitCode> {
+pub(crate) fn parse<A: clap::Parser>() -> Result<A, ExitCode> {
     A::try_parse().map_err(|error| {
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(1) } else { ExitCode::SUCCESS }
     })
 }
 
-/// Ends with the exit status of `run`; a failure is told on stderr and ends with 1.
-pub(crate) fn finish(run: std::result::Result<u8, Failure>) -> ExitCode {
+/// Ends with the exit status of `run`; a failure is told on stderr and ends with 1. Where nobody reads the output any
+/// more there is nobody to tell.
+pub(crate) fn finish(run: Result<u8, Failure>) -> ExitCode {
     match run {
         Ok(status) => ExitCode::from(status),
+        Err(error) if is_closed_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::from(1)
         }
     }
+}
+
+fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let own = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    let json = error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+    own.or(json) == Some(io::ErrorKind::BrokenPipe)
+}
+
+/// Writes to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
 }
 
 /// What became of one input, for the reader and for the summary.
@@ -38,26 +55,24 @@ pub(crate) fn finish(run: std::result::Result<u8, Failure>) -> ExitCode {
 pub(crate) struct Input {
     pub(crate) file: String,
     pub(crate) format: Option<&'static str>,
-    pub(crate) runs_read: usize,
-    pub(crate) runs_skipped: usize,
+    pub(crate) runs_read: u64,
+    pub(crate) runs_skipped: u64,
+    pub(crate) runs_without_actions: u64,
+    #[serde(skip)]
+    pub(crate) without_actions: Vec<String>,
+    pub(crate) passed_over: tracelint::PassedOver,
+    #[serde(skip)]
+    pub(crate) faults: u64,
+    /// The first of them.
     pub(crate) errors: Vec<String>,
 }
 
-impl Input {
-    fn of(file: &FileScan) -> Self {
-        Self {
-            file: file.path.display().to_string(),
-            format: file.format.map(tracelint::Format::name),
-            runs_read: file.traces.len(),
-            runs_skipped: file.errors.iter().filter(|error| error.run().is_some()).count(),
-            errors: file.errors.iter().map(ToString::to_string).collect(),
-        }
-    }
-}
+/// How many errors of a file are told.
+const TOLD: usize = 10;
 
 /// The exit status: 0 when every file was read, 2 when some were not, 1 when nothing could be read.
 pub(crate) fn status(inputs: &[Input]) -> u8 {
-    let read = |input: &Input| input.errors.is_empty();
+    let read = |input: &Input| input.faults == 0;
     if inputs.iter().all(read) {
         u8::from(inputs.is_empty())
     } else {
@@ -66,12 +81,15 @@ pub(crate) fn status(inputs: &[Input]) -> u8 {
     }
 }
 
-/// Scans with a progress bar on stderr where that is a terminal. Errors go to stderr as they come.
-pub(crate) fn scan(
+/// Scans with a progress bar on stderr where that is a terminal. The first errors of each file go to stderr as they
+/// come, the others as a count. `map` is done by the threads that read; a failure of `each` is the first thing that
+/// is given back.
+pub(crate) fn scan<T: Send>(
     scanner: &Scanner,
     paths: &[PathBuf],
-    mut each: impl FnMut(FileScan) + Send,
-) -> Result<Vec<Input>> {
+    map: impl Fn(TraceRecord) -> T + Sync,
+    mut each: impl FnMut(T) -> Result<(), Failure> + Send,
+) -> Result<Vec<Input>, Failure> {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
         bar.set_style(style);
@@ -82,28 +100,182 @@ pub(crate) fn scan(
         bar.set_position(now.bytes);
         bar.set_message(format!("{} runs", now.traces));
     };
-    scanner.scan(paths, progress, |file| {
-        for error in &file.errors {
-            bar.suspend(|| eprintln!("error: {error}"));
+    let mut failure: Option<String> = None;
+    let mut closed = false;
+    let mut errors = Vec::new();
+    scanner.scan_map(paths, progress, map, |event| match event {
+        ScanEvent::Record(record) => {
+            if failure.is_none()
+                && !closed
+                && let Err(error) = each(record)
+            {
+                closed = is_closed_pipe(&*error);
+                failure = (!closed).then(|| error.to_string());
+            }
         }
-        inputs.push(Input::of(&file));
-        each(file);
+        ScanEvent::Error(error) => {
+            if errors.len() < TOLD {
+                bar.suspend(|| {
+                    let _ = writeln!(io::stderr(), "error: {error}");
+                });
+                errors.push(error.to_string());
+            }
+        }
+        ScanEvent::End(summary) => {
+            let told = errors.len() as u64;
+            if summary.errors > told {
+                let more = summary.errors - told;
+                bar.suspend(|| {
+                    let _ = writeln!(io::stderr(), "error: {}: {more} more", summary.path.display());
+                });
+            }
+            inputs.push(Input {
+                file: summary.path.display().to_string(),
+                format: summary.format.map(tracelint::Format::name),
+                runs_read: summary.runs,
+                runs_skipped: summary.runs_lost,
+                runs_without_actions: summary.runs_without_actions,
+                without_actions: summary.without_actions,
+                passed_over: summary.passed_over,
+                faults: summary.errors,
+                errors: std::mem::take(&mut errors),
+            });
+        }
+        _ => {}
     })?;
     bar.finish_and_clear();
-    Ok(inputs)
+    if closed {
+        return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+    }
+    match failure {
+        Some(failure) => Err(failure.into()),
+        None => Ok(inputs),
+    }
 }
 
-/// A file that is written line by line.
-pub(crate) fn create(path: &Path) -> std::result::Result<BufWriter<File>, Failure> {
-    let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(BufWriter::new(file))
+/// What was read of each file, a line each, and what of it nobody should take for judged.
+pub(crate) fn render_inputs(inputs: &[Input]) -> String {
+    let mut text = String::new();
+    for input in inputs {
+        let format = input.format.unwrap_or(if input.runs_read > 0 { "several formats" } else { "not read" });
+        text += &format!("{}: {format}, {} runs", input.file, input.runs_read);
+        if input.runs_skipped > 0 {
+            text += &format!(", {} not readable", input.runs_skipped);
+        }
+        text += "\n";
+        if input.runs_without_actions > 0 {
+            let named = input.without_actions.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+            let more = if input.runs_without_actions > 5 { ", …" } else { "" };
+            text += &format!("  {} runs without an action: {named}{more}\n", input.runs_without_actions);
+        }
+        for (reason, count) in &input.passed_over {
+            text += &format!("  passed over: {count} {reason}\n");
+        }
+    }
+    text
+}
+
+/// A file that is there whole or not at all: it is written beside its place, and takes it when it is complete.
+pub(crate) struct Output {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+impl Output {
+    /// Begins a file. It must not be one of the inputs, nor lie in one.
+    pub(crate) fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        let place = |error: io::Error| format!("{}: {error}", path.display());
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let real = fs::canonicalize(&folder).map_err(place)?;
+        let name = path.file_name().ok_or_else(|| format!("{}: not the name of a file", path.display()))?;
+        let target = fs::canonicalize(path).unwrap_or_else(|_| real.join(name));
+        for input in inputs {
+            if let Ok(input_place) = fs::canonicalize(input)
+                && target.starts_with(&input_place)
+            {
+                let how = if target == input_place { "is" } else { "lies in" };
+                return Err(
+                    format!("{}: the output {how} the input {}", path.display(), input.display()).into()
+                );
+            }
+        }
+        // Devices and pipes take what they are given at once.
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            let file = File::options().write(true).open(path).map_err(place)?;
+            return Ok(Self {
+                path: path.to_path_buf(),
+                temporary: PathBuf::new(),
+                file: Some(BufWriter::new(file)),
+            });
+        }
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}.part", std::process::id()));
+        let temporary = folder.join(hidden);
+        let file = File::create(&temporary).map_err(place)?;
+        Ok(Self { path: path.to_path_buf(), temporary, file: Some(BufWriter::with_capacity(1 << 17, file)) })
+    }
+
+    /// Puts the file in its place.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        self.file = None;
+        if !self.temporary.as_os_str().is_empty() {
+            fs::rename(&self.temporary, &self.path)
+                .map_err(|error| format!("{}: {error}", self.path.display()))?;
+            self.temporary = PathBuf::new();
+        }
+        Ok(())
+    }
+
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.as_mut().map_or(Ok(0), |file| file.write(bytes));
+        written.map_err(|error| self.named(&error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.file.as_mut().map_or(Ok(()), Write::flush);
+        flushed.map_err(|error| self.named(&error))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.temporary.as_os_str().is_empty() {
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
 }
 
 /// Writes a value as indented JSON.
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> std::result::Result<(), Failure> {
-    let mut out = create(path)?;
+pub(crate) fn write_json(path: &Path, inputs: &[PathBuf], value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = Output::create(path, inputs)?;
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
-    out.flush()?;
-    Ok(())
+    out.finish()
+}
+
+/// A value as a line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<Vec<u8>, String> {
+    let mut line = serde_json::to_vec(value).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Tells errors of a file on stderr: the exit status that they ask for.
+pub(crate) fn told(path: &Path, errors: &[tracelint::Error]) -> u8 {
+    for error in errors {
+        eprintln!("error: {}: {error}", path.display());
+    }
+    if errors.is_empty() { 0 } else { 2 }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
@@ -219,7 +220,7 @@ pub struct CalibrationReport {
 #[must_use]
 pub fn calibrate(
     set: &GoldenSet,
-    detectors: &[std::sync::Arc<dyn Detector>],
+    detectors: &[Arc<dyn Detector>],
     options: &CalibrationOptions,
 ) -> CalibrationReport {
     CalibrationReport {

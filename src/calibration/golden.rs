@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Location};
+use crate::names::named;
 use crate::trace::{Digest, Trace};
 
 /// How hard an entry is to judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difficulty {
     /// Everybody sees it.
     Easy,
@@ -20,6 +20,8 @@ pub enum Difficulty {
     /// A simple rule and a careful reader may part here.
     Hard,
 }
+
+named! { Difficulty, "difficulty" { Easy => "easy", Medium => "medium", Hard => "hard" } }
 
 /// One trace, and what a careful reader says of it. One JSON object per line of `golden/<detector>.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 //! Changes to a trace that cannot change what is true of it.
 
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::detectors::is_known_tool;
+use crate::error::{Error, Result};
+use crate::names::named;
 use crate::stats::Rng;
 use crate::trace::{
     Actor, Arguments, Content, Event, ExpectedAction, Milestone, ReferenceRoute, StepInput, Target, Trace,
@@ -13,10 +14,11 @@ use crate::trace::{
 /// A change that leaves the right answer alone.
 ///
 /// The trace model has no clock; its time axis is the step index. So that is what is shifted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Perturbation {
-    /// Every letter of every tool name, here and in the reference route, becomes another, one to one.
+    /// Every letter of every tool name, here and in the reference route, becomes another, one to one. The names that
+    /// say something to a detector, such as `bash`, stay.
     RenamedTools,
     /// The same for the call ids.
     RenamedCallIds,
@@ -37,17 +39,15 @@ impl Perturbation {
         Self::NeutralMessages,
         Self::ShiftedSteps,
     ];
+}
 
-    /// The perturbation's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RenamedTools => "renamed_tools",
-            Self::RenamedCallIds => "renamed_call_ids",
-            Self::ReorderedArguments => "reordered_arguments",
-            Self::NeutralMessages => "neutral_messages",
-            Self::ShiftedSteps => "shifted_steps",
-        }
+named! {
+    Perturbation, "perturbation" {
+        RenamedTools => "renamed_tools",
+        RenamedCallIds => "renamed_call_ids",
+        ReorderedArguments => "reordered_arguments",
+        NeutralMessages => "neutral_messages",
+        ShiftedSteps => "shifted_steps",
     }
 }
 
@@ -56,7 +56,8 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 /// The trace under all of these perturbations. The same seed makes the same trace.
 ///
 /// # Errors
-/// None for a trace that was built: what is changed stays valid, short of step indices beyond 64 bits.
+/// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where a step index or turn would need more than 64 bits; what is
+/// changed stays valid otherwise.
 pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Result<Trace> {
     let on = |perturbation| perturbations.contains(&perturbation);
     // Each perturbation draws from its own source, so that it does the same alone and in company.
@@ -86,7 +87,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         if let Some(rng) = neutral.as_mut().filter(|_| between_turns)
             && rng.below(2) == 0
         {
-            insert(&mut builder, rng, step.index() + shift, step.turn() + shift)?;
+            insert(&mut builder, rng, moved(step.index(), shift)?, moved(step.turn(), shift)?)?;
             shift += 1;
         }
         turn = Some(step.turn());
@@ -94,7 +95,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         let mut event = step.event().clone();
         if let Event::Action(action) = &mut event {
             if let Some(cipher) = &tools {
-                name = cipher.apply(action.name);
+                name = cipher.rename(action.name);
                 action.name = &name;
             }
             if let (Some(cipher), Some(call_id)) = (&ids, action.call_id) {
@@ -108,8 +109,8 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
             }
         }
         builder.push(StepInput {
-            index: Some(step.index() + shift),
-            turn: Some(step.turn() + shift),
+            index: Some(moved(step.index(), shift)?),
+            turn: Some(moved(step.turn(), shift)?),
             actor: step.actor(),
             location: step.location(),
             progress: step.progress(),
@@ -119,6 +120,12 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         })?;
     }
     builder.build()
+}
+
+fn moved(index: u64, shift: u64) -> Result<u64> {
+    let beyond =
+        || Error::trace(format!("step {index} cannot be moved by {shift}: there are no more numbers"));
+    index.checked_add(shift).ok_or_else(beyond)
 }
 
 fn scores(route: &ReferenceRoute) -> bool {
@@ -136,7 +143,7 @@ fn rename_route(route: &ReferenceRoute, cipher: Option<&Cipher>) -> Result<Refer
         (Target::Action(action), Some(cipher)) => {
             let renamed = ExpectedAction::from_json(
                 action.actor(),
-                &cipher.apply(action.name()),
+                &cipher.rename(action.name()),
                 action.arguments(),
                 action.compare().map(<[String]>::to_vec),
             );
@@ -162,6 +169,11 @@ impl Cipher {
             }
         }
         Self(table)
+    }
+
+    /// Another name for a tool; those that detectors know by name keep theirs.
+    fn rename(&self, tool: &str) -> String {
+        if is_known_tool(tool) { tool.to_owned() } else { self.apply(tool) }
     }
 
     fn apply(&self, text: &str) -> String {
@@ -295,5 +307,28 @@ mod tests {
         let texts = |seed| format!("{:?}", perturb(&original, &Perturbation::ALL, seed).unwrap());
         assert_eq!(texts(7), texts(7));
         assert_ne!(texts(7), texts(8));
+    }
+
+    #[test]
+    fn where_there_are_no_more_numbers_nothing_is_moved() {
+        let mut builder = Trace::builder();
+        let action = Action::new("find").answered(Status::Ok, "x");
+        builder.push(StepInput::action(Actor::Agent, action).at(u64::MAX)).unwrap();
+        let last = builder.build().unwrap();
+        for seed in 0..5 {
+            assert!(perturb(&last, &[Perturbation::ShiftedSteps], seed).is_err());
+            assert!(perturb(&last, &[Perturbation::RenamedTools], seed).is_ok());
+        }
+    }
+
+    #[test]
+    fn names_that_mean_something_are_kept() {
+        let mut builder = Trace::builder();
+        for name in ["bash", "BashOutput", "basher"] {
+            builder.call(name, &json!({}), Status::Ok, "x").unwrap();
+        }
+        let renamed = perturb(&builder.build().unwrap(), &[Perturbation::RenamedTools], 1).unwrap();
+        assert_eq!(names(&renamed)[..2], ["bash", "BashOutput"]);
+        assert_ne!(names(&renamed)[2], "basher");
     }
 }

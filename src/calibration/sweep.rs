@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::golden::GoldenSet;
-use crate::detectors::{DetectorInfo, Preset};
+use crate::detectors::{DetectorInfo, Grid, Preset};
 use crate::error::Result;
 use crate::stats::{Confusion, Outcome};
 use crate::trace::Actors;
@@ -38,14 +38,15 @@ pub struct SweepPoint {
     pub f1: Option<f64>,
 }
 
-/// Sweeps the main parameter of a detector of this crate over its useful range, all else at the defaults:
-/// `threshold`, `min_repeats`, `window` or `ratio`.
+/// Sweeps the main parameter of a detector over the values that its rule names ([`Rule::grid`](crate::Rule::grid)), all
+/// else at the defaults. A rule that names none has no points.
 ///
 /// # Errors
-/// None for the detectors of the registry.
+/// [`ErrorKind::Config`](crate::ErrorKind::Config) where a rule refuses one of its own values; none of this crate does.
 pub fn sweep(set: &GoldenSet, info: &DetectorInfo) -> Result<Sweep> {
-    let (parameter, values) = grid(info.id);
-    let points = values.into_iter().map(|value| {
+    let grid = info.grid().unwrap_or(Grid { parameter: "", values: Vec::new() });
+    let parameter = grid.parameter;
+    let points = grid.values.into_iter().map(|value| {
         let detector = info.build(Preset::Default, Actors::Agent, &json!({ parameter: value }))?;
         let confusion: Confusion = set
             .of(info.id)
@@ -63,16 +64,4 @@ pub fn sweep(set: &GoldenSet, info: &DetectorInfo) -> Result<Sweep> {
         })
     });
     Ok(Sweep { detector: info.id.to_owned(), parameter, points: points.collect::<Result<_>>()? })
-}
-
-fn grid(id: &str) -> (&'static str, Vec<Value>) {
-    match id {
-        "loop" => ("min_repeats", (2..=8).map(Value::from).collect()),
-        "feedback_blindness" => {
-            let windows = [1, 2, 3, 5, 10, 20].map(Value::from);
-            ("window", windows.into_iter().chain([Value::Null]).collect())
-        }
-        "route_inefficiency" => ("ratio", (4..=16).map(|quarter| json!(f64::from(quarter) / 4.0)).collect()),
-        _ => ("threshold", (1..=20).map(|twentieth| json!(f64::from(twentieth) / 20.0)).collect()),
-    }
 }

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use crate::names::named;
 use crate::stats::Confusion;
 
 /// How ready a detector is, by its figures on a golden set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
     /// No entries.
     Untested,
@@ -20,17 +20,13 @@ pub enum Tier {
     Production,
 }
 
-impl Tier {
-    /// The tier's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Untested => "untested",
-            Self::Failing => "failing",
-            Self::Experimental => "experimental",
-            Self::Beta => "beta",
-            Self::Production => "production",
-        }
+named! {
+    Tier, "tier" {
+        Untested => "untested",
+        Failing => "failing",
+        Experimental => "experimental",
+        Beta => "beta",
+        Production => "production",
     }
 }
 

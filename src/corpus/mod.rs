@@ -3,10 +3,12 @@
 
 mod open;
 mod order;
+mod read;
 mod record;
 mod scan;
 mod source;
 mod work;
 
+pub use read::read_files;
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 pub use scan::{ScanOptions, Scanner};

@@ -11,21 +11,40 @@ use crate::detectors::{Detector, Monitor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::input::{ReadOptions, read_slice};
-use crate::trace::{Ending, Event, Routing, Step};
+use crate::trace::{Digest, Ending, Event, Routing, Step};
 
 /// More threads than this are a mistake.
 const MOST_THREADS: usize = 1024;
 
-/// How a corpus is scanned.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
+/// How a corpus is scanned. Fields may be added: write `..ScanOptions::default()` behind those that you set.
+#[derive(Debug, Clone)]
 pub struct ScanOptions {
     /// How files are read.
     pub read: ReadOptions,
     /// Whether fingerprints are taken.
     pub fingerprints: bool,
+    /// Whether the digest of the content of each run is taken, to tell repeated runs.
+    pub digests: bool,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
+    /// Files up to this size, in bytes, are held whole and read by one thread. Larger ones are read as they come, and
+    /// cut into pieces where several threads can share them.
+    pub whole_file_limit: u64,
+    /// How large such a piece is, in bytes, at least.
+    pub piece_bytes: usize,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            read: ReadOptions::default(),
+            fingerprints: false,
+            digests: false,
+            threads: None,
+            whole_file_limit: 4 << 20,
+            piece_bytes: 1 << 20,
+        }
+    }
 }
 
 /// Runs detectors over corpora.
@@ -180,21 +199,31 @@ pub(super) struct Folding<'s> {
     /// Serves run after run.
     monitor: Option<Monitor>,
     fingerprint: Option<FingerprintBuilder>,
+    digest: Option<Digest>,
 }
 
 impl<'s> Folding<'s> {
     pub(super) fn new(scanner: &'s Scanner, file: &Arc<Path>) -> Self {
-        Self { scanner, file: Arc::clone(file), position: 0, actions: 0, monitor: None, fingerprint: None }
+        Self {
+            scanner,
+            file: Arc::clone(file),
+            position: 0,
+            actions: 0,
+            monitor: None,
+            fingerprint: None,
+            digest: None,
+        }
     }
 
     pub(super) fn begin(&mut self, position: u64, routing: &Routing) {
         self.position = position;
         self.actions = 0;
         match &mut self.monitor {
-            Some(monitor) => monitor.reopen(&self.scanner.detectors, routing),
-            None => self.monitor = Some(Monitor::new(&self.scanner.detectors, routing)),
+            Some(monitor) => monitor.reopen(routing),
+            None => self.monitor = Some(Monitor::open(&self.scanner.detectors, routing)),
         }
         self.fingerprint = self.scanner.options.fingerprints.then(FingerprintBuilder::default);
+        self.digest = self.scanner.options.digests.then(Digest::of_nothing);
     }
 
     pub(super) fn step(&mut self, step: &Step<'_>) {
@@ -204,6 +233,9 @@ impl<'s> Folding<'s> {
         }
         if let Some(fingerprint) = &mut self.fingerprint {
             fingerprint.observe(step);
+        }
+        if let Some(digest) = &mut self.digest {
+            *digest = digest.with_step(step);
         }
     }
 
@@ -217,6 +249,7 @@ impl<'s> Folding<'s> {
             unpaired: ending.unpaired,
             actions: self.actions,
             verdicts,
+            digest: self.digest.take(),
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
         })
     }

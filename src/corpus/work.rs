@@ -17,9 +17,6 @@ use crate::error::{Error, Result};
 use crate::input::{Beside, Format, Header, Piece, Pieces, Reading, Window, read_or_cut, read_piece};
 use crate::trace::{Ending, Routing, Step, StepSink};
 
-/// Files up to this size, in bytes, are held whole while they are read.
-const HELD_WHOLE: u64 = 4 << 20;
-
 /// How many runs of one part are kept back before they are handed on.
 const KEPT: usize = 1024;
 
@@ -158,7 +155,7 @@ where
     fn fill(&self, source: &SourceFile, buffer: &mut Vec<u8>) -> Result<Option<Box<dyn Read>>> {
         let mut input = open(&source.path)?;
         let small = source.is_regular
-            && source.size <= HELD_WHOLE
+            && source.size <= self.scanner.options.whole_file_limit
             && Compression::of(&source.path) == Compression::None;
         if !small {
             return Ok(Some(input));
@@ -239,6 +236,7 @@ where
             header: work.header(self.source),
             again: self.source.is_regular.then_some(&again as &dyn Fn() -> Option<Box<dyn Read>>),
             format: matches!(self.source.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
+            is_header: matches!(self.source.role, Role::Header),
         };
         let options = &work.scanner.options.read;
         let cut = work.threads > 1 && !window.is_whole();
@@ -325,6 +323,10 @@ where
     F: FnMut(ScanEvent<T>) + Send,
     P: Fn(Progress) + Sync,
 {
+    fn bytes(&self) -> usize {
+        self.part.borrow().work.scanner.options.piece_bytes
+    }
+
     fn piece(&mut self, piece: Piece, positions: u64) {
         self.part.borrow_mut().cut(piece, positions);
     }

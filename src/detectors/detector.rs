@@ -1,9 +1,11 @@
 //! The fold that every detector is, and the session that runs several of them over one trace.
 
 use std::fmt;
+use std::sync::Arc;
 
+use super::cost::Meter;
 use super::finding::{FailureMode, Finding, Verdict};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{Gate, Routing, Step, StepInput, Trace};
 
 /// A detector: a validated configuration from which folds start.
@@ -16,8 +18,8 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// The failure mode of its findings.
     fn mode(&self) -> FailureMode;
 
-    /// Whether its folds read the texts of arguments ([`Arguments::json`](crate::Arguments::json)). Where no
-    /// detector does, a scan is faster.
+    /// Whether its folds need the texts of all arguments ([`Arguments::json`](crate::Arguments::json)). Where no
+    /// detector does, a scan of tau2 results is faster: it keeps their digests alone.
     fn reads_argument_texts(&self) -> bool {
         true
     }
@@ -28,10 +30,12 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// The verdict on a whole trace: the same fold, from the first step to the last.
     fn detect(&self, trace: &Trace) -> Verdict {
         let mut fold = self.start(trace.routing());
-        for step in trace.steps() {
+        let mut meter = Meter::default();
+        for step in trace {
             fold.observe(&step);
+            meter.observe(&step);
         }
-        fold.finish()
+        meter.seal(fold.finish())
     }
 }
 
@@ -63,7 +67,7 @@ pub trait Fold: fmt::Debug + Send {
 /// use tracelint::{Action, Actor, Monitor, Status, StepInput, default_detectors};
 ///
 /// let detectors = default_detectors();
-/// let mut monitor = Monitor::new(&detectors, &None.into());
+/// let mut monitor = Monitor::new(&detectors, &None.into())?;
 /// for _ in 0..4 {
 ///     let look = Action::new("look").answered(Status::Ok, "a wall");
 ///     monitor.observe(StepInput::action(Actor::Agent, look))?;
@@ -77,25 +81,43 @@ pub trait Fold: fmt::Debug + Send {
 #[derive(Debug)]
 pub struct Monitor {
     gate: Gate,
+    meter: Meter,
     folds: Vec<OpenFold>,
 }
 
 #[derive(Debug)]
 struct OpenFold {
-    id: &'static str,
+    detector: Arc<dyn Detector>,
     fold: Box<dyn Fold>,
     told: usize,
 }
 
 impl Monitor {
     /// Opens a trace.
-    #[must_use]
-    pub fn new(detectors: &[std::sync::Arc<dyn Detector>], routing: &Routing) -> Self {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where two of the detectors have one id.
+    pub fn new(detectors: &[Arc<dyn Detector>], routing: &Routing) -> Result<Self> {
+        for (position, detector) in detectors.iter().enumerate() {
+            if detectors.iter().take(position).any(|other| other.id() == detector.id()) {
+                let message = format!("there are two detectors with the id `{}`", detector.id());
+                return Err(Error::new(ErrorKind::Config, message));
+            }
+        }
+        Ok(Self::open(detectors, routing))
+    }
+
+    /// As [`Monitor::new`], of detectors whose ids have been looked at.
+    pub(crate) fn open(detectors: &[Arc<dyn Detector>], routing: &Routing) -> Self {
         let folds = detectors
             .iter()
-            .map(|detector| OpenFold { id: detector.id(), fold: detector.start(routing), told: 0 })
+            .map(|detector| OpenFold {
+                detector: Arc::clone(detector),
+                fold: detector.start(routing),
+                told: 0,
+            })
             .collect();
-        Self { gate: Gate::new(), folds }
+        Self { gate: Gate::new(), meter: Meter::default(), folds }
     }
 
     /// Takes the next step of the trace.
@@ -108,19 +130,25 @@ impl Monitor {
         Ok(())
     }
 
-    pub(crate) fn observe_step(&mut self, step: &Step<'_>) {
+    /// Takes the next step of the trace, which a [`Gate`] has let in: what a [`StepSink`](crate::StepSink) is handed.
+    pub fn observe_step(&mut self, step: &Step<'_>) {
+        self.meter.observe(step);
         for open in &mut self.folds {
             open.fold.observe(step);
         }
     }
 
     /// The findings that have become certain since this was last asked.
-    pub fn new_findings(&mut self) -> impl Iterator<Item = &Finding> {
-        self.folds.iter_mut().flat_map(|open| {
+    pub fn new_findings(&mut self) -> impl Iterator<Item = Finding> {
+        let meter = &self.meter;
+        self.folds.iter_mut().flat_map(move |open| {
             let certain = open.fold.certain();
             let new = certain.get(open.told..).unwrap_or_default();
             open.told = certain.len();
-            new
+            new.iter().map(move |finding| Finding {
+                cost: meter.cost(finding.first, finding.last),
+                ..finding.clone()
+            })
         })
     }
 
@@ -130,17 +158,22 @@ impl Monitor {
         self.close()
     }
 
-    pub(crate) fn close(&mut self) -> Vec<(&'static str, Verdict)> {
-        self.folds.iter_mut().map(|open| (open.id, open.fold.finish())).collect()
+    /// As [`Monitor::finish`]. The monitor is then at its end, until it is opened again.
+    pub fn close(&mut self) -> Vec<(&'static str, Verdict)> {
+        let meter = &self.meter;
+        let verdict = |open: &mut OpenFold| (open.detector.id(), meter.seal(open.fold.finish()));
+        self.folds.iter_mut().map(verdict).collect()
     }
 
-    /// Opens another trace for the same detectors, with the memory of the one before.
-    pub(crate) fn reopen(&mut self, detectors: &[std::sync::Arc<dyn Detector>], routing: &Routing) {
+    /// Opens another trace for the same detectors, with the memory of the one before. Whatever the monitor has seen
+    /// so far is forgotten.
+    pub fn reopen(&mut self, routing: &Routing) {
         self.gate = Gate::new();
-        for (open, detector) in self.folds.iter_mut().zip(detectors) {
+        self.meter.restart();
+        for open in &mut self.folds {
             open.told = 0;
             if !open.fold.restart(routing) {
-                open.fold = detector.start(routing);
+                open.fold = open.detector.start(routing);
             }
         }
     }

@@ -1,24 +1,27 @@
 //! `feedback_blindness`: the agent repeats what was refused.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
-use super::config::Configured;
-use super::detector::{Detector, Fold};
-use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use super::Evidence;
+use super::detector::Fold;
+use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::polling::{Exempt, PollingCall};
+use super::rule::{Grid, Rule};
+use super::seen::{Gains, Seen, observation};
 use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, empty};
+use crate::names::named;
+use crate::trace::{Action, Actors, Digest, DigestMap, Digests, Routing, Status, Step, empty};
 
 /// How much of an observation the evidence quotes, in characters.
 const QUOTED: usize = 200;
 
 /// Which repeats are reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Report {
     /// The first blind repeat of each key.
     First,
@@ -26,15 +29,18 @@ pub enum Report {
     Every,
 }
 
+named! { Report, "choice of repeats" { First => "first", Every => "every" } }
+
 /// What makes two actions the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeedbackKey {
     /// Name and canonical arguments.
     Call,
     /// The action's text alone.
     Name,
 }
+
+named! { FeedbackKey, "key" { Call => "call", Name => "name" } }
 
 /// Configuration of [`FeedbackBlindness`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,10 +52,16 @@ pub struct FeedbackBlindnessConfig {
     pub window: Option<u64>,
     /// Phrases that make an observation negative, anywhere in it, without case.
     pub patterns: Vec<String>,
+    /// Calls that are meant to be made again and again.
+    pub exempt: Vec<PollingCall>,
     /// Failures that are no negative feedback; `null` is none.
     pub transient: Option<TransientRules>,
-    /// Whether a repeat that succeeds is a recovery.
+    /// Whether only a repeat is blind that fails in turn, with the same feedback, in a later turn.
+    pub same_feedback: bool,
+    /// Whether a repeat that succeeds is a recovery (without `same_feedback`).
     pub success_recovers: bool,
+    /// Novel actions that may have succeeded between an attempt and its blind repeat (`same_feedback`).
+    pub max_gap: u64,
     /// Which repeats are reported.
     pub report: Report,
     /// What makes two actions the same.
@@ -62,8 +74,11 @@ impl Default for FeedbackBlindnessConfig {
             actors: Actors::Agent,
             window: None,
             patterns: Vec::new(),
+            exempt: PollingCall::known(),
             transient: Some(TransientRules::default()),
+            same_feedback: true,
             success_recovers: true,
+            max_gap: 2,
             report: Report::First,
             key: FeedbackKey::Call,
         }
@@ -95,7 +110,9 @@ impl FeedbackBlindnessConfig {
         ];
         Self {
             patterns: phrases.iter().map(ToString::to_string).collect(),
+            exempt: Vec::new(),
             transient: None,
+            same_feedback: false,
             success_recovers: false,
             report: Report::Every,
             key: FeedbackKey::Name,
@@ -113,6 +130,7 @@ pub struct FeedbackBlindness(Arc<Rules>);
 struct Rules {
     config: FeedbackBlindnessConfig,
     patterns: Vec<Finder<'static>>,
+    exempt: Exempt,
     transient: Option<Matcher>,
 }
 
@@ -126,7 +144,8 @@ impl FeedbackBlindness {
     /// The detector with this configuration.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the window is 0 or a phrase is empty.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the window is 0, a phrase is empty or an
+    /// exempt tool has no name.
     pub fn new(config: FeedbackBlindnessConfig) -> Result<Self> {
         if config.window == Some(0) {
             return Err(Error::config(
@@ -137,6 +156,7 @@ impl FeedbackBlindness {
         if config.patterns.iter().any(String::is_empty) {
             return Err(Error::config("patterns", "an empty phrase would match every observation"));
         }
+        Exempt::validate(&config.exempt)?;
         if let Some(rules) = &config.transient {
             rules.validate("transient")?;
         }
@@ -147,62 +167,64 @@ impl FeedbackBlindness {
         let finder = |pattern: &String| Finder::new(pattern.to_lowercase().as_bytes()).into_owned();
         Self(Arc::new(Rules {
             patterns: config.patterns.iter().map(finder).collect(),
+            exempt: Exempt::new(&config.exempt),
             transient: config.transient.as_ref().map(Matcher::new),
             config,
         }))
     }
 }
 
-impl Configured for FeedbackBlindness {
+impl Rule for FeedbackBlindness {
     type Config = FeedbackBlindnessConfig;
     const ID: &'static str = "feedback_blindness";
     const CLASS: FailureClass = FailureClass::Operation;
     const SUMMARY: &'static str = "the agent repeats what was refused";
     const DOCS: &'static str = include_str!("docs/feedback_blindness.md");
 
-    fn bench_trace() -> Self::Config {
-        Self::Config::bench_trace()
+    fn bench_trace() -> FeedbackBlindnessConfig {
+        FeedbackBlindnessConfig::bench_trace()
     }
 
-    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config {
-        Self::Config { actors, ..config }
+    fn with_actors(config: FeedbackBlindnessConfig, actors: Actors) -> FeedbackBlindnessConfig {
+        FeedbackBlindnessConfig { actors, ..config }
     }
 
-    fn build(config: Self::Config) -> Result<Self> {
+    fn configured(config: FeedbackBlindnessConfig) -> Result<Self> {
         Self::new(config)
+    }
+
+    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(State {
+            rules: Arc::clone(&self.0),
+            actions: 0,
+            comparable: false,
+            gains: Gains::default(),
+            seen: Seen::default(),
+            novel_successes: 0,
+            refused: DigestMap::default(),
+            remembered: DigestMap::default(),
+            reported: BTreeSet::new(),
+            findings: Vec::new(),
+        })
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.0.exempt.needs_texts()
+    }
+
+    fn grid() -> Option<Grid> {
+        Some(Grid { parameter: "max_gap", values: (0..=10).map(Into::into).collect() })
     }
 }
 
 /// Evidence of `feedback_blindness`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackBlindnessEvidence {
-    /// The earliest remembered step at which the same action was refused.
+    /// The step at which the same action was refused: by default the latest such step, in the preset the earliest
+    /// that is remembered.
     pub first_attempt: u64,
     /// What it was told then (first 200 characters).
     pub observation: Option<String>,
-}
-
-impl Detector for FeedbackBlindness {
-    fn id(&self) -> &'static str {
-        Self::ID
-    }
-
-    fn mode(&self) -> FailureMode {
-        Self::MODE
-    }
-
-    fn reads_argument_texts(&self) -> bool {
-        false
-    }
-
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
-        Box::new(State {
-            rules: Arc::clone(&self.0),
-            actions: 0,
-            refused: DigestMap::default(),
-            findings: Vec::new(),
-        })
-    }
 }
 
 #[derive(Debug)]
@@ -210,18 +232,38 @@ struct State {
     rules: Arc<Rules>,
     /// Actions observed so far.
     actions: u64,
+    /// Whether an action has its arguments recorded.
+    comparable: bool,
+    gains: Gains,
+    seen: Seen,
+    /// Novel actions that succeeded, so far.
+    novel_successes: u64,
+    /// By key and feedback (`same_feedback`).
     refused: DigestMap<Refused>,
+    /// By key, for the published rule: the first refusal alone, or all within the window.
+    remembered: DigestMap<VecDeque<Attempt>>,
+    /// The keys that have been reported.
+    reported: BTreeSet<Digest>,
     findings: Vec<Finding>,
 }
 
-/// The remembered refusals of one key: the first alone, or all within the window.
-#[derive(Debug, Default)]
+/// The latest refusal of a key with one feedback, and the latest of a turn before that.
+#[derive(Debug, Clone, Copy)]
 struct Refused {
-    attempts: VecDeque<Attempt>,
-    reported: bool,
+    latest: Refusal,
+    earlier: Option<Refusal>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    action: u64,
+    step: u64,
+    turn: u64,
+    novel_successes: u64,
+}
+
+/// A refusal as the published rule remembers it.
+#[derive(Debug)]
 struct Attempt {
     action: u64,
     step: u64,
@@ -229,10 +271,7 @@ struct Attempt {
 }
 
 impl State {
-    fn is_negative(&self, action: &Action<'_>, transient: bool) -> bool {
-        if transient {
-            return false;
-        }
+    fn is_negative(&self, action: &Action<'_>) -> bool {
         action.status == Status::Error
             || (!self.rules.patterns.is_empty()
                 && action.observation.present().is_some_and(|observation| {
@@ -242,10 +281,90 @@ impl State {
     }
 
     /// `None`: the action is like no other.
-    fn key(&self, digests: &Digests) -> Option<crate::trace::Digest> {
+    fn key(&self, digests: &Digests) -> Option<Digest> {
         match self.rules.config.key {
-            FeedbackKey::Call => digests.arguments.map(|arguments| digests.name.and(arguments)),
+            FeedbackKey::Call => digests.exact_call(),
             FeedbackKey::Name => Some(digests.name),
+        }
+    }
+
+    /// Whether a blind repeat of this key is still to be reported.
+    fn is_due(&self, key: Digest) -> bool {
+        self.rules.config.report == Report::Every || !self.reported.contains(&key)
+    }
+
+    fn report(&mut self, key: Digest, finding: Finding) {
+        self.reported.insert(key);
+        self.findings.push(finding);
+    }
+
+    /// The default: a repeat that fails as it did before.
+    fn same_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
+        if self.gains.observe(step) {
+            self.seen.clear();
+        }
+        let novel = self.seen.observe(step, digests).is_none();
+        if !self.is_negative(action) {
+            self.novel_successes += u64::from(novel && action.status == Status::Ok);
+            return;
+        }
+        let (Some(key), Some(feedback)) = (self.key(digests), observation(digests)) else { return };
+        let now = Refusal {
+            action: self.actions,
+            step: step.index(),
+            turn: step.turn(),
+            novel_successes: self.novel_successes,
+        };
+        let Some(known) = self.refused.get_mut(&key.and(feedback)) else {
+            self.refused.insert(key.and(feedback), Refused { latest: now, earlier: None });
+            return;
+        };
+        if known.latest.turn != now.turn {
+            known.earlier = Some(known.latest);
+        }
+        known.latest = now;
+        let FeedbackBlindnessConfig { window, max_gap, .. } = self.rules.config;
+        let near = |before: &Refusal| {
+            window.is_none_or(|window| now.action - before.action <= window)
+                && now.novel_successes - before.novel_successes <= max_gap
+        };
+        if let Some(before) = known.earlier.filter(near)
+            && self.is_due(key)
+        {
+            let name = super::quoted(action.name);
+            let message =
+                format!("`{name}` fails with the same arguments and the same feedback as at step {}", before.step);
+            self.report(key, finding(step.index(), before.step, quote(action), message));
+        }
+    }
+
+    /// The published rule: a repeat of what was refused, whatever comes of it.
+    fn any_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
+        let transient = self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
+        let Some(key) = self.key(digests) else { return };
+        let (window, now) = (self.rules.config.window, self.actions);
+        let mut first = None;
+        if let Some(attempts) = self.remembered.get_mut(&key) {
+            if let Some(window) = window {
+                while attempts.front().is_some_and(|first| now - first.action > window) {
+                    attempts.pop_front();
+                }
+            }
+            first = attempts.front().map(|first| (first.step, first.observation.clone()));
+        }
+        if let Some((first, observation)) = first
+            && !transient
+            && !(self.rules.config.success_recovers && action.status == Status::Ok)
+            && self.is_due(key)
+        {
+            let message = format!("`{}` repeats what was refused at step {first}", super::quoted(action.name));
+            self.report(key, finding(step.index(), first, observation, message));
+        }
+        if !transient && self.is_negative(action) {
+            let attempts = self.remembered.entry(key).or_default();
+            if window.is_some() || attempts.is_empty() {
+                attempts.push_back(Attempt { action: now, step: step.index(), observation: quote(action) });
+            }
         }
     }
 }
@@ -253,30 +372,15 @@ impl State {
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
         let Some((action, digests)) = step.digested(self.rules.config.actors) else { return };
-        let position = self.actions;
         self.actions += 1;
-        let transient = self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
-        let Some(key) = self.key(&digests) else { return };
-        let window = self.rules.config.window;
-        if let Some(refused) = self.refused.get_mut(&key) {
-            if let Some(window) = window {
-                while refused.attempts.front().is_some_and(|first| position - first.action > window) {
-                    refused.attempts.pop_front();
-                }
-            }
-            let excused = transient || (self.rules.config.success_recovers && action.status == Status::Ok);
-            let due = self.rules.config.report == Report::Every || !refused.reported;
-            if let Some(first) = refused.attempts.front().filter(|_| due && !excused) {
-                self.findings.push(finding(step.index(), action.name, first));
-                refused.reported = true;
-            }
+        self.comparable |= digests.arguments.is_some();
+        if self.rules.exempt.matches(action, &digests) {
+            return;
         }
-        if self.is_negative(action, transient) {
-            let refused = self.refused.entry(key).or_default();
-            if window.is_some() || refused.attempts.is_empty() {
-                let observation = action.observation.present().map(|text| text.head(QUOTED).into_owned());
-                refused.attempts.push_back(Attempt { action: position, step: step.index(), observation });
-            }
+        if !self.rules.config.same_feedback {
+            self.any_feedback(step, action, &digests);
+        } else if !self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
+            self.same_feedback(step, action, &digests);
         }
     }
 
@@ -286,6 +390,9 @@ impl Fold for State {
     }
 
     fn finish(&mut self) -> Verdict {
+        if self.actions > 0 && !self.comparable && self.rules.config.key == FeedbackKey::Call {
+            return super::incomparable();
+        }
         let findings = std::mem::take(&mut self.findings);
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
@@ -300,22 +407,24 @@ impl Fold for State {
 
     fn restart(&mut self, _routing: &Routing) -> bool {
         self.actions = 0;
+        self.comparable = false;
+        self.gains.clear();
+        self.seen.clear();
+        self.novel_successes = 0;
         empty(&mut self.refused);
+        empty(&mut self.remembered);
+        self.reported.clear();
         self.findings.clear();
         true
     }
 }
 
-fn finding(step: u64, name: &str, first: &Attempt) -> Finding {
-    Finding {
-        detector: FeedbackBlindness::ID,
-        mode: FeedbackBlindness::MODE,
-        first: step,
-        last: step,
-        message: format!("`{}` repeats what was refused at step {}", super::quoted(name), first.step),
-        evidence: Evidence::FeedbackBlindness(FeedbackBlindnessEvidence {
-            first_attempt: first.step,
-            observation: first.observation.clone(),
-        }),
-    }
+/// As much of the observation as evidence quotes.
+fn quote(action: &Action<'_>) -> Option<String> {
+    action.observation.present().map(|text| text.head(QUOTED).into_owned())
+}
+
+fn finding(step: u64, first_attempt: u64, observation: Option<String>, message: String) -> Finding {
+    let evidence = Evidence::FeedbackBlindness(FeedbackBlindnessEvidence { first_attempt, observation });
+    Finding::new(FeedbackBlindness::ID, FeedbackBlindness::MODE, (step, step), message, evidence)
 }

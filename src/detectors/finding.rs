@@ -2,15 +2,17 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
+use serde::de::Error as _;
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::feedback_blindness::FeedbackBlindnessEvidence;
-use super::loop_::LoopEvidence;
-use super::route_inefficiency::RouteInefficiencyEvidence;
-use super::tool_error_recovery::ToolErrorRecoveryEvidence;
+use super::Evidence;
+use super::cost::Cost;
+use crate::error::{Error, ErrorKind, Result};
+use crate::names::named;
 
 /// The level at which an agent fails (classes of the `BenchTrace` benchmark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,23 +25,47 @@ pub enum FailureClass {
     Operation,
 }
 
+named! {
+    FailureClass, "failure class" { System => "system", Strategy => "strategy", Operation => "operation" }
+}
+
 /// A failure mode, written `class/name`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FailureMode {
     /// The class.
     pub class: FailureClass,
     /// The name within the class.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
+}
+
+impl FailureMode {
+    /// The failure mode with this name.
+    #[must_use]
+    pub const fn new(class: FailureClass, name: &'static str) -> Self {
+        Self { class, name: Cow::Borrowed(name) }
+    }
 }
 
 impl fmt::Display for FailureMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let class = match self.class {
-            FailureClass::System => "system",
-            FailureClass::Strategy => "strategy",
-            FailureClass::Operation => "operation",
-        };
-        write!(f, "{class}/{}", self.name)
+        write!(f, "{}/{}", self.class, self.name)
+    }
+}
+
+impl FromStr for FailureMode {
+    type Err = Error;
+
+    /// Reads `class/name`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] where there is no such class, or no name.
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split_once('/') {
+            Some((class, name)) if !name.is_empty() => {
+                Ok(Self { class: class.parse()?, name: name.to_owned().into() })
+            }
+            _ => Err(Error::new(ErrorKind::Config, format!("`{text}` is no failure mode (`class/name`)"))),
+        }
     }
 }
 
@@ -49,13 +75,24 @@ impl Serialize for FailureMode {
     }
 }
 
+impl<'de> Deserialize<'de> for FailureMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
 /// One failure, with its place and the facts that show it.
 ///
-/// In JSON: `{"mode": "class/name", "where": [first, last], "message": "…", "evidence": {…}}`.
+/// In JSON: `{"id": "loop:3-9", "mode": "class/name", "where": [first, last], "message": "…", "evidence": {…},
+/// "cost"?: {…}}`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Finding {
+    /// Tells the finding from every other one of its trace: `<detector>:<first>-<last>`, with `.2` and so on where a
+    /// detector has several findings at one place.
+    pub id: String,
     /// Id of the detector that says so.
-    pub detector: &'static str,
+    pub detector: Cow<'static, str>,
     /// The failure mode.
     pub mode: FailureMode,
     /// Source index of the first step of the failure.
@@ -66,34 +103,75 @@ pub struct Finding {
     pub message: String,
     /// The facts.
     pub evidence: Evidence,
+    /// What the steps of the range took, where the source tells.
+    pub cost: Option<Cost>,
+}
+
+impl Finding {
+    /// A finding of this detector in the steps from `first` to `last`.
+    ///
+    /// ```
+    /// use tracelint::{Evidence, FailureClass, FailureMode, Finding};
+    ///
+    /// let mode = FailureMode::new(FailureClass::System, "too_long");
+    /// let evidence = Evidence::Other(serde_json::json!({"steps": 900}));
+    /// let finding = Finding::new("too_long", mode, (3, 902), "900 steps", evidence);
+    /// assert_eq!(finding.id, "too_long:3-902");
+    /// ```
+    pub fn new(
+        detector: impl Into<Cow<'static, str>>,
+        mode: FailureMode,
+        (first, last): (u64, u64),
+        message: impl Into<String>,
+        evidence: Evidence,
+    ) -> Self {
+        let detector = detector.into();
+        let id = Self::id_at(&detector, (first, last));
+        Self { id, detector, mode, first, last, message: message.into(), evidence, cost: None }
+    }
+
+    pub(super) fn id_at(detector: &str, (first, last): (u64, u64)) -> String {
+        format!("{detector}:{first}-{last}")
+    }
 }
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(4))?;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &self.id)?;
         map.serialize_entry("mode", &self.mode)?;
         map.serialize_entry("where", &[self.first, self.last])?;
         map.serialize_entry("message", &self.message)?;
         map.serialize_entry("evidence", &self.evidence)?;
+        if let Some(cost) = &self.cost {
+            map.serialize_entry("cost", cost)?;
+        }
         map.end()
     }
 }
 
-/// The facts behind a finding. In JSON the facts stand alone, without a tag.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-#[non_exhaustive]
-pub enum Evidence {
-    /// Of `tool_error_recovery`.
-    ToolErrorRecovery(ToolErrorRecoveryEvidence),
-    /// Of `loop`.
-    Loop(LoopEvidence),
-    /// Of `feedback_blindness`.
-    FeedbackBlindness(FeedbackBlindnessEvidence),
-    /// Of `route_inefficiency`.
-    RouteInefficiency(RouteInefficiencyEvidence),
-    /// Of a detector from outside this crate.
-    Other(Value),
+/// The evidence of a detector that this crate does not know becomes [`Evidence::Other`].
+impl<'de> Deserialize<'de> for Finding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Wire {
+            #[serde(default)]
+            id: Option<String>,
+            mode: FailureMode,
+            #[serde(rename = "where")]
+            range: (u64, u64),
+            message: String,
+            evidence: Value,
+            #[serde(default)]
+            cost: Option<Cost>,
+        }
+        let Wire { id, mode, range, message, evidence, cost } = Wire::deserialize(deserializer)?;
+        let named = id.as_deref().and_then(|id| id.rsplit_once(':')).map(|(detector, _)| detector.to_owned());
+        let detector = named.unwrap_or_else(|| mode.name.clone().into_owned());
+        let evidence = Evidence::read(&detector, evidence);
+        let made = Self::new(detector, mode, range, message, evidence);
+        Ok(Self { id: id.unwrap_or_else(|| made.id.clone()), cost, ..made })
+    }
 }
 
 /// A number that a detector took on a trace, for correlations.
@@ -106,8 +184,10 @@ pub struct Measure {
 }
 
 impl Measure {
+    /// A count.
+    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
-    pub(crate) fn count(name: &'static str, count: u64) -> Self {
+    pub fn count(name: &'static str, count: u64) -> Self {
         Self { name, value: count as f64 }
     }
 }
@@ -115,7 +195,7 @@ impl Measure {
 /// What a detector says of one trace.
 ///
 /// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`, where
-/// `score` is left out by detectors that have none.
+/// `score` is left out by detectors that have none. The measures are not written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// The detector can say nothing of this trace, which is not the same as a pass.
@@ -183,6 +263,30 @@ impl Serialize for Verdict {
             }
         }
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Verdict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Wire {
+            #[serde(default)]
+            not_applicable: Option<String>,
+            #[serde(default)]
+            detected: Option<bool>,
+            #[serde(default)]
+            score: Option<f64>,
+            #[serde(default)]
+            findings: Vec<Finding>,
+        }
+        let Wire { not_applicable, detected, score, findings } = Wire::deserialize(deserializer)?;
+        match (not_applicable, detected) {
+            (Some(reason), None) => Ok(Self::NotApplicable { reason: reason.into() }),
+            (None, Some(detected)) => {
+                Ok(Self::Judged(Judgement { detected, score, findings, measures: Vec::new() }))
+            }
+            _ => Err(D::Error::custom("a verdict has either `not_applicable` or `detected`")),
+        }
     }
 }
 

@@ -4,23 +4,29 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Configured;
-use super::detector::{Detector, Fold};
-use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use super::Evidence;
+use super::detector::Fold;
+use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::loop_polls::Polls;
 use super::loop_segment::{Segment, Span};
+use super::polling::{Exempt, PollingCall};
+use super::rule::{Grid, Rule};
+use super::seen::Gains;
 use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
-use crate::trace::{Actors, Digest, Routing, Step, fold_name};
+use crate::names::named;
+use crate::trace::{Actors, Routing, Step};
 
 /// What counts as a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoopDefinition {
     /// Repeated calls with the same answer, and repeated failures.
     Stuck,
     /// Any key that repeats, whatever the answer.
     Repeat,
 }
+
+named! { LoopDefinition, "definition" { Stuck => "stuck", Repeat => "repeat" } }
 
 /// Configuration of [`Loop`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +42,10 @@ pub struct LoopConfig {
     pub max_gap: u64,
     /// Failures of one tool that make a loop; at least 2 (`stuck`).
     pub min_failures: u64,
-    /// Tools that are meant to be called again and again; compared trimmed and without case.
-    pub exempt: Vec<String>,
+    /// Calls that are meant to be made again and again.
+    pub exempt: Vec<PollingCall>,
+    /// Equal answers in a row to one exempt call that are too many all the same; at least 2 (`stuck`).
+    pub max_polls: u64,
     /// Failures that are passed over; `null` is none.
     pub transient: Option<TransientRules>,
 }
@@ -50,7 +58,8 @@ impl Default for LoopConfig {
             min_repeats: 4,
             max_gap: 3,
             min_failures: 3,
-            exempt: Vec::new(),
+            exempt: PollingCall::known(),
+            max_polls: 50,
             transient: Some(TransientRules::default()),
         }
     }
@@ -60,7 +69,13 @@ impl LoopConfig {
     /// The published rule of the `BenchTrace` benchmark: any action twice between two gains of progress.
     #[must_use]
     pub fn bench_trace() -> Self {
-        Self { definition: LoopDefinition::Repeat, min_repeats: 2, transient: None, ..Self::default() }
+        Self {
+            definition: LoopDefinition::Repeat,
+            min_repeats: 2,
+            exempt: Vec::new(),
+            transient: None,
+            ..Self::default()
+        }
     }
 }
 
@@ -68,7 +83,7 @@ impl LoopConfig {
 #[derive(Debug, Clone)]
 pub struct Loop {
     config: LoopConfig,
-    exempt: Arc<[Digest]>,
+    exempt: Arc<Exempt>,
     transient: Option<Arc<Matcher>>,
 }
 
@@ -82,9 +97,14 @@ impl Loop {
     /// The detector with this configuration.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where a minimum is below 2.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where a minimum is below 2, or an exempt tool has no name.
     pub fn new(config: LoopConfig) -> Result<Self> {
-        for (field, minimum) in [("min_repeats", config.min_repeats), ("min_failures", config.min_failures)] {
+        let least_two = [
+            ("min_repeats", config.min_repeats),
+            ("min_failures", config.min_failures),
+            ("max_polls", config.max_polls),
+        ];
+        for (field, minimum) in least_two {
             if minimum < 2 {
                 return Err(Error::config(
                     field,
@@ -92,6 +112,7 @@ impl Loop {
                 ));
             }
         }
+        Exempt::validate(&config.exempt)?;
         if let Some(rules) = &config.transient {
             rules.validate("transient")?;
         }
@@ -100,36 +121,60 @@ impl Loop {
 
     fn made_ready(config: LoopConfig) -> Self {
         Self {
-            exempt: config.exempt.iter().map(|name| Digest::of_text(&fold_name(name))).collect(),
+            exempt: Arc::new(Exempt::new(&config.exempt)),
             transient: config.transient.as_ref().map(|rules| Arc::new(Matcher::new(rules))),
             config,
         }
     }
 }
 
-impl Configured for Loop {
+impl Rule for Loop {
     type Config = LoopConfig;
     const ID: &'static str = "loop";
     const CLASS: FailureClass = FailureClass::Strategy;
     const SUMMARY: &'static str = "the same action again and again, without progress";
     const DOCS: &'static str = include_str!("docs/loop.md");
 
-    fn bench_trace() -> Self::Config {
-        Self::Config::bench_trace()
+    fn bench_trace() -> LoopConfig {
+        LoopConfig::bench_trace()
     }
 
-    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config {
-        Self::Config { actors, ..config }
+    fn with_actors(config: LoopConfig, actors: Actors) -> LoopConfig {
+        LoopConfig { actors, ..config }
     }
 
-    fn build(config: Self::Config) -> Result<Self> {
+    fn configured(config: LoopConfig) -> Result<Self> {
         Self::new(config)
+    }
+
+    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(State {
+            segment: Segment::new(&self.config),
+            polls: Polls::new(self.config.max_polls),
+            definition: self.config.definition,
+            actors: self.config.actors,
+            exempt: Arc::clone(&self.exempt),
+            transient: self.transient.clone(),
+            actions: 0,
+            comparable: false,
+            gains: Gains::default(),
+            certain: Vec::new(),
+            findings: Vec::new(),
+        })
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.exempt.needs_texts()
+    }
+
+    fn grid() -> Option<Grid> {
+        Some(Grid { parameter: "min_repeats", values: (2..=8).map(Into::into).collect() })
     }
 }
 
 /// What repeats in a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum LoopKind {
     /// One call, with the same answer each time.
     RepeatedCall,
@@ -137,14 +182,25 @@ pub enum LoopKind {
     RepeatedFailure,
     /// Any key, whatever the answer.
     Repeat,
+    /// One exempt call, with the same answer far too often.
+    EndlessPolling,
+}
+
+named! {
+    LoopKind, "kind of loop" {
+        RepeatedCall => "repeated_call",
+        RepeatedFailure => "repeated_failure",
+        Repeat => "repeat",
+        EndlessPolling => "endless_polling",
+    }
 }
 
 /// Evidence of `loop`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopEvidence {
     /// What repeats; of several parts, the kind of the earlier one.
     pub kind: LoopKind,
-    /// Occurrences of the most repeated key within the range.
+    /// Occurrences of the most repeated key within the range. Those of one turn are one (`stuck`).
     pub repeat_count: u64,
     /// Keys with two or more occurrences within the range.
     pub repeating_keys: u64,
@@ -156,41 +212,18 @@ pub struct LoopEvidence {
     pub period: Option<u64>,
 }
 
-impl Detector for Loop {
-    fn id(&self) -> &'static str {
-        Self::ID
-    }
-
-    fn mode(&self) -> FailureMode {
-        Self::MODE
-    }
-
-    fn reads_argument_texts(&self) -> bool {
-        false
-    }
-
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
-        Box::new(State {
-            segment: Segment::new(&self.config),
-            actors: self.config.actors,
-            exempt: Arc::clone(&self.exempt),
-            transient: self.transient.clone(),
-            actions: 0,
-            progress: None,
-            certain: Vec::new(),
-            findings: Vec::new(),
-        })
-    }
-}
-
 #[derive(Debug)]
 struct State {
     actors: Actors,
-    exempt: Arc<[Digest]>,
+    definition: LoopDefinition,
+    exempt: Arc<Exempt>,
     transient: Option<Arc<Matcher>>,
     segment: Segment,
+    polls: Polls,
     actions: u64,
-    progress: Option<f64>,
+    /// Whether an action has its arguments recorded.
+    comparable: bool,
+    gains: Gains,
     /// As told online.
     certain: Vec<Finding>,
     /// Of the segments that are over.
@@ -201,19 +234,21 @@ impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
         let Some((action, digests)) = step.digested(self.actors) else { return };
         self.actions += 1;
-        let passed_over = self.exempt.contains(&digests.folded_name)
-            || self.transient.as_ref().is_some_and(|rules| rules.matches(action));
-        if passed_over {
+        self.comparable |= digests.arguments.is_some();
+        if self.exempt.matches(action, &digests) {
+            if self.definition == LoopDefinition::Stuck {
+                self.certain.extend(self.polls.observe(step, action, &digests, self.actions));
+            }
             return;
         }
-        if let Some(now) = step.progress() {
-            if self.progress.is_some_and(|before| now > before) {
-                self.close_segment();
-            }
-            self.progress = Some(now);
+        if self.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
+            return;
+        }
+        if self.gains.observe(step) {
+            self.close_segment();
         }
         if let Some(span) = self.segment.observe(step, action, &digests) {
-            self.certain.push(finding(self.segment.evidence(&span), &span));
+            self.certain.push(finding(&self.segment, &span));
         }
     }
 
@@ -224,6 +259,9 @@ impl Fold for State {
 
     fn finish(&mut self) -> Verdict {
         self.close_segment();
+        if self.actions > 0 && !self.comparable {
+            return super::incomparable();
+        }
         let findings = std::mem::take(&mut self.findings);
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
@@ -238,8 +276,10 @@ impl Fold for State {
 
     fn restart(&mut self, _routing: &Routing) -> bool {
         self.segment.clear();
+        self.polls.clear();
         self.actions = 0;
-        self.progress = None;
+        self.comparable = false;
+        self.gains.clear();
         self.certain.clear();
         self.findings.clear();
         true
@@ -249,27 +289,33 @@ impl Fold for State {
 impl State {
     fn close_segment(&mut self) {
         let spans = self.segment.spans();
-        let segment = &mut self.segment;
-        self.findings.extend(spans.iter().map(|span| finding(segment.evidence(span), span)));
-        segment.clear();
+        let segment = &self.segment;
+        self.findings.extend(spans.iter().map(|span| finding(segment, span)));
+        self.findings.extend(self.polls.findings());
+        self.segment.clear();
+        self.polls.clear();
     }
 }
 
-fn finding(evidence: LoopEvidence, span: &Span) -> Finding {
-    let LoopEvidence { kind, repeat_count, .. } = evidence;
-    let what = match kind {
-        LoopKind::RepeatedCall => "the same call with the same answer",
-        LoopKind::RepeatedFailure => "the same tool failing",
-        LoopKind::Repeat => "the same action without progress",
+fn finding(segment: &Segment, span: &Span) -> Finding {
+    let evidence = segment.evidence(span);
+    let name = segment.name(span);
+    let (name, count) = (super::quoted(name.unwrap_or(&evidence.action)), span.count);
+    let message = match span.kind {
+        LoopKind::RepeatedFailure => format!("`{name}` failed {count} times without a success in between"),
+        LoopKind::Repeat => format!(
+            "`{}` {} times without progress; actions that repeat: {}",
+            super::quoted(&evidence.action),
+            evidence.repeat_count,
+            evidence.repeating_keys
+        ),
+        LoopKind::RepeatedCall | LoopKind::EndlessPolling => repeated(name, count),
     };
-    let most = super::quoted(&evidence.action);
-    let message = format!("{what}, again and again; most often `{most}`, {repeat_count} times");
-    Finding {
-        detector: Loop::ID,
-        mode: Loop::MODE,
-        first: span.first_step,
-        last: span.last_step,
-        message,
-        evidence: Evidence::Loop(evidence),
-    }
+    let place = (span.first_step, span.last_step);
+    Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence))
+}
+
+/// What a message says of a call that is made again and again.
+pub(super) fn repeated(name: &str, count: u64) -> String {
+    format!("`{name}` called {count} times with the same arguments and the same answer")
 }

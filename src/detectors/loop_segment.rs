@@ -5,15 +5,26 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::num::NonZeroU32;
 
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
+use super::loop_names::{Id, Names, period, to_u32};
+use super::seen;
 use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty};
+
+/// Marks, in the history, an occurrence in the turn of the one before: it repeats nothing.
+const SAME_TURN: u32 = 1 << 31;
+
+/// The number of an observation that was not recorded: it is like no other.
+const UNRECORDED: u32 = u32::MAX;
 
 /// The place of a loop: positions in the segment, and the source indices of the steps there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
-    kind: LoopKind,
+    pub(super) kind: LoopKind,
+    /// How often the call was made, or the tool failed; of several parts, that of the earlier one.
+    pub(super) count: u64,
+    /// The call that repeats, or one of those that fail.
+    key: u32,
     first: usize,
     last: usize,
     pub(super) first_step: u64,
@@ -35,7 +46,7 @@ pub(super) struct Segment {
     novel: u32,
     tools: DigestMap<FailureRun>,
     runs: usize,
-    /// The key of every action.
+    /// The key of every action, perhaps with a mark.
     history: Vec<u32>,
     first_step: u64,
     last_step: u64,
@@ -59,26 +70,16 @@ struct Key {
     part: Option<Id>,
     /// The failure run in which the key failed last.
     run: Option<Id>,
+    /// The turn in which it first failed there.
+    run_turn: u32,
+    /// The turn of the latest occurrence.
+    turn: u32,
     /// Kept when the key occurs again: only then can it be evidence.
     name: Option<Id>,
     location: Option<Id>,
 }
 
-/// A number in four bytes, also where it may be missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Id(NonZeroU32);
-
-impl Id {
-    fn new(number: usize) -> Self {
-        Self(NonZeroU32::MIN.saturating_add(to_u32(number)))
-    }
-
-    fn get(self) -> usize {
-        self.0.get() as usize - 1
-    }
-}
-
-const _: () = assert!(size_of::<Key>() <= 56);
+const _: () = assert!(size_of::<Key>() <= 64);
 
 /// Failures of one tool without a success in between.
 #[derive(Debug, Default)]
@@ -141,32 +142,38 @@ impl Segment {
             self.first_step = step.index();
         }
         self.last_step = step.index();
-        let key = self.key(step, action, digests);
-        self.history.push(key);
+        let (key, fresh) = self.key(step, action, digests);
         match self.definition {
-            LoopDefinition::Repeat => self.repeat(key),
+            LoopDefinition::Repeat => {
+                self.history.push(key);
+                self.repeat(key)
+            }
             LoopDefinition::Stuck => {
                 let covered = self.covered;
-                let chain = self.chain(key, position, step.index(), digests.observation.present());
-                let run = self.failure_run(key, position, step.index(), action.status, digests.folded_name);
+                let turn = short_turn(step.turn());
+                let same_turn = !fresh && self.keys.get(key as usize).is_some_and(|key| key.turn == turn);
+                self.history.push(if same_turn { key | SAME_TURN } else { key });
+                let chain = self.chain(key, position, step, seen::observation(digests));
+                let run = self.failure_run(key, position, step, action, digests.folded_name);
+                if let Some(key) = self.keys.get_mut(key as usize) {
+                    key.turn = turn;
+                }
                 let new = |span: &Span| covered.is_none_or(|end| span.first > end);
                 run.filter(new).or(chain.filter(new))
             }
         }
     }
 
-    fn key(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) -> u32 {
-        let unique = || Digest::NONE.and(Digest::of_number(to_u32(self.keys.len())));
-        let called = digests.folded_name.and(digests.arguments.unwrap_or_else(unique));
-        let digest = match step.location() {
-            Some(location) => called.and(Digest::of_text(location)),
-            None => called,
-        };
+    /// The number of the action's key, and whether it is a new one.
+    fn key(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) -> (u32, bool) {
         let next = to_u32(self.keys.len());
-        let id = *self.ids.entry(digest).or_insert(next);
+        let id = match seen::key(step, digests) {
+            Some(digest) => *self.ids.entry(digest).or_insert(next),
+            None => next,
+        };
         if id == next {
             self.keys.push(Key {
-                first_observation: observation_digest(digests.observation.present()),
+                first_observation: seen::observation(digests).unwrap_or(Digest::UNRECORDED),
                 start_step: 0,
                 observation: 0,
                 count: 0,
@@ -174,6 +181,8 @@ impl Segment {
                 novel: 0,
                 part: None,
                 run: None,
+                run_turn: 0,
+                turn: 0,
                 name: None,
                 location: None,
             });
@@ -181,7 +190,7 @@ impl Segment {
             key.name = Some(self.names.intern(action.name.trim()));
             key.location = step.location().map(|location| self.names.intern(location));
         }
-        id
+        (id, id == next)
     }
 
     fn repeat(&mut self, id: u32) -> Option<Span> {
@@ -195,6 +204,8 @@ impl Segment {
     fn whole(&self) -> Span {
         Span {
             kind: LoopKind::Repeat,
+            count: 0,
+            key: u32::MAX,
             first: 0,
             last: self.history.len().saturating_sub(1),
             first_step: self.first_step,
@@ -202,43 +213,53 @@ impl Segment {
         }
     }
 
-    /// Extends or restarts the chain of the key; tells of it when it qualifies.
-    fn chain(&mut self, id: u32, position: usize, step: u64, seen: Option<Digest>) -> Option<Span> {
+    /// Extends or restarts the chain of the key; tells of it when it qualifies. `seen`: the observation, where it was
+    /// recorded.
+    fn chain(&mut self, id: u32, position: usize, step: &Step<'_>, seen: Option<Digest>) -> Option<Span> {
         let key = self.keys.get_mut(id as usize)?;
         let fresh = key.count == 0;
-        let seen = observation_digest(seen);
-        let (observation, novel) = if seen == key.first_observation {
-            (0, fresh)
-        } else {
-            // Observations are numbered over the whole segment: 0 stays free for the first of each key.
-            let next = to_u32(self.observations.len()).saturating_add(1);
-            let pair = seen.and(Digest::of_number(id));
-            let number = *self.observations.entry(pair).or_insert(next);
-            (number, number == next)
+        let (observation, novel) = match seen {
+            None => (UNRECORDED, true),
+            Some(seen) if seen == key.first_observation => (0, fresh),
+            Some(seen) => {
+                // Observations are numbered over the whole segment: 0 stays free for the first of each key.
+                let next = to_u32(self.observations.len()).saturating_add(1);
+                let pair = seen.and(Digest::of_number(id));
+                let number = *self.observations.entry(pair).or_insert(next);
+                (number, number == next)
+            }
         };
+        let same = !fresh && observation == key.observation && observation != UNRECORDED;
+        if same && key.turn == short_turn(step.turn()) {
+            // Neither of the two could know of the other.
+            return None;
+        }
         let near = u64::from(self.novel.saturating_sub(key.novel)) <= self.max_gap;
-        if !fresh && observation == key.observation && near {
+        if same && near {
             key.count = key.count.saturating_add(1);
         } else {
-            (key.count, key.start, key.start_step, key.part) = (1, to_u32(position), step, None);
+            (key.count, key.start, key.start_step, key.part) = (1, to_u32(position), step.index(), None);
             key.observation = observation;
         }
         self.novel = self.novel.saturating_add(u32::from(novel));
         key.novel = self.novel;
-        if u64::from(key.count) < self.min_repeats {
+        let count = u64::from(key.count);
+        if count < self.min_repeats {
             return None;
         }
         self.covered = self.covered.max(Some(position));
         if let Some(part) = key.part.and_then(|part| self.parts.get_mut(part.get())) {
-            (part.last, part.last_step) = (position, step);
+            (part.last, part.last_step, part.count) = (position, step.index(), count);
             return None;
         }
         let span = Span {
             kind: LoopKind::RepeatedCall,
+            count,
+            key: id,
             first: key.start as usize,
             last: position,
             first_step: key.start_step,
-            last_step: step,
+            last_step: step.index(),
         };
         key.part = Some(Id::new(self.parts.len()));
         self.parts.push(span);
@@ -250,11 +271,11 @@ impl Segment {
         &mut self,
         id: u32,
         position: usize,
-        step: u64,
-        status: Status,
+        step: &Step<'_>,
+        action: &Action<'_>,
         tool: Digest,
     ) -> Option<Span> {
-        match status {
+        match action.status {
             Status::Unknown => return None,
             Status::Ok => {
                 self.tools.remove(&tool);
@@ -268,32 +289,45 @@ impl Segment {
             FailureRun {
                 id: Some(Id::new(*runs)),
                 start: position,
-                start_step: step,
+                start_step: step.index(),
                 ..FailureRun::default()
             }
         });
         let key = self.keys.get_mut(id as usize)?;
+        let turn = short_turn(step.turn());
         run.failures += 1;
-        run.repeats += u64::from(key.run == run.id);
-        key.run = run.id;
+        if key.run == run.id {
+            run.repeats += u64::from(key.run_turn != turn);
+        } else {
+            (key.run, key.run_turn) = (run.id, turn);
+        }
         if run.failures < self.min_failures || run.repeats < self.min_failures - 1 {
             return None;
         }
         self.covered = self.covered.max(Some(position));
         if let Some(part) = run.part.and_then(|part| self.parts.get_mut(part)) {
-            (part.last, part.last_step) = (position, step);
+            (part.last, part.last_step, part.count) = (position, step.index(), run.failures);
             return None;
         }
+        let names = &mut self.names;
+        key.name.get_or_insert_with(|| names.intern(action.name.trim()));
         let span = Span {
             kind: LoopKind::RepeatedFailure,
+            count: run.failures,
+            key: id,
             first: run.start,
             last: position,
             first_step: run.start_step,
-            last_step: step,
+            last_step: step.index(),
         };
         run.part = Some(self.parts.len());
         self.parts.push(span);
         Some(span)
+    }
+
+    /// The name of what the span counts.
+    pub(super) fn name(&self, span: &Span) -> Option<&str> {
+        self.keys.get(span.key as usize)?.name.map(|name| self.names.get(name))
     }
 
     /// The loops of the segment: parts that overlap are one.
@@ -323,8 +357,8 @@ impl Segment {
         let range = self.history.get(span.first..=span.last).unwrap_or_default();
         // What is read from the map does not depend on its order.
         let mut counts: HashMap<u32, u64> = HashMap::new();
-        for &id in range {
-            *counts.entry(id).or_default() += 1;
+        for id in range.iter().filter(|id| **id & SAME_TURN == 0) {
+            *counts.entry(*id).or_default() += 1;
         }
         // Keys are numbered as they were first seen.
         let most = counts.iter().max_by_key(|&(&id, &count)| (count, Reverse(id)));
@@ -337,83 +371,13 @@ impl Segment {
             repeating_keys: counts.values().filter(|&&count| count >= 2).count() as u64,
             action: key.and_then(|key| key.name).map(name).unwrap_or_default(),
             location: key.and_then(|key| key.location).map(name),
-            period: period(range),
+            period: period(&range.iter().map(|id| id & !SAME_TURN).collect::<Vec<_>>()),
         }
     }
 }
 
-/// The length of the cycle that a sequence repeats at least twice, by the prefix function of Knuth, Morris
-/// and Pratt (SIAM J. Comput. 6, 1977): linear in the length.
-fn period(sequence: &[u32]) -> Option<u64> {
-    let mut borders: Vec<u32> = vec![0];
-    let mut border = 0;
-    for item in sequence.iter().skip(1) {
-        while border > 0 && sequence.get(border) != Some(item) {
-            border = borders.get(border - 1).copied().unwrap_or(0) as usize;
-        }
-        border += usize::from(sequence.get(border) == Some(item));
-        borders.push(to_u32(border));
-    }
-    let period = sequence.len() - border;
-    (period > 0 && sequence.len() >= 2 * period).then_some(period as u64)
-}
-
-/// Distinct names and places, each kept once.
-#[derive(Debug, Default)]
-struct Names {
-    ids: DigestMap<Id>,
-    texts: Vec<Box<str>>,
-}
-
-impl Names {
-    fn intern(&mut self, text: &str) -> Id {
-        let next = Id::new(self.texts.len());
-        let id = *self.ids.entry(Digest::of_text(text)).or_insert(next);
-        if id == next {
-            self.texts.push(text.into());
-        }
-        id
-    }
-
-    fn get(&self, id: Id) -> &str {
-        self.texts.get(id.get()).map_or("", |text| text)
-    }
-
-    fn clear(&mut self) {
-        empty(&mut self.ids);
-        self.texts.clear();
-    }
-}
-
-/// The digest that stands for an observation; two missing ones are equal.
-fn observation_digest(observation: Option<Digest>) -> Digest {
-    observation.unwrap_or(Digest::NONE)
-}
-
-/// Positions and key numbers fit: four thousand million actions of one trace do not fit in memory.
-fn to_u32(value: usize) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::period;
-
-    #[test]
-    fn a_period_is_the_shortest_cycle_that_fits_twice() {
-        let cases: [(&[u32], Option<u64>); 9] = [
-            (&[1, 1, 1, 1], Some(1)),
-            (&[1, 2, 1, 2], Some(2)),
-            (&[1, 2, 1, 2, 1], Some(2)),
-            (&[1, 1, 2, 1, 1, 2], Some(3)),
-            (&[1, 2, 3, 1, 2], None),
-            (&[1, 2, 1, 3, 1, 2], None),
-            (&[1, 2, 2, 2], None),
-            (&[1], None),
-            (&[], None),
-        ];
-        for (sequence, expected) in cases {
-            assert_eq!(period(sequence), expected, "{sequence:?}");
-        }
-    }
+/// A turn in four bytes, which are enough to tell neighbours apart.
+#[expect(clippy::cast_possible_truncation, reason = "both halves are in it")]
+fn short_turn(turn: u64) -> u32 {
+    (turn ^ (turn >> 32)) as u32
 }

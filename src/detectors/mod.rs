@@ -1,108 +1,98 @@
-//! The detectors. To add one: write a file beside the others (docs, config, evidence, detector, fold), write
-//! its page in `docs/`, and add one line to [`ALL`].
+//! The detectors. To add one: write a file beside the others (docs, config, evidence, rule, fold), write its page in
+//! `docs/`, and add one line to the list below. Golden entries and a naive statement in `tests/naive` go with it: the
+//! tests name what is missing.
 
-mod config;
+mod cost;
 mod detector;
-mod feedback_blindness;
 mod finding;
-mod loop_;
+mod loop_names;
+mod loop_polls;
 mod loop_segment;
-mod route_inefficiency;
+mod polling;
+mod registry;
+mod route_pairs;
 mod route_progress;
-mod tool_error_recovery;
+mod rule;
+mod seen;
+mod shell;
+mod shell_words;
 mod transient;
 
-pub use config::Preset;
+pub use cost::Cost;
 pub use detector::{Detector, Fold, Monitor};
-pub use feedback_blindness::{
-    FeedbackBlindness, FeedbackBlindnessConfig, FeedbackBlindnessEvidence, FeedbackKey, Report,
-};
-pub use finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
-pub use loop_::{Loop, LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
-pub use route_inefficiency::{
-    MilestoneEvidence, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
-};
-pub use tool_error_recovery::{
-    ToolError, ToolErrorRecovery, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence,
-};
+pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+pub use polling::PollingCall;
+pub use registry::Registry;
+pub use rule::{DetectorInfo, Grid, Preset, Rule};
+pub use shell::default_subtools;
 pub use transient::TransientRules;
 
-use config::Configured;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Result;
-use crate::trace::{Actors, first_chars};
+use crate::trace::first_chars;
 
-/// An entry of the registry: what is known of a detector before it is made.
-#[derive(Debug, Clone, Copy)]
-pub struct DetectorInfo {
-    /// The detector's name.
-    pub id: &'static str,
-    /// The failure mode of its findings.
-    pub mode: FailureMode,
-    /// One line of documentation.
-    pub summary: &'static str,
-    /// The whole documentation, in Markdown.
-    pub docs: &'static str,
-    preset: fn(Preset, Actors) -> Value,
-    build: fn(Preset, Actors, &Value) -> Result<std::sync::Arc<dyn Detector>>,
-}
+/// Declares the modules, exports what they offer, and makes of them the registry and the kinds of evidence.
+macro_rules! detectors {
+    ($($module:ident: $rule:ident, $evidence:ident { $($export:ident),* $(,)? })+) => {
+        $(
+            mod $module;
+            pub use $module::{$rule, $evidence, $($export),*};
+        )+
 
-impl DetectorInfo {
-    const fn of<D: Configured>() -> Self {
-        Self {
-            id: D::ID,
-            mode: D::MODE,
-            summary: D::SUMMARY,
-            docs: D::DOCS,
-            preset: config::preset_value::<D>,
-            build: config::build_boxed::<D>,
+        /// Every detector of this crate, sorted by name.
+        pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
+
+        /// The facts behind a finding. In JSON the facts stand alone, without a tag.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(untagged)]
+        #[non_exhaustive]
+        pub enum Evidence {
+            $(
+                #[doc = concat!("Of [`", stringify!($rule), "`].")]
+                $rule($evidence),
+            )+
+            /// Of a detector from outside this crate.
+            Other(Value),
         }
-    }
 
-    /// The configuration of a preset, as JSON.
-    #[must_use]
-    pub fn config(&self, preset: Preset, actors: Actors) -> Value {
-        (self.preset)(preset, actors)
-    }
-
-    /// The detector of a preset, with the fields of a JSON object put over it (null: none).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config), naming the field, where one is unknown or out of range.
-    pub fn build(
-        &self,
-        preset: Preset,
-        actors: Actors,
-        overrides: &Value,
-    ) -> Result<std::sync::Arc<dyn Detector>> {
-        (self.build)(preset, actors, overrides)
-    }
+        impl Evidence {
+            /// Reads the evidence of a detector; what is not known, or of another shape, is kept as it is.
+            fn read(detector: &str, facts: Value) -> Self {
+                $(
+                    if detector == <$rule as Rule>::ID && let Ok(known) = serde_json::from_value(facts.clone()) {
+                        return Self::$rule(known);
+                    }
+                )+
+                Self::Other(facts)
+            }
+        }
+    };
 }
 
-/// Every detector of this crate, sorted by name.
-pub const ALL: &[DetectorInfo] = &[
-    DetectorInfo::of::<FeedbackBlindness>(),
-    DetectorInfo::of::<Loop>(),
-    DetectorInfo::of::<RouteInefficiency>(),
-    DetectorInfo::of::<ToolErrorRecovery>(),
-];
+detectors! {
+    feedback_blindness: FeedbackBlindness, FeedbackBlindnessEvidence { FeedbackBlindnessConfig, FeedbackKey, Report }
+    loop_: Loop, LoopEvidence { LoopConfig, LoopDefinition, LoopKind }
+    route_inefficiency: RouteInefficiency, RouteInefficiencyEvidence {
+        MilestoneEvidence, PairEvidence, RouteInefficiencyConfig, Routes, RunEvidence,
+    }
+    tool_error_recovery: ToolErrorRecovery, ToolErrorRecoveryEvidence { ToolError, ToolErrorRecoveryConfig }
+    wasted_actions: WastedActions, WastedActionsEvidence { WastedActionsConfig, WastedTool }
+}
 
-/// The registry's entry of a detector.
+/// The registry's entry of a detector of this crate.
 #[must_use]
 pub fn detector_info(id: &str) -> Option<&'static DetectorInfo> {
     ALL.iter().find(|info| info.id == id)
 }
 
-/// Every detector with its default configuration for tool traces.
+/// Every detector of this crate with its default configuration for tool traces.
 #[must_use]
-pub fn default_detectors() -> Vec<std::sync::Arc<dyn Detector>> {
-    vec![
-        std::sync::Arc::new(FeedbackBlindness::default()),
-        std::sync::Arc::new(Loop::default()),
-        std::sync::Arc::new(RouteInefficiency::default()),
-        std::sync::Arc::new(ToolErrorRecovery::default()),
-    ]
+pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
+    ALL.iter().map(DetectorInfo::default_detector).collect()
 }
 
 /// As much of a name as a message quotes.
@@ -110,27 +100,45 @@ fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }
 
+/// Whether the name of a tool says something to a detector: that it polls, or that it is a shell.
+pub(crate) fn is_known_tool(name: &str) -> bool {
+    polling::is_known(name) || shell::default_subtools().contains_key(name)
+}
+
+/// The verdict of a detector that compares actions, on a trace of actions that cannot be compared.
+fn incomparable() -> Verdict {
+    Verdict::NotApplicable { reason: Cow::Borrowed("no action has its arguments recorded") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Actors;
 
     #[test]
     fn the_registry_is_sorted_documented_and_consistent() {
-        assert!(ALL.windows(2).all(|pair| pair[0].id < pair[1].id));
+        assert!(ALL.windows(2).all(|pair| pair[0].id < pair[1].id), "the list is not sorted by name");
         for (info, default) in ALL.iter().zip(default_detectors()) {
-            assert_eq!((info.id, info.mode), (default.id(), default.mode()));
-            assert_eq!(info.mode.name, info.id);
-            assert!(info.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{}", info.id);
-            assert!(!info.summary.is_empty() && !info.summary.ends_with('.'));
-            for section in ["## Limits", "## Source", "```"] {
-                assert!(info.docs.contains(section), "{} lacks {section}", info.id);
+            let id = info.id;
+            assert_eq!((id, &info.mode), (default.id(), &default.mode()), "{id}: id or mode differ");
+            assert_eq!(info.mode.name, id, "{id}: the failure mode is named differently");
+            let snake = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            assert!(id.bytes().all(snake), "{id}: the id is not in snake_case");
+            assert!(!info.summary.is_empty() && !info.summary.ends_with('.'), "{id}: the summary");
+            for section in ["## Example", "## Limits", "## Source", "// Passes", "// Fails", "Measures:"] {
+                assert!(info.docs.contains(section), "{id}: its page lacks {section}");
             }
-            for preset in [Preset::Default, Preset::BenchTrace] {
-                let built = info.build(preset, Actors::All, &Value::Null).unwrap();
-                assert_eq!(built.id(), info.id);
-                assert_eq!(info.config(preset, Actors::All)["actors"], "all");
+            let grid = info.grid().unwrap_or_else(|| panic!("{id}: no values to sweep over"));
+            for value in grid.values {
+                let fields = Value::Object([(grid.parameter.to_owned(), value)].into_iter().collect());
+                info.build(Preset::Default, Actors::Agent, &fields).unwrap();
+            }
+            for preset in Preset::VARIANTS {
+                let built = info.build(*preset, Actors::All, &Value::Null).unwrap();
+                assert_eq!(built.id(), id);
+                assert_eq!(info.config(*preset, Actors::All)["actors"], "all", "{id}: actors are not set");
                 // Every field is written and read back.
-                info.build(preset, Actors::Agent, &info.config(preset, Actors::All)).unwrap();
+                info.build(*preset, Actors::Agent, &info.config(*preset, Actors::All)).unwrap();
             }
         }
     }
@@ -142,15 +150,22 @@ mod tests {
             ("loop", r#"{"min_repeats": 1}"#, "min_repeats"),
             ("loop", r#"{"min_failures": "three"}"#, "min_failures"),
             ("loop", r#"{"definition": "spiral"}"#, "definition"),
+            ("loop", r#"{"max_polls": 1}"#, "max_polls"),
+            ("loop", r#"{"exempt": [{"argument": "x"}]}"#, "exempt"),
             ("loop", "[]", "must be a JSON object"),
             ("feedback_blindness", r#"{"window": 0}"#, "window"),
             ("feedback_blindness", r#"{"patterns": [""]}"#, "patterns"),
+            ("feedback_blindness", r#"{"max_gap": -1}"#, "max_gap"),
             ("feedback_blindness", r#"{"transient": {"code": []}}"#, "transient"),
             ("route_inefficiency", r#"{"ratio": 0}"#, "ratio"),
             ("route_inefficiency", r#"{"min_extra": -1}"#, "min_extra"),
+            ("route_inefficiency", r#"{"routes": "none"}"#, "routes"),
             ("tool_error_recovery", r#"{"threshold": 0.0}"#, "threshold"),
             ("tool_error_recovery", r#"{"threshold": 1.01}"#, "threshold"),
             ("tool_error_recovery", r#"{"actors": "everyone"}"#, "actors"),
+            ("tool_error_recovery", r#"{"subtools": ["bash"]}"#, "subtools"),
+            ("wasted_actions", r#"{"min_wasted": 0}"#, "min_wasted"),
+            ("wasted_actions", r#"{"min_share": 1.5}"#, "min_share"),
         ];
         for (id, overrides, named) in cases {
             let overrides = serde_json::from_str(overrides).unwrap();
@@ -159,5 +174,28 @@ mod tests {
             assert_eq!(error.kind(), crate::ErrorKind::Config);
             assert!(error.to_string().starts_with(id) && error.to_string().contains(named), "{error}");
         }
+    }
+
+    #[test]
+    fn a_registry_takes_no_id_twice_and_knows_its_names() {
+        let mut registry = Registry::default();
+        let error = registry.add(DetectorInfo::of::<Loop>()).unwrap_err();
+        assert!(error.to_string().contains("`loop` already"), "{error}");
+        let error = registry.build(&["spiral"], Preset::Default, Actors::Agent, &Value::Null).unwrap_err();
+        assert!(
+            error.to_string().starts_with("unknown detector `spiral`; there are feedback_blindness, "),
+            "{error}"
+        );
+        let mut registry = Registry::empty();
+        registry.add(DetectorInfo::of::<Loop>()).unwrap();
+        assert_eq!(registry.iter().map(|info| info.id).collect::<Vec<_>>(), ["loop"]);
+    }
+
+    #[test]
+    fn evidence_is_read_as_what_its_detector_says() {
+        let facts = serde_json::json!({"failed": 7, "repeated": 1, "actions": 9, "by_tool": []});
+        assert!(matches!(Evidence::read("wasted_actions", facts.clone()), Evidence::WastedActions(_)));
+        assert_eq!(Evidence::read("loop", facts.clone()), Evidence::Other(facts.clone()));
+        assert_eq!(Evidence::read("somebody_elses", facts.clone()), Evidence::Other(facts));
     }
 }

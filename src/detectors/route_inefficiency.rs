@@ -1,17 +1,32 @@
 //! `route_inefficiency`: far more steps than the reference route needs.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Configured;
-use super::detector::{Detector, Fold};
-use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
-use super::route_progress::{Pair, Tracker};
+use super::Evidence;
+use super::detector::Fold;
+use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::route_pairs::Pairs;
+use super::route_progress::Tracker;
+use super::rule::{Grid, Rule};
+use super::wasted_actions::{Waste, WasteRules, WastedActionsConfig};
 use crate::error::{Error, Result};
+use crate::names::named;
 use crate::trace::{Actors, Routing, Step};
+
+/// How a route of expected actions is held against a run. Routes of scores are always taken pair by pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Routes {
+    /// The whole run at once: far more actions than milestones, and many of them wasted.
+    #[default]
+    Run,
+    /// From one milestone to the next.
+    Pairs,
+}
+
+named! { Routes, "choice of routes" { Run => "run", Pairs => "pairs" } }
 
 /// Configuration of [`RouteInefficiency`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,83 +34,130 @@ use crate::trace::{Actors, Routing, Step};
 pub struct RouteInefficiencyConfig {
     /// Whose actions count, where the milestones are actions.
     pub actors: Actors,
-    /// How many times the reference distance is too far; above 0, finite.
+    /// How many times the reference distance (`run`: the number of milestones) is too far; above 0, finite.
     pub ratio: f64,
-    /// How many steps more than the reference distance there must be.
+    /// How many steps more than the reference distance there must be, from one milestone to the next.
     pub min_extra: u64,
-    /// Whether the start of the trace is a milestone of its own, where the milestones are actions.
+    /// Whether the start of the trace is a milestone of its own, where the milestones are actions taken in pairs.
     pub from_start: bool,
+    /// How expected actions are held against a run.
+    pub routes: Routes,
+    /// Wasted actions that are too many, as `wasted_actions` counts them (`run`); at least 1.
+    pub min_wasted: u64,
+    /// The share of all actions that they must have (`run`); in [0, 1].
+    pub min_share: f64,
 }
 
 impl Default for RouteInefficiencyConfig {
     fn default() -> Self {
-        Self { actors: Actors::Agent, ratio: 2.0, min_extra: 5, from_start: true }
+        let WastedActionsConfig { actors, min_wasted, min_share, .. } = WastedActionsConfig::default();
+        Self { actors, ratio: 2.0, min_extra: 5, from_start: true, routes: Routes::Run, min_wasted, min_share }
     }
 }
 
 impl RouteInefficiencyConfig {
-    /// The published rule of the `BenchTrace` benchmark: the ratio alone.
+    /// The published rule of the `BenchTrace` benchmark: the ratio alone, from one milestone to the next.
     #[must_use]
     pub fn bench_trace() -> Self {
-        Self { min_extra: 0, ..Self::default() }
+        Self { min_extra: 0, routes: Routes::Pairs, ..Self::default() }
     }
 }
 
 #[doc = include_str!("docs/route_inefficiency.md")]
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RouteInefficiency {
     config: RouteInefficiencyConfig,
+    waste: Arc<WasteRules>,
+}
+
+impl Default for RouteInefficiency {
+    fn default() -> Self {
+        let waste = WasteRules::made_ready(&WastedActionsConfig::default());
+        Self { config: RouteInefficiencyConfig::default(), waste: Arc::new(waste) }
+    }
 }
 
 impl RouteInefficiency {
     /// The detector with this configuration.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the ratio is not above 0 and finite.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the ratio is not above 0 and finite, `min_wasted` is 0 or
+    /// `min_share` is not in [0, 1].
     pub fn new(config: RouteInefficiencyConfig) -> Result<Self> {
         if !(config.ratio > 0.0 && config.ratio.is_finite()) {
             return Err(Error::config("ratio", format!("{} is not above 0 and finite", config.ratio)));
         }
-        Ok(Self { config })
+        let RouteInefficiencyConfig { actors, min_wasted, min_share, .. } = config;
+        let waste = WastedActionsConfig { actors, min_wasted, min_share, ..WastedActionsConfig::default() };
+        Ok(Self { waste: Arc::new(WasteRules::new(&waste)?), config })
     }
 }
 
-impl Configured for RouteInefficiency {
+impl Rule for RouteInefficiency {
     type Config = RouteInefficiencyConfig;
     const ID: &'static str = "route_inefficiency";
     const CLASS: FailureClass = FailureClass::Strategy;
     const SUMMARY: &'static str = "far more steps than the reference route needs";
     const DOCS: &'static str = include_str!("docs/route_inefficiency.md");
 
-    fn bench_trace() -> Self::Config {
-        Self::Config::bench_trace()
+    fn bench_trace() -> RouteInefficiencyConfig {
+        RouteInefficiencyConfig::bench_trace()
     }
 
-    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config {
-        Self::Config { actors, ..config }
+    fn with_actors(config: RouteInefficiencyConfig, actors: Actors) -> RouteInefficiencyConfig {
+        RouteInefficiencyConfig { actors, ..config }
     }
 
-    fn build(config: Self::Config) -> Result<Self> {
+    fn configured(config: RouteInefficiencyConfig) -> Result<Self> {
         Self::new(config)
+    }
+
+    fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
+        let mut state = State {
+            tracker: Tracker::default(),
+            pairs: Pairs::new(&self.config),
+            waste: Waste::new(Arc::clone(&self.waste)),
+            whole: false,
+            comparable: false,
+            not_applicable: None,
+            config: self.config.clone(),
+        };
+        state.restart(routing);
+        Box::new(state)
+    }
+
+    fn grid() -> Option<Grid> {
+        let values = (4..=16).map(|quarter| (f64::from(quarter) / 4.0).into());
+        Some(Grid { parameter: "ratio", values: values.collect() })
     }
 }
 
 /// A milestone as the evidence names it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MilestoneEvidence {
     /// The step at which the reference reaches it.
     pub reference_step: u64,
     /// What is done there: an action, or `start`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// The score with which it is reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
 
 /// Evidence of `route_inefficiency`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RouteInefficiencyEvidence {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RouteInefficiencyEvidence {
+    /// Of two milestones.
+    Pair(PairEvidence),
+    /// Of the whole run.
+    Run(RunEvidence),
+}
+
+/// Evidence of a detour between two milestones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairEvidence {
     /// Steps that the agent took between the two milestones, or to the end of the trace.
     pub steps: u64,
     /// Steps that the reference takes.
@@ -110,45 +172,31 @@ pub struct RouteInefficiencyEvidence {
     pub to: MilestoneEvidence,
 }
 
-impl Detector for RouteInefficiency {
-    fn id(&self) -> &'static str {
-        Self::ID
-    }
-
-    fn mode(&self) -> FailureMode {
-        Self::MODE
-    }
-
-    /// Only where a route compares single arguments, and then the readers keep the texts.
-    fn reads_argument_texts(&self) -> bool {
-        false
-    }
-
-    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
-        let mut state = State {
-            config: self.config.clone(),
-            tracker: Tracker::default(),
-            not_applicable: None,
-            due: BinaryHeap::new(),
-            over: Vec::new(),
-            certain: Vec::new(),
-        };
-        state.restart(routing);
-        Box::new(state)
-    }
+/// Evidence of a run with far more actions than its route has milestones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEvidence {
+    /// Actions of the chosen actors.
+    pub actions: u64,
+    /// Milestones of the chosen actors.
+    pub milestones: u64,
+    /// How many of the milestones were reached.
+    pub milestones_reached: u64,
+    /// Wasted actions.
+    pub wasted: u64,
 }
 
 #[derive(Debug)]
 struct State {
     config: RouteInefficiencyConfig,
     tracker: Tracker,
+    pairs: Pairs,
+    waste: Waste,
+    /// Whether the run is taken as a whole.
+    whole: bool,
+    /// Whether an action has its arguments recorded.
+    comparable: bool,
     /// Why there is nothing to say of the trace.
     not_applicable: Option<Cow<'static, str>>,
-    /// When pairs become findings if their ends are not reached before: units, and places in the list of pairs.
-    due: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Scratch: the pairs whose time is over.
-    over: Vec<usize>,
-    certain: Vec<Finding>,
 }
 
 impl Fold for State {
@@ -156,100 +204,81 @@ impl Fold for State {
         if self.not_applicable.is_some() {
             return;
         }
-        let Some(now) = self.tracker.observe(step) else { return };
-        let pair = |place: usize| self.tracker.pairs().get(place).copied();
-        for place in self.tracker.begun() {
-            let Some(pair) = pair(place) else { continue };
-            if let Some(start) = self.tracker.start_of(pair) {
-                let due = start.saturating_add(too_far(&self.config, pair.distance));
-                self.due.push(Reverse((due, place)));
-            }
+        let now = self.tracker.observe(step);
+        if self.whole {
+            self.waste.observe(step);
+        } else if let Some(now) = now {
+            self.comparable |= step.digested(self.config.actors).is_some_and(|(_, d)| d.arguments.is_some());
+            self.pairs.observe(&self.tracker, now);
         }
-        self.over.clear();
-        while let Some(&Reverse((due, place))) = self.due.peek()
-            && due <= now
-        {
-            self.due.pop();
-            self.over.push(place);
-        }
-        self.over.sort_unstable();
-        let pairs = self.over.iter().filter_map(|&place| pair(place));
-        self.certain.extend(pairs.filter_map(|pair| finding(&self.config, &self.tracker, pair)));
     }
 
-    /// A finding when its range is over, or has become too long already.
+    /// Pair by pair, a finding when its range is over, or has become too long already.
     fn certain(&self) -> &[Finding] {
-        &self.certain
+        // What cannot be compared is told by nothing but the end.
+        if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.certain }
     }
 
     fn finish(&mut self) -> Verdict {
         if let Some(reason) = self.not_applicable.clone() {
             return Verdict::NotApplicable { reason };
         }
-        let tracker = &self.tracker;
-        let pairs = || tracker.pairs().iter().copied();
-        let findings: Vec<Finding> =
-            pairs().filter_map(|pair| finding(&self.config, tracker, pair)).collect();
-        let extra = |pair: Pair| tracker.measure(pair).map(|reach| reach.steps.saturating_sub(pair.distance));
-        let extra = pairs().filter_map(extra).sum();
+        if self.whole { self.finish_run() } else { self.finish_pairs() }
+    }
+
+    fn restart(&mut self, routing: &Routing) -> bool {
+        let RouteInefficiencyConfig { actors, from_start, routes, .. } = self.config;
+        self.not_applicable = match routing {
+            Routing::Unknown(reason) => Some(reason.clone()),
+            Routing::Known(route) => self.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
+        };
+        self.whole = routes == Routes::Run && !self.tracker.by_score();
+        self.comparable = false;
+        self.pairs.clear();
+        self.waste.clear();
+        true
+    }
+}
+
+impl State {
+    fn finish_pairs(&self) -> Verdict {
+        if self.tracker.acted() && !self.comparable && !self.tracker.by_score() {
+            return super::incomparable();
+        }
+        let (findings, extra) = self.pairs.finish(&self.tracker);
+        self.judge(findings, extra)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
+    fn finish_run(&self) -> Verdict {
+        let Waste { actions, comparable, place, .. } = self.waste;
+        if actions > 0 && !comparable {
+            return super::incomparable();
+        }
+        let milestones = self.tracker.milestones();
+        let too_many = actions as f64 > self.config.ratio * milestones as f64 && self.waste.is_too_much();
+        let finding = place.filter(|_| too_many).map(|place| {
+            let wasted = self.waste.wasted();
+            let message = format!("{actions} actions, {wasted} of them wasted, where the reference takes {milestones}");
+            let milestones_reached = self.tracker.reached();
+            let evidence = RunEvidence { actions, milestones, milestones_reached, wasted };
+            let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));
+            Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence)
+        });
+        let extra = Measure::count("extra_steps", actions.saturating_sub(milestones));
+        self.judge(finding.into_iter().collect(), extra)
+    }
+
+    fn judge(&self, findings: Vec<Finding>, extra: Measure) -> Verdict {
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
             score: None,
             measures: vec![
                 Measure::count("detours", findings.len() as u64),
-                Measure::count("extra_steps", extra),
-                Measure::count("milestones_reached", tracker.reached()),
+                extra,
+                Measure::count("milestones_reached", self.tracker.reached()),
             ],
             findings,
         })
     }
-
-    fn restart(&mut self, routing: &Routing) -> bool {
-        let RouteInefficiencyConfig { actors, from_start, .. } = self.config;
-        self.not_applicable = match routing {
-            Routing::Unknown(reason) => Some(reason.clone()),
-            Routing::Known(route) => self.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
-        };
-        self.due.clear();
-        self.certain.clear();
-        true
-    }
-}
-
-/// The smallest number of steps that makes a finding of a pair with this reference distance.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "saturates"
-)]
-fn too_far(config: &RouteInefficiencyConfig, distance: u64) -> u64 {
-    let by_ratio = ((config.ratio * distance as f64).floor() as u64).saturating_add(1);
-    by_ratio.max(distance.saturating_add(config.min_extra))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
-fn finding(config: &RouteInefficiencyConfig, tracker: &Tracker, pair: Pair) -> Option<Finding> {
-    let reach = tracker.measure(pair)?;
-    let (steps, distance) = (reach.steps, pair.distance);
-    if steps < too_far(config, distance) {
-        return None;
-    }
-    let (from, to) = tracker.describe(pair);
-    let end = if reach.reached { "to the next milestone" } else { "without reaching the next milestone" };
-    Some(Finding {
-        detector: RouteInefficiency::ID,
-        mode: RouteInefficiency::MODE,
-        first: reach.first_step,
-        last: reach.last_step,
-        message: format!("{steps} steps {end}, where the reference takes {distance}"),
-        evidence: Evidence::RouteInefficiency(RouteInefficiencyEvidence {
-            steps,
-            reference_steps: distance,
-            ratio: steps as f64 / distance as f64,
-            reached: reach.reached,
-            from,
-            to,
-        }),
-    })
 }

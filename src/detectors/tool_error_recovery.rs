@@ -1,12 +1,17 @@
 //! `tool_error_recovery`: tools fail, and the agent does not get them to succeed.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::config::Configured;
-use super::detector::{Detector, Fold};
-use super::finding::{Evidence, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use super::Evidence;
+use super::detector::Fold;
+use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::rule::{Grid, Rule};
+use super::shell::{Subtools, default_subtools};
 use crate::error::{Error, Result};
-use crate::trace::{Actors, Digest, DigestMap, Routing, Status, Step, empty};
+use crate::trace::{Action, Actors, Digest, DigestMap, Routing, Status, Step, empty};
 
 /// Configuration of [`ToolErrorRecovery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,18 +21,36 @@ pub struct ToolErrorRecoveryConfig {
     pub actors: Actors,
     /// A recovery rate below this is a failure; in (0, 1].
     pub threshold: f64,
+    /// Tools whose name says nothing, because one argument holds a command line: tool and argument. Such a tool is then
+    /// name and program, such as `bash:pytest`, where the text of the argument is known.
+    pub subtools: BTreeMap<String, String>,
 }
 
 impl Default for ToolErrorRecoveryConfig {
     fn default() -> Self {
-        Self { actors: Actors::Agent, threshold: 0.5 }
+        Self { actors: Actors::Agent, threshold: 0.5, subtools: default_subtools() }
+    }
+}
+
+impl ToolErrorRecoveryConfig {
+    /// The published rule: tools go by their names alone.
+    #[must_use]
+    pub fn published() -> Self {
+        Self { subtools: BTreeMap::new(), ..Self::default() }
     }
 }
 
 #[doc = include_str!("docs/tool_error_recovery.md")]
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ToolErrorRecovery {
     config: ToolErrorRecoveryConfig,
+    subtools: Arc<Subtools>,
+}
+
+impl Default for ToolErrorRecovery {
+    fn default() -> Self {
+        Self::made_ready(ToolErrorRecoveryConfig::default())
+    }
 }
 
 impl ToolErrorRecovery {
@@ -39,39 +62,64 @@ impl ToolErrorRecovery {
         if !(config.threshold > 0.0 && config.threshold <= 1.0) {
             return Err(Error::config("threshold", format!("{} is not in (0, 1]", config.threshold)));
         }
-        Ok(Self { config })
+        Ok(Self::made_ready(config))
+    }
+
+    fn made_ready(config: ToolErrorRecoveryConfig) -> Self {
+        Self { subtools: Arc::new(Subtools::new(&config.subtools)), config }
     }
 }
 
-impl Configured for ToolErrorRecovery {
+impl Rule for ToolErrorRecovery {
     type Config = ToolErrorRecoveryConfig;
     const ID: &'static str = "tool_error_recovery";
     const CLASS: FailureClass = FailureClass::Operation;
     const SUMMARY: &'static str = "tools fail, and the agent does not get them to succeed";
     const DOCS: &'static str = include_str!("docs/tool_error_recovery.md");
 
-    fn bench_trace() -> Self::Config {
-        Self::Config::default()
+    fn bench_trace() -> ToolErrorRecoveryConfig {
+        ToolErrorRecoveryConfig::published()
     }
 
-    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config {
-        Self::Config { actors, ..config }
+    fn with_actors(config: ToolErrorRecoveryConfig, actors: Actors) -> ToolErrorRecoveryConfig {
+        ToolErrorRecoveryConfig { actors, ..config }
     }
 
-    fn build(config: Self::Config) -> Result<Self> {
+    fn configured(config: ToolErrorRecoveryConfig) -> Result<Self> {
         Self::new(config)
+    }
+
+    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(State {
+            actors: self.config.actors,
+            threshold: self.config.threshold,
+            subtools: Arc::clone(&self.subtools),
+            calls: 0,
+            ids: DigestMap::default(),
+            tools: Vec::new(),
+            errors: Vec::new(),
+        })
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.subtools.needs_texts()
+    }
+
+    fn grid() -> Option<Grid> {
+        let values = (1..=20).map(|twentieth| (f64::from(twentieth) / 20.0).into());
+        Some(Grid { parameter: "threshold", values: values.collect() })
     }
 }
 
 /// Evidence of `tool_error_recovery`: every error of the trace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolErrorRecoveryEvidence {
     /// The errors in the order of their steps.
     pub errors: Vec<ToolError>,
 }
 
 /// One tool error and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolError {
     /// The step that failed.
     pub step: u64,
@@ -88,33 +136,11 @@ pub struct ToolError {
     pub abandoned: bool,
 }
 
-impl Detector for ToolErrorRecovery {
-    fn id(&self) -> &'static str {
-        Self::ID
-    }
-
-    fn mode(&self) -> FailureMode {
-        Self::MODE
-    }
-
-    fn reads_argument_texts(&self) -> bool {
-        false
-    }
-
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
-        Box::new(State {
-            config: self.config.clone(),
-            calls: 0,
-            ids: DigestMap::default(),
-            tools: Vec::new(),
-            errors: Vec::new(),
-        })
-    }
-}
-
 #[derive(Debug)]
 struct State {
-    config: ToolErrorRecoveryConfig,
+    actors: Actors,
+    threshold: f64,
+    subtools: Arc<Subtools>,
     calls: u64,
     /// Places in the list of tools.
     ids: DigestMap<usize>,
@@ -127,6 +153,8 @@ struct Tool {
     calls: u64,
     /// The name, from the first failure on.
     name: Option<Box<str>>,
+    /// The argument that holds a command line, where there is one: its place in the list of subtools.
+    command: Option<usize>,
     /// Positions, in the list of errors, of the errors that wait for a success.
     waiting: Vec<usize>,
 }
@@ -153,19 +181,22 @@ const _: () = assert!(size_of::<Failure>() <= 64);
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
-        let Some((action, digests)) = step.digested(self.config.actors) else { return };
+        let Some((action, digests)) = step.digested(self.actors) else { return };
         self.calls += 1;
-        let next = self.tools.len();
-        let id = *self.ids.entry(digests.name).or_insert(next);
-        if id == next {
-            self.tools.push(Tool::default());
+        let mut id = self.tool(digests.name, |subtools| subtools.command(digests.name));
+        let mut program = None;
+        if let Some(command) = self.tools.get(id).and_then(|tool| tool.command) {
+            program = self.subtools.program(command, action);
+            if let Some(program) = &program {
+                id = self.tool(digests.name.and(Digest::of_text(program)), |_| None);
+            }
         }
         let Some(tool) = self.tools.get_mut(id) else { return };
         tool.calls += 1;
         match action.status {
             Status::Unknown => {}
             Status::Error => {
-                tool.name.get_or_insert_with(|| action.name.into());
+                tool.name.get_or_insert_with(|| full_name(action, program.as_deref()));
                 tool.waiting.push(self.errors.len());
                 self.errors.push(Failure {
                     arguments: digests.arguments,
@@ -206,7 +237,7 @@ impl Fold for State {
             Measure::count("recovered", recovered),
             Measure { name: "recovery_rate", value: rate },
         ];
-        let detected = count > 0 && rate < self.config.threshold;
+        let detected = count > 0 && rate < self.threshold;
         let findings = if detected { self.finding(recovered).into_iter().collect() } else { Vec::new() };
         Verdict::Judged(Judgement { detected, score: Some(rate), findings, measures })
     }
@@ -225,21 +256,32 @@ fn recovery_rate(recovered: u64, errors: u64) -> f64 {
     if errors == 0 { 1.0 } else { recovered as f64 / errors as f64 }
 }
 
+fn full_name(action: &Action<'_>, program: Option<&str>) -> Box<str> {
+    match program {
+        Some(program) => format!("{}:{program}", action.name).into(),
+        None => action.name.into(),
+    }
+}
+
 impl State {
+    /// The place of a tool in the list, where it is put when it is first met.
+    fn tool(&mut self, digest: Digest, command: impl FnOnce(&Subtools) -> Option<usize>) -> usize {
+        let next = self.tools.len();
+        let id = *self.ids.entry(digest).or_insert(next);
+        if id == next {
+            self.tools.push(Tool { command: command(&self.subtools), ..Tool::default() });
+        }
+        id
+    }
+
     fn finding(&self, recovered: u64) -> Option<Finding> {
         let mut open = self.errors.iter().filter(|error| error.recovery.is_none());
         let first = open.next()?.step;
         let last = open.next_back().map_or(first, |error| error.step);
         let message = format!("{recovered} of {} tool errors recovered", self.errors.len());
         let errors = self.errors.iter().map(|error| self.evidence(error)).collect();
-        Some(Finding {
-            detector: ToolErrorRecovery::ID,
-            mode: ToolErrorRecovery::MODE,
-            first,
-            last,
-            message,
-            evidence: Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors }),
-        })
+        let evidence = Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors });
+        Some(Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, (first, last), message, evidence))
     }
 
     fn evidence(&self, error: &Failure) -> ToolError {

@@ -3,10 +3,19 @@
 //! To add a format: write a file beside the others that ends in a constant `FORMAT`, and add its module and its line
 //! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
+mod atif;
+mod atif_result;
 mod bench_trace;
+mod claude_code;
+mod claude_code_line;
+mod codex;
+mod codex_exec;
+mod codex_item;
+mod codex_text;
 mod common;
 mod format;
 mod native;
+mod outcome;
 mod recognise;
 mod runs;
 mod sample;
@@ -14,8 +23,10 @@ mod spans;
 mod tau2;
 mod tau2_messages;
 mod tau_bench;
+mod timestamp;
 mod walk;
 mod window;
+mod wire;
 
 use std::io::Read;
 
@@ -41,6 +52,14 @@ format::formats! {
     Tau2 => tau2, "tau2";
     /// Results of tau-bench, the first version.
     TauBench => tau_bench, "tau-bench";
+    /// ATIF trajectories.
+    Atif => atif, "atif";
+    /// Sessions of Codex.
+    CodexRollout => codex, "codex-rollout";
+    /// What `codex exec --json` prints.
+    CodexExec => codex_exec, "codex-exec";
+    /// Sessions of Claude Code.
+    ClaudeCode => claude_code, "claude-code";
     /// Episodes of `BenchTrace`.
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
@@ -49,9 +68,8 @@ format::formats! {
     OpenTelemetry => spans, "opentelemetry";
 }
 
-/// How files are read.
+/// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct ReadOptions {
     /// The format; `None` looks at the content.
     pub format: Option<Format>,
@@ -72,7 +90,14 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, alignment: None, routes: true, argument_texts: None, most_held: 1 << 30, text_errors: true }
+        Self {
+            format: None,
+            alignment: None,
+            routes: true,
+            argument_texts: None,
+            most_held: 1 << 30,
+            text_errors: true,
+        }
     }
 }
 
@@ -138,6 +163,8 @@ pub(crate) struct Beside<'b> {
     pub(crate) again: Option<&'b dyn Fn() -> Option<Box<dyn Read>>>,
     /// The format, where the place of the file tells it.
     pub(crate) format: Option<Format>,
+    /// Whether it is itself what says something of the runs of others.
+    pub(crate) is_header: bool,
 }
 
 /// Reads the runs of a window into a sink.
@@ -167,13 +194,24 @@ pub(crate) fn read_or_cut(
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
             let again = beside.again;
-            Walk { runs: &mut runs, reader, companion: beside.header, pieces, header_only: None, again }
-                .input(window, framing);
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: beside.header,
+                pieces,
+                header_only: None,
+                may_hold_none: beside.is_header,
+                again,
+            };
+            walk.input(window, framing);
         }
         Ok(Recognised::Whole) => read_whole(window, options.format, &mut runs),
         Ok(Recognised::Each) => {
             let read = match pieces {
-                Some(pieces) => walk::cut_lines(window, None, |piece| pieces.piece(piece, 0)),
+                Some(pieces) => {
+                    let size = pieces.bytes();
+                    walk::cut_lines(window, None, size, |piece| pieces.piece(piece, 0))
+                }
                 None => read_each(window, options.format, &mut runs),
             };
             if let Err(error) = read {
@@ -196,8 +234,16 @@ pub(crate) fn read_piece(
     match piece.format().map(|format| &format.entry().reader) {
         Some(Reader::Records(reader)) => {
             runs.reading.format = piece.format();
-            Walk { runs: &mut runs, reader, companion: header, pieces: None, header_only: None, again: None }
-                .piece(piece);
+            let mut walk = Walk {
+                runs: &mut runs,
+                reader,
+                companion: header,
+                pieces: None,
+                header_only: None,
+                may_hold_none: false,
+                again: None,
+            };
+            walk.piece(piece);
         }
         _ => {
             let (bytes, place) = piece.lines();
@@ -239,20 +285,30 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
     }
     let bytes = window.unread();
     match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => {
-            let parsed = Parsed::of(bytes);
-            let damaged = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
-            if !damaged || !spans::read_damaged(bytes, window, runs) {
-                read_document(&parsed, window, wanted, runs);
-            }
-        }
+        Ok(_) => read_input(bytes, window, wanted, runs),
         Err(_) => {
             runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
             let text = String::from_utf8_lossy(bytes);
-            let window = Window::over_slice(text.as_bytes());
-            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
+            read_input(text.as_bytes(), &Window::over_slice(text.as_bytes()), wanted, runs);
         }
     }
+}
+
+/// Reads a whole input. An object that is a document of no format may be the only line of one.
+fn read_input(bytes: &[u8], window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    let parsed = Parsed::of(bytes);
+    if matches!(parsed.document, Document::Object(_))
+        && recognise::document(&parsed, wanted).is_err()
+        && let Some(line) = Parsed::as_line(bytes)
+        && recognise::document(&line, wanted).is_ok()
+    {
+        return read_document(&line, window, wanted, runs);
+    }
+    let damaged = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
+    if damaged && spans::read_damaged(bytes, window, runs) {
+        return;
+    }
+    read_document(&parsed, window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
@@ -268,7 +324,16 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             }
             runs.settle(window);
         }
-        Err(error) => runs.fail(error),
+        Err(error) => {
+            if let Document::Lines(lines) = &parsed.document
+                && lines.is_empty()
+                && let Some(error) = recognise::no_json(window)
+            {
+                return runs.fail(error);
+            }
+            let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            runs.fail(error.at(window.place(start).location()));
+        }
     }
 }
 

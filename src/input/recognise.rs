@@ -2,13 +2,13 @@
 
 use super::Format;
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Document, Framing, Parsed, Sample, Seen};
+use super::sample::{Document, Framing, Parsed, Sample};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
-const LOOKED_AT: [usize; 3] = [256 << 10, 4 << 20, 64 << 20];
+const LOOKED_AT: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -59,11 +59,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
             return Ok(Recognised::Each);
         }
         if whole {
-            return if matches!(sample.seen, Seen::Litter) && !wanted.is_some() {
-                Err(no_json(bytes, window))
-            } else {
-                Ok(Recognised::Whole)
-            };
+            return Ok(Recognised::Whole);
         }
     }
     Ok(Recognised::Whole)
@@ -89,19 +85,16 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-fn no_json(bytes: &[u8], window: &Window<'_>) -> Error {
-    let mut json = crate::json::Json::new(bytes);
-    let fault = match json.skip() {
-        Ok(()) => return unusable("the input is of no known format"),
-        Err(fault) => fault,
-    };
+/// What is wrong with an input that is no JSON.
+pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
+    let fault = crate::json::Json::new(window.unread()).skip().err()?;
     let location = window.place(fault.at()).location();
     let error = fault.into_error();
-    let message = match error.kind() {
+    let error = match error.kind() {
         ErrorKind::Truncated => error,
         kind => Error::new(kind, format!("the input is not JSON: {}", error.message())),
     };
-    message.at(location)
+    Some(error.at(location))
 }
 
 /// Whether the first lines, or one of them, are documents of their own.
@@ -153,6 +146,9 @@ fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
     let seen = match document {
         Document::Object(members) => format!("an object with {}", keys(members)),
         Document::List(items) => format!("a list with {}", first(items)),
+        Document::Lines(lines) if lines.is_empty() => {
+            "neither an object nor a list nor lines of objects".to_owned()
+        }
         Document::Lines(lines) => format!("lines with {}", first(lines)),
     };
     let wants: Vec<String> = entries()

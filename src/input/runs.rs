@@ -24,6 +24,8 @@ pub(crate) struct Header {
     pub(super) looks_inside: bool,
     /// Whether what stands behind the runs could not be looked at before them.
     pub(super) cut_off: bool,
+    /// Which of the keys that say something of the runs have been seen; what each bit means is the format's business.
+    pub(super) keys: u8,
 }
 
 impl Header {

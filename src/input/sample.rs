@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, Kind, Raw};
+use crate::json::{Json, Kind, Raw, Read};
 
 /// How many records of a list or lines of a file are looked at.
 const RECORDS: usize = 64;
@@ -20,8 +20,8 @@ pub(super) enum Framing {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The key of a member whose value is not all there.
-    open: Option<String>,
+    /// The keys of members whose values are not all there, or unsound.
+    open: Vec<String>,
     /// The object itself, where it is all there.
     whole: Option<Raw<'a>>,
 }
@@ -29,18 +29,39 @@ pub(super) struct Members<'a> {
 impl<'a> Members<'a> {
     /// The members of an object, as far as they are there.
     pub(super) fn of(json: &mut Json<'a>) -> Self {
+        Self::read(json).0
+    }
+
+    /// The members of an object that is all there, and sound.
+    pub(super) fn of_sound(json: &mut Json<'a>) -> Option<Self> {
+        let (members, read) = Self::read(json);
+        (read.is_ok() && members.open.is_empty()).then_some(members)
+    }
+
+    /// The members of an object, and whether it is there whole, or what is wrong with it.
+    fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
-        let mut open = None;
+        let mut open = Vec::new();
         json.space();
         let start = json.offset();
         let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
-            open = Some(name.clone());
-            members.push((Cow::Owned(name), value.raw()?));
-            open = None;
+            let start = value.clone();
+            match value.raw() {
+                Ok(raw) => members.push((Cow::Owned(name), raw)),
+                Err(fault) => {
+                    // Something is wrong with the value, or it is not all there.
+                    open.push(name);
+                    *value = start;
+                    if fault.is_end() || value.skip_any().is_err() {
+                        return Err(fault);
+                    }
+                }
+            }
             Ok(())
         });
-        Self { members, open, whole: read.ok().map(|()| json.raw_since(start)) }
+        let whole = read.is_ok().then(|| json.raw_since(start));
+        (Self { members, open, whole }, read)
     }
 
     /// The object itself, where it is all there.
@@ -60,7 +81,7 @@ impl<'a> Members<'a> {
 
     /// Whether there is such a key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.open.as_deref() == Some(key) || self.get(key).is_some()
+        self.get(key).is_some() || self.open.iter().any(|open| open == key)
     }
 
     /// Whether there is such a key with a value of this kind that is there whole.
@@ -75,7 +96,7 @@ impl<'a> Members<'a> {
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(key, _)| &**key).chain(self.open.as_deref())
+        self.members.iter().map(|(key, _)| &**key).chain(self.open.iter().map(String::as_str))
     }
 }
 
@@ -106,22 +127,22 @@ pub(super) struct Sample<'a> {
 impl<'a> Sample<'a> {
     /// Looks at the first bytes of an input; `whole`: at all of them.
     pub(super) fn of(bytes: &'a [u8], whole: bool) -> Self {
-        let framing = framing(bytes, whole);
-        let seen = match framing {
-            Framing::Lines => {
-                let (mut objects, mut lists) = (Vec::new(), Vec::new());
-                for line in lines(bytes, whole).take(RECORDS) {
-                    match line.json().peek_byte() {
-                        Some(b'{') => objects.push(Members::of(&mut line.json())),
-                        Some(b'[') => lists.push(line),
-                        _ => {}
-                    }
+        let mut json = Json::new(bytes);
+        json.space();
+        let start = json.offset();
+        let (seen, read) = first_value(&mut json);
+        if is_in_lines(bytes, whole, start, &json, &read) {
+            let (mut objects, mut lists) = (Vec::new(), Vec::new());
+            for line in lines(bytes, whole).take(RECORDS) {
+                match line.json().peek_byte() {
+                    Some(b'{') => objects.push(Members::of(&mut line.json())),
+                    Some(b'[') => lists.push(line),
+                    _ => {}
                 }
-                Seen::Lines { objects, lists }
             }
-            Framing::Values => first_value(bytes),
-        };
-        Self { framing, seen, whole }
+            return Self { framing: Framing::Lines, seen: Seen::Lines { objects, lists }, whole };
+        }
+        Self { framing: Framing::Values, seen, whole }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
@@ -142,73 +163,78 @@ impl<'a> Sample<'a> {
     }
 }
 
-fn first_value(bytes: &[u8]) -> Seen<'_> {
-    let mut json = Json::new(bytes);
+/// The first value, and whether it is there whole, or what is wrong with it.
+fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
     match json.peek_byte() {
-        Some(b'{') => Seen::Object(Members::of(&mut json)),
-        Some(b'[') => {
-            let (mut objects, mut others) = (Vec::new(), 0);
-            json.advance();
-            // The first items may be damaged: what follows them is looked at all the same.
-            while objects.len() < RECORDS {
-                match json.peek_byte() {
-                    None | Some(b']') => break,
-                    Some(b',') => json.advance(),
-                    Some(b'{') => {
-                        objects.push(Members::of(&mut json.clone()));
-                        if json.skip_unsound().is_none() {
-                            break;
-                        }
-                    }
-                    Some(_) => {
-                        others += 1;
-                        let before = json.offset();
-                        if json.skip_unsound().is_none() || json.offset() == before {
-                            break;
-                        }
-                    }
-                }
-            }
-            Seen::List { objects, others }
+        Some(b'{') => {
+            let (members, read) = Members::read(json);
+            (Seen::Object(members), read)
         }
-        Some(_) if json.skip().is_ok() => Seen::Scalar,
-        _ => Seen::Litter,
+        Some(b'[') => {
+            let seen = first_items(json.clone());
+            (seen, json.skip())
+        }
+        _ => match json.skip() {
+            Ok(()) => (Seen::Scalar, Ok(())),
+            Err(fault) => (Seen::Litter, Err(fault)),
+        },
     }
 }
 
-/// Whether an input has one value in each line. One document is tried first.
-fn framing(bytes: &[u8], whole: bool) -> Framing {
-    let mut json = Json::new(bytes);
-    json.space();
-    let start = json.offset();
-    let opens_object = json.peek_byte() == Some(b'{');
-    let opens_list = json.peek_byte() == Some(b'[');
-    match json.skip() {
+/// The first items of a list. They may be damaged: what follows them is looked at all the same.
+fn first_items(mut json: Json<'_>) -> Seen<'_> {
+    let (mut objects, mut others) = (Vec::new(), 0);
+    json.advance();
+    while objects.len() < RECORDS {
+        match json.peek_byte() {
+            None | Some(b']') => break,
+            Some(b',') => json.advance(),
+            Some(b'{') => {
+                let mut item = json.clone();
+                let (members, read) = Members::read(&mut item);
+                objects.push(members);
+                match read {
+                    Ok(()) => json = item,
+                    Err(_) if json.skip_unsound().is_none() => break,
+                    Err(_) => {}
+                }
+            }
+            Some(_) => {
+                others += 1;
+                let before = json.offset();
+                if json.skip_unsound().is_none() || json.offset() == before {
+                    break;
+                }
+            }
+        }
+    }
+    Seen::List { objects, others }
+}
+
+/// Whether an input has one value in each line. One document is tried first: `read` is what became of that, from
+/// `start` on.
+fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &Read<()>) -> bool {
+    let first = bytes.get(start);
+    match read {
         Ok(()) => {
             let one_line = memchr::memchr(b'\n', json.since(start)).is_none();
             let behind = bytes.get(json.offset()..).unwrap_or_default();
             let line_end = memchr::memchr(b'\n', behind);
             let line_over = line_end.map_or(behind, |end| behind.get(..end).unwrap_or_default());
-            let more = line_end.is_some_and(|end| {
-                behind.get(end..).unwrap_or_default().iter().any(|byte| !byte.is_ascii_whitespace())
-            });
-            if one_line && more && blank(line_over) { Framing::Lines } else { Framing::Values }
+            let more = line_end.is_some_and(|end| !blank(behind.get(end..).unwrap_or_default()));
+            one_line && more && blank(line_over)
         }
-        Err(fault) if fault.is_end() && !whole => Framing::Values,
+        Err(fault) if fault.is_end() && !whole => false,
         // What is no document may be lines of which the first is damaged or no JSON at all.
-        Err(_) if opens_list => Framing::Values,
+        Err(_) if first == Some(&b'[') => false,
         Err(_) => {
-            let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
-            let mut found = lines(bytes, whole).take(RECORDS).filter(object);
             // Within a document that is cut off, a line may be an object by chance, but hardly from its first column on.
-            let in_first_column = |line: Raw<'_>| {
+            let in_first_column = |line: &Raw<'_>| {
                 let at = line.offset();
-                at == 0 || bytes.get(at - 1) == Some(&b'\n')
+                first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')
             };
-            match found.next() {
-                Some(line) if !opens_object || in_first_column(line) => Framing::Lines,
-                _ => Framing::Values,
-            }
+            let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
+            lines(bytes, whole).take(RECORDS).filter(object).any(|line| in_first_column(&line))
         }
     }
 }
@@ -270,12 +296,22 @@ pub(super) struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let mut json = Json::new(bytes);
-        let value = json.raw().ok().filter(|_| json.peek_byte().is_none());
         let one = |document| Parsed { document, no_json: 0, no_object: 0 };
-        match value.map(|value| (value, value.kind())) {
-            Some((value, Kind::Object)) => one(Document::Object(Members::of(&mut value.json()))),
-            Some((value, Kind::List)) => one(Document::List(value.items().unwrap_or_default())),
+        let mut json = Json::new(bytes);
+        let document = match json.peek_byte() {
+            Some(b'{') => Members::of_sound(&mut json).map(Document::Object),
+            Some(b'[') => {
+                let mut items = Vec::new();
+                let read = json.list(|item| {
+                    items.push(item.raw()?);
+                    Ok(())
+                });
+                read.is_ok().then_some(Document::List(items))
+            }
+            _ => None,
+        };
+        match document.filter(|_| json.peek_byte().is_none()) {
+            Some(document) => one(document),
             _ => {
                 if let Some(values) = concatenated(bytes) {
                     return one(Document::Lines(values));
@@ -293,6 +329,13 @@ impl<'a> Parsed<'a> {
                 Parsed { document: Document::Lines(objects), no_json, no_object }
             }
         }
+    }
+
+    /// An input that is one object, taken for the only line of a file.
+    pub(super) fn as_line(bytes: &'a [u8]) -> Option<Self> {
+        let mut json = Json::new(bytes);
+        let object = json.raw().ok().filter(|object| object.kind() == Kind::Object)?;
+        Some(Parsed { document: Document::Lines(vec![object]), no_json: 0, no_object: 0 })
     }
 
     /// One object that is known to be sound.

@@ -26,12 +26,14 @@ pub(super) const FORMAT: Entry = Entry {
         run_keys: &RUN_KEYS,
         header_keys: &["info", "tasks"],
         header,
-        is_complete: |header| {
-            header.routes.is_some() && (header.model.is_some() || header.flat_model.is_some())
-        },
+        is_complete: |header| header.keys == INFO | TASKS,
         run,
     }),
 };
+
+/// Bits of the keys that have been seen.
+const INFO: u8 = 1;
+const TASKS: u8 = 2;
 
 /// What makes an object a run.
 const RUN_KEYS: [&str; 3] = ["messages", "reward_info", "termination_reason"];
@@ -42,11 +44,11 @@ const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
 fn claims(sample: &Sample<'_>) -> bool {
     let file =
         |members: &Members<'_>| members.has("simulations") || members.has("info") && members.has("tasks");
-    sample.files().iter().any(file) || sample.records().iter().any(|members| is_run(members, sample.whole))
+    sample.files().iter().any(file) || sample.records().iter().any(is_run)
 }
 
 /// Whether an object is a run. One that has no more than messages may be a transcript of another kind.
-fn is_run(members: &Members<'_>, _whole: bool) -> bool {
+fn is_run(members: &Members<'_>) -> bool {
     if members.has("reward_info") || members.has("termination_reason") {
         return !members.has("traj");
     }
@@ -84,6 +86,7 @@ fn is_message(message: &Members<'_>) -> bool {
 fn header(key: &[u8], json: &mut Json<'_>, options: &ReadOptions, header: &mut Header) -> Read<()> {
     match key {
         b"info" => {
+            header.keys |= INFO;
             (header.model, header.domain) = (None, None);
             json.object_or_null(|key, value| match key {
                 b"agent_info" => shared_name(value, b"llm", &mut header.model),
@@ -93,7 +96,12 @@ fn header(key: &[u8], json: &mut Json<'_>, options: &ReadOptions, header: &mut H
         }
         b"model" => header.flat_model = flat(json)?,
         b"domain" => header.flat_domain = flat(json)?,
-        b"tasks" if options.routes => {
+        b"tasks" if !options.routes => {
+            header.keys |= TASKS;
+            json.skip()?;
+        }
+        b"tasks" => {
+            header.keys |= TASKS;
             let mut routes = DigestMap::default();
             let mut looks_inside = false;
             let listed = json.list_or_null(|value| {
@@ -201,7 +209,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     let mut metadata = Metadata::default();
     let mut reward = None;
     let mut has_messages = false;
-    let mut acts = false;
+    let mut says_something = false;
     let mut elsewhere = None;
     let mut known = false;
     // Without routes in sight the task need not be known beforehand.
@@ -238,11 +246,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                     run.begin(&routing(header, metadata.task.as_deref()));
                 }
                 run.assembler.begin(!task_known);
-                acts = value.kind()? == Kind::List && {
-                    let before = value.offset();
-                    Messages::new(texts).read(value, run, task_known)?;
-                    value.offset() - before > 2
-                };
+                says_something = Messages::new(texts).read(value, run, task_known)? > 0;
             }
             b"traj" | b"ticks" => {
                 let events = value.raw()?;
@@ -255,7 +259,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
         }
         Ok(())
     })?;
-    if let Some((key, at)) = elsewhere.filter(|_| !acts) {
+    if let Some((key, at)) = elsewhere.filter(|_| !says_something) {
         return Err(Fault::shape(
             at,
             format!("the run has its events under `{key}`, which tau2 results do not"),

@@ -82,8 +82,8 @@ impl<'a> Messages<'a> {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads the messages of a run, and hands on their steps.
-    pub(super) fn read(&mut self, json: &mut Json<'a>, run: &mut OpenRun<'a, '_>, flush: bool) -> Read<()> {
+    /// Reads the messages of a run, or null, and hands on their steps. Gives back how many there were.
+    pub(super) fn read(&mut self, json: &mut Json<'a>, run: &mut OpenRun<'a, '_>, flush: bool) -> Read<u64> {
         let mut turn = 0;
         json.list_or_null(|message| {
             self.message(message, turn, run)?;
@@ -93,7 +93,7 @@ impl<'a> Messages<'a> {
             }
             Ok(())
         })?;
-        Ok(())
+        Ok(turn)
     }
 
     fn message(&mut self, json: &mut Json<'a>, turn: u64, run: &mut OpenRun<'a, '_>) -> Read<()> {

@@ -49,6 +49,33 @@ fn marks_16<const STRICT: bool>(block: [u8; 16]) -> [u32; 3] {
     [equal(b'"'), equal(b'\\'), controls]
 }
 
+/// How many bytes of white space a block begins with, as far as it is spaces and line feeds.
+#[inline]
+pub(super) fn leading_space(block: [u8; 16]) -> usize {
+    let block = u8x16::new(block);
+    let equal = |byte: u8| block.simd_eq(u8x16::splat(byte)).to_bitmask();
+    (equal(b' ') | equal(b'\n')).trailing_ones() as usize
+}
+
+/// Where the string closes whose first byte behind the quote is at `from`, if it does so within 16 bytes and has no
+/// escapes up to there.
+#[inline]
+pub(super) fn short_string_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let block = u8x16::new(*bytes.get(from..)?.first_chunk::<16>()?);
+    let quotes = block.simd_eq(u8x16::splat(b'"')).to_bitmask();
+    let backslashes = block.simd_eq(u8x16::splat(b'\\')).to_bitmask();
+    let before = quotes.wrapping_sub(1) & !quotes;
+    (quotes != 0 && backslashes & before == 0).then(|| from + quotes.trailing_zeros() as usize)
+}
+
+/// The same, if no control character stands in it either.
+#[inline]
+pub(super) fn short_sound_string_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let [quotes, backslashes, controls] = marks_16::<true>(*bytes.get(from..)?.first_chunk::<16>()?);
+    let before = quotes.wrapping_sub(1) & !quotes;
+    (quotes != 0 && (backslashes | controls) & before == 0).then(|| from + quotes.trailing_zeros() as usize)
+}
+
 fn marks<const STRICT: bool>(block: &[u8; 64]) -> Marks {
     let mut marks = Marks { quotes: 0, backslashes: 0, controls: 0 };
     for (part, lane) in block.as_chunks::<16>().0.iter().enumerate() {

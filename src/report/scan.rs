@@ -48,6 +48,13 @@ impl ScanSummary {
         }
     }
 
+    /// Adds the counts of another part of the scan.
+    pub fn merge(&mut self, other: &Self) {
+        for (key, counts) in &other.counts {
+            self.counts.entry(key.clone()).or_default().add(*counts);
+        }
+    }
+
     /// The counts as a table; by model too where there are several.
     #[must_use]
     pub fn render(&self) -> String {

@@ -263,21 +263,44 @@ pub struct Digests {
     pub arguments: Option<Digest>,
     /// Of the observation.
     pub observation: Content<Digest>,
+    /// Of the folded name with the arguments.
+    call: Option<Digest>,
 }
 
 impl Digests {
     pub(crate) fn of(action: &Action<'_>) -> Self {
         let name = Digest::of_text(action.name);
         let folded = fold_name(action.name);
-        Self {
-            name,
-            folded_name: if folded == action.name { name } else { Digest::of_text(&folded) },
-            arguments: match &action.arguments {
-                Content::Absent => Some(Digest::of_no_arguments()),
-                Content::NotRecorded => None,
-                Content::Present(arguments) => Some(arguments.digest()),
-            },
-            observation: action.observation.map(|text| text.digest()),
+        let arguments = match &action.arguments {
+            Content::Absent => Some(Digest::of_no_arguments()),
+            Content::NotRecorded => None,
+            Content::Present(arguments) => Some(arguments.digest()),
+        };
+        let folded_name = if folded == action.name { name } else { Digest::of_text(&folded) };
+        Self::new(name, folded_name, arguments, action.observation.map(|text| text.digest()))
+    }
+
+    pub(super) fn new(
+        name: Digest,
+        folded_name: Digest,
+        arguments: Option<Digest>,
+        observation: Content<Digest>,
+    ) -> Self {
+        let call = arguments.map(|arguments| folded_name.and(arguments));
+        Self { name, folded_name, arguments, observation, call }
+    }
+
+    /// Of the folded name with the arguments. `None`: they were not recorded.
+    pub(crate) fn call(&self) -> Option<Digest> {
+        self.call
+    }
+
+    /// As [`Digests::call`], with the name as it is.
+    pub(crate) fn exact_call(&self) -> Option<Digest> {
+        if self.name == self.folded_name {
+            self.call
+        } else {
+            self.arguments.map(|given| self.name.and(given))
         }
     }
 }

@@ -28,19 +28,22 @@ pub(crate) enum Words<'a> {
 }
 
 impl Words<'_> {
+    /// The text, wherever it is.
     pub(crate) fn text(&self) -> Text<'_> {
         match self {
             Self::Lying(text) => *text,
             Self::Made(text) => Text::from(&**text),
         }
     }
+}
 
-    /// The same on its own.
-    pub(crate) fn into_owned(self) -> Words<'static> {
-        Words::Made(match self {
-            Self::Lying(text) => text.to_str().into(),
-            Self::Made(text) => text,
-        })
+impl Words<'_> {
+    /// The same, made from the input where it lies there.
+    pub(crate) fn into_made<'b>(self) -> Words<'b> {
+        match self {
+            Self::Lying(text) => text.to_str().into_owned().into(),
+            Self::Made(text) => Words::Made(text),
+        }
     }
 }
 

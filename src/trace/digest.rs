@@ -11,13 +11,22 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
+use super::action::Digests;
 use super::canonical::{self, MAX_DEPTH};
+use super::step::{Event, Step};
 use crate::json::{Escapes, Json, Kind, Number, Read};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest(u64, u64);
+
+impl fmt::Display for Digest {
+    /// 32 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}{:016x}", self.0, self.1)
+    }
+}
 
 impl Hash for Digest {
     /// One half is hash enough.
@@ -37,6 +46,9 @@ const PAIR: u64 = 7;
 impl Digest {
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
+
+    /// Stands for something that was not recorded, where nothing compares it.
+    pub(crate) const UNRECORDED: Self = Self(0, 1);
 
     /// The digest of a plain text.
     #[must_use]
@@ -138,6 +150,25 @@ impl Digest {
             Some(integer) => Self::tagged(NUMBER, &integer.to_le_bytes()),
             None => Self::tagged(FLOAT, &value.to_bits().to_le_bytes()),
         }
+    }
+
+    /// The digest of a run without steps.
+    pub(crate) fn of_nothing() -> Self {
+        Self::tagged(ARRAY, b"")
+    }
+
+    /// The digest of a run whose steps so far have this one and which goes on with `step`.
+    pub(crate) fn with_step(self, step: &Step<'_>) -> Self {
+        let actor = Self::of_text(step.actor().name());
+        let content = match step.event() {
+            Event::Message(text) => text.digest(),
+            Event::Action(action) => {
+                let digests = Digests::of(action);
+                let observation = digests.observation.present().unwrap_or(Self::NONE);
+                digests.name.and(digests.arguments.unwrap_or(Self::NONE)).and(observation)
+            }
+        };
+        self.and(actor.and(content))
     }
 
     /// The digest of arguments: null is none.
@@ -323,18 +354,42 @@ fn integer(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && value.abs() < LIMIT).then_some(value as i128)
 }
 
+/// The digests of the members of a JSON object, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Members(Vec<(Digest, Digest)>);
+
+impl Members {
+    /// Those of a JSON text; none where it is no sound object.
+    pub(crate) fn of(json: &str) -> Self {
+        let mut members = Vec::new();
+        let read = Json::new(json.as_bytes()).object(|key, value| {
+            members.push((Self::key(key), Digest::read(value)?));
+            Ok(())
+        });
+        if read.is_err() {
+            members.clear();
+        }
+        // Stable: where a key stands twice the last value counts.
+        members.sort_by_key(|(key, _)| *key);
+        Self(members)
+    }
+
+    fn key(name: &[u8]) -> Digest {
+        Digest::tagged(STRING, name)
+    }
+
+    /// The digest of one of them.
+    pub(crate) fn get(&self, name: &str) -> Option<Digest> {
+        let wanted = Self::key(name.as_bytes());
+        let behind = self.0.partition_point(|(key, _)| *key <= wanted);
+        let (key, value) = self.0.get(behind.checked_sub(1)?)?;
+        (*key == wanted).then_some(*value)
+    }
+}
+
 /// The digest of one member of a JSON object text; `None` where it has no such member.
 pub(crate) fn member(json: &str, name: &str) -> Option<Digest> {
-    let mut found = None;
-    Json::new(json.as_bytes())
-        .object(|key, value| {
-            if key == name.as_bytes() {
-                found = Some(Digest::read(value)?);
-            }
-            Ok(())
-        })
-        .ok()?;
-    found
+    Members::of(json).get(name)
 }
 
 #[cfg(test)]
@@ -383,7 +438,8 @@ mod tests {
         assert_eq!(Digest::of_json(&deep), Digest::of_json(&deep));
         assert_ne!(Digest::of_json(&deep), Digest::of_json("[[]]"));
         assert_eq!(Digest::of_json("{nope"), Digest::of_json("{nope"));
-        assert_ne!(Digest::of_json(r#""\ud800""#), Digest::of_json(r#""\ud801""#));
+        // Unpaired surrogates are read as U+FFFD.
+        assert_eq!(Digest::of_json(r#""\ud800""#), Digest::of_json("\"\u{fffd}\""));
         assert_ne!(Digest::of_json("1 2"), Digest::of_json("1 3"));
     }
 
@@ -408,6 +464,7 @@ mod tests {
     fn members_are_found_by_name() {
         assert_eq!(member(r#"{"a":{"b":1},"c":2}"#, "c"), Some(Digest::of_json("2.0")));
         assert_eq!(member(r#"{"a":1}"#, "b"), None);
+        assert_eq!(member(r#"{"a":1,"b":0,"a":[2]}"#, "a"), Some(Digest::of_json("[2]")));
         assert_eq!(member("[1]", "b"), None);
     }
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::canonical;
 use super::digest::{self, Digest};
-use super::step::Actor;
+use super::route_index::{Indices, RouteIndex};
+use super::step::{Actor, Actors};
 use crate::error::{Error, Result};
 
 /// How to tell that a milestone was reached.
@@ -137,6 +138,7 @@ impl Milestone {
 #[serde(try_from = "WireRoute", into = "WireRoute")]
 pub struct ReferenceRoute {
     milestones: Vec<Milestone>,
+    indices: Indices,
 }
 
 impl ReferenceRoute {
@@ -166,13 +168,18 @@ impl ReferenceRoute {
                 return Err(Error::trace(format!("the score of a milestone is {score}, not finite")));
             }
         }
-        Ok(Self { milestones })
+        Ok(Self { milestones, indices: Indices::default() })
     }
 
     /// The milestones in order.
     #[must_use]
     pub fn milestones(&self) -> &[Milestone] {
         &self.milestones
+    }
+
+    /// What runs need to look up along the route; made once for all of them.
+    pub(crate) fn index(&self, actors: Actors) -> &std::sync::Arc<RouteIndex> {
+        self.indices.get(&self.milestones, actors)
     }
 }
 

@@ -9,8 +9,8 @@ use proptest::sample::select;
 use serde_json::Value;
 use tracelint::{
     Actor, Actors, ExpectedAction, FeedbackBlindnessConfig, FeedbackKey, LoopConfig, LoopDefinition,
-    Milestone, ReferenceRoute, Report, RouteInefficiencyConfig, Status, ToolErrorRecoveryConfig,
-    TransientRules,
+    Milestone, PollingCall, ReferenceRoute, Report, RouteInefficiencyConfig, Routes, Status,
+    ToolErrorRecoveryConfig, TransientRules, WastedActionsConfig,
 };
 
 use super::run::{Call, Event, Run};
@@ -50,13 +50,15 @@ fn call() -> impl Strategy<Value = Call> {
         select(vec![Status::Ok, Status::Ok, Status::Error, Status::Error, Status::Error, Status::Unknown]);
     let error_type =
         prop_oneof![8 => Just(None), 1 => select(vec![Some("RateLimit"), Some("invalid"), Some("busy")])];
-    (name, arguments(), observation, status, error_type).prop_map(
-        |(name, arguments, observation, status, error_type)| Call {
+    let left_out = prop_oneof![12 => Just((false, false)), 1 => any::<(bool, bool)>()];
+    (name, arguments(), observation, status, error_type, left_out).prop_map(
+        |(name, arguments, observation, status, error_type, left_out)| Call {
             name,
             arguments,
             observation: observation.map(str::to_owned),
             status,
             error_type,
+            left_out,
         },
     )
 }
@@ -70,9 +72,12 @@ fn event() -> impl Strategy<Value = Event> {
     ];
     let location = prop_oneof![6 => Just(None), 1 => select(vec![Some("hall"), Some("attic")])];
     let call = prop_oneof![6 => call().prop_map(Some), 1 => Just(None)];
-    (skip, actor, location, call).prop_map(|(skip, actor, location, call)| Event {
+    let same_turn = proptest::bool::weighted(0.15);
+    (skip, same_turn, actor, location, call).prop_map(|(skip, same_turn, actor, location, call)| Event {
         skip,
         index: 0,
+        turn: 0,
+        same_turn,
         actor,
         location,
         progress: None,
@@ -184,7 +189,22 @@ fn transient() -> impl Strategy<Value = Option<TransientRules>> {
 
 pub(crate) fn recovery_config() -> impl Strategy<Value = ToolErrorRecoveryConfig> {
     let threshold = select(vec![0.25, 1.0 / 3.0, 0.5, 0.75, 1.0]);
-    (actors(), threshold).prop_map(|(actors, threshold)| ToolErrorRecoveryConfig { actors, threshold })
+    (actors(), threshold).prop_map(|(actors, threshold)| ToolErrorRecoveryConfig {
+        actors,
+        threshold,
+        ..ToolErrorRecoveryConfig::default()
+    })
+}
+
+fn exempt() -> impl Strategy<Value = Vec<PollingCall>> {
+    let with = |tool: &str| PollingCall::with(tool, "a", [Some("1"), None]);
+    select(vec![
+        vec![],
+        vec![],
+        vec![PollingCall::tool("POLL ")],
+        vec![PollingCall::tool("poll"), PollingCall::tool("book")],
+        vec![with("search")],
+    ])
 }
 
 pub(crate) fn loop_config(definition: LoopDefinition) -> impl Strategy<Value = LoopConfig> {
@@ -192,15 +212,15 @@ pub(crate) fn loop_config(definition: LoopDefinition) -> impl Strategy<Value = L
         LoopDefinition::Stuck => LoopConfig::default(),
         LoopDefinition::Repeat => LoopConfig::bench_trace(),
     };
-    let exempt = select(vec![vec![], vec![], vec!["POLL "], vec!["poll", "book"]]);
-    let drawn = (actors(), 2..6_u64, 0..4_u64, 2..5_u64, exempt, transient()).prop_map(
-        move |(actors, min_repeats, max_gap, min_failures, exempt, transient)| LoopConfig {
+    let drawn = (actors(), 2..6_u64, 0..4_u64, 2..5_u64, exempt(), 2..6_u64, transient()).prop_map(
+        move |(actors, min_repeats, max_gap, min_failures, exempt, max_polls, transient)| LoopConfig {
             actors,
             definition,
             min_repeats,
             max_gap,
             min_failures,
-            exempt: exempt.into_iter().map(str::to_owned).collect(),
+            exempt,
+            max_polls,
             transient,
         },
     );
@@ -215,19 +235,46 @@ pub(crate) fn feedback_config() -> impl Strategy<Value = FeedbackBlindnessConfig
     ]);
     let report = select(vec![Report::First, Report::Every]);
     let key = select(vec![FeedbackKey::Call, FeedbackKey::Name]);
-    let drawn = (actors(), option::of(1..6_u64), patterns, transient(), any::<bool>(), report, key).prop_map(
-        |(actors, window, patterns, transient, success_recovers, report, key)| FeedbackBlindnessConfig {
-            actors,
-            window,
-            patterns,
-            transient,
-            success_recovers,
-            report,
-            key,
-        },
-    );
+    let same_feedback = (any::<bool>(), 0..4_u64);
+    let drawn = (
+        actors(),
+        option::of(1..6_u64),
+        patterns,
+        exempt(),
+        transient(),
+        same_feedback,
+        any::<bool>(),
+        report,
+        key,
+    )
+        .prop_map(
+            |(
+                actors,
+                window,
+                patterns,
+                exempt,
+                transient,
+                (same_feedback, max_gap),
+                recovers,
+                report,
+                key,
+            )| {
+                FeedbackBlindnessConfig {
+                    actors,
+                    window,
+                    patterns,
+                    exempt,
+                    transient,
+                    same_feedback,
+                    success_recovers: recovers,
+                    max_gap,
+                    report,
+                    key,
+                }
+            },
+        );
     prop_oneof![
-        1 => Just(FeedbackBlindnessConfig::default()),
+        2 => Just(FeedbackBlindnessConfig::default()),
         1 => Just(FeedbackBlindnessConfig::bench_trace()),
         3 => drawn,
     ]
@@ -235,7 +282,32 @@ pub(crate) fn feedback_config() -> impl Strategy<Value = FeedbackBlindnessConfig
 
 pub(crate) fn route_config() -> impl Strategy<Value = RouteInefficiencyConfig> {
     let ratio = select(vec![0.3, 1.0, 1.5, 2.0]);
-    (actors(), ratio, 0..6_u64, any::<bool>()).prop_map(|(actors, ratio, min_extra, from_start)| {
-        RouteInefficiencyConfig { actors, ratio, min_extra, from_start }
-    })
+    let routes = select(vec![Routes::Run, Routes::Pairs, Routes::Pairs]);
+    (actors(), ratio, 0..6_u64, any::<bool>(), routes, waste()).prop_map(
+        |(actors, ratio, min_extra, from_start, routes, (min_wasted, min_share))| RouteInefficiencyConfig {
+            actors,
+            ratio,
+            min_extra,
+            from_start,
+            routes,
+            min_wasted,
+            min_share,
+        },
+    )
+}
+
+fn waste() -> impl Strategy<Value = (u64, f64)> {
+    (1..8_u64, select(vec![0.0, 0.15, 0.5, 1.0]))
+}
+
+pub(crate) fn waste_config() -> impl Strategy<Value = WastedActionsConfig> {
+    (actors(), waste(), exempt(), transient()).prop_map(
+        |(actors, (min_wasted, min_share), exempt, transient)| WastedActionsConfig {
+            actors,
+            min_wasted,
+            min_share,
+            exempt,
+            transient,
+        },
+    )
 }

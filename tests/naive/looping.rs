@@ -3,14 +3,20 @@
 use tracelint::{Evidence, LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
 
 use super::Expected;
-use super::run::{Done, Run, same_json};
+use super::novelty::{folded, is_novel, is_poll, same_key, segments};
+use super::run::{Done, Run, incomparable};
 use super::transient::is_passed_over;
 
+/// What is passed over is not there, for its progress too.
 pub(crate) fn looping(run: &Run, config: &LoopConfig) -> Expected {
-    let exempt =
-        |action: &Done<'_>| config.exempt.iter().any(|name| folded(name) == folded(action.call.name));
-    let mut actions = run.actions(config.actors);
-    actions.retain(|action| !exempt(action) && !is_passed_over(config.transient.as_ref(), action));
+    let all = run.actions(config.actors);
+    if incomparable(&all) {
+        return Expected::NotApplicable;
+    }
+    let mut actions = all.clone();
+    actions.retain(|action| {
+        !is_poll(action, &config.exempt) && !is_passed_over(config.transient.as_ref(), action)
+    });
     let mut findings = Vec::new();
     for segment in segments(&actions) {
         let parts = match config.definition {
@@ -21,21 +27,57 @@ pub(crate) fn looping(run: &Run, config: &LoopConfig) -> Expected {
             let evidence = Evidence::Loop(loop_evidence(&segment, &part));
             (segment[part.first].step(), segment[part.last].step(), evidence)
         }));
+        if config.definition == LoopDefinition::Stuck {
+            findings.extend(endless_polls(&all, &actions, &segment, config));
+        }
     }
     Expected::of(findings)
 }
 
-/// What is passed over is not there, for its progress too; the previous action's progress is the latest known one.
-fn segments<'a>(actions: &[Done<'a>]) -> Vec<Vec<Done<'a>>> {
-    let known_before = |at: usize| actions[..at].iter().rev().find_map(|action| action.event.progress);
-    let gains = |at: usize| match (known_before(at), actions[at].event.progress) {
-        (Some(before), Some(now)) => now > before,
-        _ => false,
-    };
-    let mut bounds = vec![0];
-    bounds.extend((1..actions.len()).filter(|&at| gains(at)));
-    bounds.push(actions.len());
-    bounds.windows(2).map(|pair| actions[pair[0]..pair[1]].to_vec()).collect()
+/// Rows of equal answers to one exempt key, within the stretch of the run that the segment is.
+fn endless_polls(
+    all: &[Done<'_>],
+    actions: &[Done<'_>],
+    segment: &[Done<'_>],
+    config: &LoopConfig,
+) -> Vec<(u64, u64, Evidence)> {
+    let position = |step: Option<u64>| step.and_then(|step| all.iter().position(|a| a.step() == step));
+    // A poll belongs to the segment whose actions came last before it; the first ones to the first.
+    let is_first = segment.first().map(Done::step) == actions.first().map(Done::step);
+    let begin = if is_first { 0 } else { position(segment.first().map(Done::step)).unwrap_or(0) };
+    let next = segment.last().and_then(|last| actions.iter().find(|action| action.step() > last.step()));
+    let end = position(next.map(Done::step)).unwrap_or(all.len());
+    let range = &all[begin..end];
+    let polls: Vec<usize> = (0..range.len()).filter(|&at| is_poll(&range[at], &config.exempt)).collect();
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    for &at in &polls {
+        let now = &range[at];
+        let before = polls.iter().copied().rfind(|&other| other < at && same_key(&range[other], now));
+        let row = before.and_then(|before| rows.iter_mut().find(|row| row.contains(&before)));
+        match row {
+            Some(row) if range[row[0]].same_observation(now) => row.push(at),
+            _ => rows.push(vec![at]),
+        }
+    }
+    let mut findings = Vec::new();
+    for row in rows {
+        let new_turn = |i: &usize| *i == 0 || range[row[*i]].turn() != range[row[*i - 1]].turn();
+        let counted: Vec<usize> = (0..row.len()).filter(new_turn).map(|i| row[i]).collect();
+        let (first, last) = (counted[0], counted[counted.len() - 1]);
+        if (counted.len() as u64) < config.max_polls {
+            continue;
+        }
+        let evidence = LoopEvidence {
+            kind: LoopKind::EndlessPolling,
+            repeat_count: counted.len() as u64,
+            repeating_keys: 1,
+            action: folded(range[first].call.name),
+            location: range[first].event.location.map(str::to_owned),
+            period: (last - first < counted.len()).then_some(1),
+        };
+        findings.push((range[first].step(), range[last].step(), Evidence::Loop(evidence)));
+    }
+    findings
 }
 
 /// A stretch of a segment, in positions.
@@ -51,20 +93,6 @@ impl Part {
     fn is_earlier(&self, other: &Self) -> bool {
         self.first < other.first || self.first == other.first && self.kind == LoopKind::RepeatedCall
     }
-}
-
-pub(super) fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
-}
-
-fn same_key(left: &Done<'_>, right: &Done<'_>) -> bool {
-    left.event.location == right.event.location
-        && folded(left.call.name) == folded(right.call.name)
-        && same_json(&left.arguments, &right.arguments)
-}
-
-fn same_observation(left: &Done<'_>, right: &Done<'_>) -> bool {
-    left.call.observation == right.call.observation
 }
 
 fn repeat(segment: &[Done<'_>], config: &LoopConfig) -> Vec<Part> {
@@ -94,20 +122,28 @@ fn overlapping(parts: &[Part]) -> Option<(usize, usize)> {
 
 /// Repeated calls: chains as long as they get.
 fn chains(segment: &[Done<'_>], config: &LoopConfig) -> Vec<Part> {
-    let novel = |at: usize| {
-        !segment[..at].iter().any(|a| same_key(a, &segment[at]) && same_observation(a, &segment[at]))
+    let novel = |at: usize| is_novel(segment, at);
+    // What is of the same turn and has the same observation is no occurrence of its own.
+    let next_of_key = |at: usize| {
+        (at + 1..segment.len()).find(|&next| {
+            let twin =
+                segment[at].turn() == segment[next].turn() && segment[at].same_observation(&segment[next]);
+            same_key(&segment[at], &segment[next]) && !twin
+        })
     };
-    let next_of_key =
-        |at: usize| (at + 1..segment.len()).find(|&next| same_key(&segment[at], &segment[next]));
+    let is_twin = |at: usize| {
+        let before = segment[..at].iter().rev().find(|before| same_key(before, &segment[at]));
+        before.is_some_and(|b| b.turn() == segment[at].turn() && b.same_observation(&segment[at]))
+    };
     let follower = |at: usize| {
         next_of_key(at).filter(|&next| {
             let between = (at + 1..next).filter(|&at| novel(at)).count() as u64;
-            same_observation(&segment[at], &segment[next]) && between <= config.max_gap
+            segment[at].same_observation(&segment[next]) && between <= config.max_gap
         })
     };
     let mut parts = Vec::new();
     for first in 0..segment.len() {
-        if (0..first).any(|before| follower(before) == Some(first)) {
+        if is_twin(first) || (0..first).any(|before| !is_twin(before) && follower(before) == Some(first)) {
             continue;
         }
         let chain: Vec<usize> = std::iter::successors(Some(first), |&at| follower(at)).collect();
@@ -135,8 +171,13 @@ fn failure_runs(segment: &[Done<'_>], config: &LoopConfig) -> Vec<Part> {
         }
         let run: Vec<usize> =
             errors.iter().copied().filter(|&at| at >= first && same_run(first, at)).collect();
-        let again =
-            |at: usize| run.iter().any(|&before| before < at && same_key(&segment[before], &segment[at]));
+        let again = |at: usize| {
+            run.iter().any(|&before| {
+                same_key(&segment[before], &segment[at])
+                    && before < at
+                    && segment[before].turn() != segment[at].turn()
+            })
+        };
         let repeats = run.iter().filter(|&&at| again(at)).count() as u64;
         if let Some(&last) = run.last()
             && run.len() as u64 >= config.min_failures
@@ -152,7 +193,14 @@ fn failure_runs(segment: &[Done<'_>], config: &LoopConfig) -> Vec<Part> {
 /// will do, so that this is compared folded.
 fn loop_evidence(segment: &[Done<'_>], part: &Part) -> LoopEvidence {
     let range = &segment[part.first..=part.last];
-    let count = |key: &Done<'_>| range.iter().filter(|action| same_key(action, key)).count();
+    // Occurrences of one turn are one, except where the published rule knows no turns.
+    let repeated = |at: usize| {
+        let before = segment[..at].iter().rev().find(|before| same_key(before, &segment[at]));
+        part.kind != LoopKind::Repeat && before.is_some_and(|before| before.turn() == segment[at].turn())
+    };
+    let counted: Vec<&Done<'_>> =
+        (part.first..=part.last).filter(|&at| !repeated(at)).map(|at| &segment[at]).collect();
+    let count = |key: &Done<'_>| counted.iter().filter(|action| same_key(action, key)).count();
     let is_first = |at: usize| !segment[..at].iter().any(|before| same_key(before, &segment[at]));
     let keys: Vec<&Done<'_>> = (0..segment.len()).filter(|&at| is_first(at)).map(|at| &segment[at]).collect();
     let highest = keys.iter().map(|key| count(key)).max().unwrap_or(0);

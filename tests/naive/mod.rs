@@ -5,10 +5,12 @@ pub(crate) mod cases;
 pub(crate) mod draw;
 mod feedback_blindness;
 mod looping;
+mod novelty;
 mod route_inefficiency;
 mod run;
 mod tool_error_recovery;
 mod transient;
+mod wasted_actions;
 
 pub(crate) use feedback_blindness::feedback_blindness;
 pub(crate) use looping::looping;
@@ -16,6 +18,7 @@ pub(crate) use route_inefficiency::route_inefficiency;
 pub(crate) use run::{Run, error};
 pub(crate) use tool_error_recovery::tool_error_recovery;
 pub(crate) use transient::is_transient;
+pub(crate) use wasted_actions::wasted_actions;
 
 use serde_json::Value;
 use tracelint::{Evidence, Finding, Verdict};
@@ -28,7 +31,9 @@ pub(crate) enum Expected {
 }
 
 impl Expected {
-    fn of(findings: Vec<(u64, u64, Evidence)>) -> Self {
+    /// Findings stand in the order of their places.
+    fn of(mut findings: Vec<(u64, u64, Evidence)>) -> Self {
+        findings.sort_by_key(|(first, last, _)| (*first, *last));
         Self::Judged { detected: !findings.is_empty(), score: None, findings }
     }
 
@@ -57,7 +62,7 @@ impl From<&Verdict> for Expected {
 pub(crate) fn place_and_facts(finding: &Finding) -> (u64, u64, Evidence) {
     let mut evidence = finding.evidence.clone();
     if let Evidence::Loop(evidence) = &mut evidence {
-        evidence.action = looping::folded(&evidence.action);
+        evidence.action = novelty::folded(&evidence.action);
     }
     (finding.first, finding.last, evidence)
 }
@@ -68,6 +73,8 @@ pub(crate) fn expected(detector: &str, config: Value, run: &Run) -> serde_json::
         "tool_error_recovery" => tool_error_recovery(run, &serde_json::from_value(config)?),
         "loop" => looping(run, &serde_json::from_value(config)?),
         "feedback_blindness" => feedback_blindness(run, &serde_json::from_value(config)?),
-        _ => route_inefficiency(run, &serde_json::from_value(config)?),
+        "route_inefficiency" => route_inefficiency(run, &serde_json::from_value(config)?),
+        "wasted_actions" => wasted_actions(run, &serde_json::from_value(config)?),
+        other => return Err(serde::de::Error::custom(format!("no naive statement of {other}"))),
     })
 }

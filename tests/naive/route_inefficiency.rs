@@ -1,12 +1,13 @@
 //! Section 3.4.
 
 use tracelint::{
-    Actor, Actors, Evidence, ExpectedAction, Milestone, MilestoneEvidence, ReferenceRoute,
-    RouteInefficiencyConfig, RouteInefficiencyEvidence, Target,
+    Actor, Actors, Evidence, ExpectedAction, Milestone, MilestoneEvidence, PairEvidence, ReferenceRoute,
+    RouteInefficiencyConfig, RouteInefficiencyEvidence, Routes, RunEvidence, Target, WastedActionsConfig,
 };
 
 use super::Expected;
-use super::run::{Done, Run, arguments, same_json};
+use super::run::{Done, Run, arguments, incomparable, same_json};
+use super::wasted_actions::{is_too_much, wasted};
 
 /// A milestone with what became of it, in the unit of its kind.
 struct Passed {
@@ -20,9 +21,49 @@ pub(crate) fn route_inefficiency(run: &Run, config: &RouteInefficiencyConfig) ->
     let findings = match milestones.first().map(|milestone| &milestone.target) {
         None => None,
         Some(Target::Score(_)) => Some(scored_detours(run, milestones, config)),
+        Some(Target::Action(_)) if config.routes == Routes::Run => whole_run(run, milestones, config),
         Some(Target::Action(_)) => expected_detours(run, milestones, config),
     };
     findings.map_or(Expected::NotApplicable, Expected::of)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "runs are short")]
+fn whole_run(
+    run: &Run,
+    milestones: &[Milestone],
+    config: &RouteInefficiencyConfig,
+) -> Option<Vec<(u64, u64, Evidence)>> {
+    let kept: Vec<&ExpectedAction> = milestones
+        .iter()
+        .filter_map(|milestone| match &milestone.target {
+            Target::Action(expected) => Some(expected),
+            Target::Score(_) => None,
+        })
+        .filter(|expected| config.actors.include(expected.actor()))
+        .collect();
+    let waste = WastedActionsConfig {
+        actors: config.actors,
+        min_wasted: config.min_wasted,
+        min_share: config.min_share,
+        ..WastedActionsConfig::default()
+    };
+    let (actions, wasted) = wasted(run, &waste);
+    if kept.is_empty() || incomparable(&actions) {
+        return None;
+    }
+    let reached = kept.iter().filter(|expected| actions.iter().any(|action| fulfils(action, expected)));
+    let evidence = RunEvidence {
+        actions: actions.len() as u64,
+        milestones: kept.len() as u64,
+        milestones_reached: reached.count() as u64,
+        wasted: wasted.len() as u64,
+    };
+    let detected = actions.len() as f64 > config.ratio * kept.len() as f64
+        && is_too_much(wasted.len(), actions.len(), &waste);
+    let (first, last) = (wasted.first(), wasted.last());
+    let place = first.zip(last).filter(|_| detected);
+    let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));
+    Some(place.map(|(first, last)| (first.step(), last.step(), evidence)).into_iter().collect())
 }
 
 fn scored_detours(
@@ -68,6 +109,9 @@ fn expected_detours(
     let named = |actor: Actor| kept.iter().any(|(_, expected)| expected.actor() == actor);
     let actions: Vec<Done<'_>> =
         run.actions(Actors::All).into_iter().filter(|a| named(a.event.actor)).collect();
+    if incomparable(&actions) {
+        return None;
+    }
     let mut passed = Vec::new();
     if config.from_start {
         let evidence = MilestoneEvidence { reference_step: 0, action: Some("start".to_owned()), score: None };
@@ -99,6 +143,9 @@ fn fulfils(action: &Done<'_>, expected: &ExpectedAction) -> bool {
         (None, None) => true,
         _ => false,
     };
+    if action.call.left_out.0 && expected.compare().is_none_or(|names| !names.is_empty()) {
+        return false;
+    }
     action.event.actor == expected.actor()
         && action.call.name == expected.name()
         && match expected.compare() {
@@ -119,7 +166,7 @@ fn detours(passed: &[Passed], last: u64, config: &RouteInefficiencyConfig) -> Ve
         }
         let steps = end - start;
         if steps as f64 > config.ratio * distance as f64 && steps >= distance + config.min_extra {
-            let evidence = RouteInefficiencyEvidence {
+            let evidence = PairEvidence {
                 steps,
                 reference_steps: distance,
                 ratio: steps as f64 / distance as f64,
@@ -127,7 +174,11 @@ fn detours(passed: &[Passed], last: u64, config: &RouteInefficiencyConfig) -> Ve
                 from: a.evidence.clone(),
                 to: b.evidence.clone(),
             };
-            findings.push((start, end, Evidence::RouteInefficiency(evidence)));
+            findings.push((
+                start,
+                end,
+                Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(evidence)),
+            ));
         }
     }
     findings

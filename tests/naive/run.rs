@@ -1,7 +1,7 @@
 //! Runs as the definitions speak of them.
 
 use serde_json::{Map, Value};
-use tracelint::{Action, Actor, Actors, Arguments, ReferenceRoute, Status, StepInput, Trace};
+use tracelint::{Action, Actor, Actors, Arguments, Content, ReferenceRoute, Status, StepInput, Trace};
 
 /// A call and its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub(crate) struct Call {
     pub(crate) observation: Option<String>,
     pub(crate) status: Status,
     pub(crate) error_type: Option<&'static str>,
+    /// Whether the source left out the arguments, and whether the observation.
+    pub(crate) left_out: (bool, bool),
 }
 
 /// One step of a run.
@@ -21,6 +23,10 @@ pub(crate) struct Event {
     pub(crate) skip: u64,
     /// Given by [`Run::new`].
     pub(crate) index: u64,
+    /// Given by [`Run::new`].
+    pub(crate) turn: u64,
+    /// Whether it is of the turn of the event before.
+    pub(crate) same_turn: bool,
     pub(crate) actor: Actor,
     pub(crate) location: Option<&'static str>,
     pub(crate) progress: Option<f64>,
@@ -45,13 +51,13 @@ pub(crate) fn unanswered(name: &'static str, arguments: Option<&str>) -> Event {
 
 /// A message.
 pub(crate) fn say(actor: Actor) -> Event {
-    Event { skip: 0, index: 0, actor, location: None, progress: None, call: None }
+    Event { skip: 0, index: 0, turn: 0, same_turn: false, actor, location: None, progress: None, call: None }
 }
 
 impl Event {
     fn agent(name: &'static str, arguments: Option<&str>, status: Status, observation: Option<&str>) -> Self {
         let (arguments, observation) = (arguments.map(str::to_owned), observation.map(str::to_owned));
-        let call = Call { name, arguments, observation, status, error_type: None };
+        let call = Call { name, arguments, observation, status, error_type: None, left_out: (false, false) };
         Self { call: Some(call), ..say(Actor::Agent) }
     }
 
@@ -77,6 +83,17 @@ impl Event {
         Self { call, ..self }
     }
 
+    /// In the turn of the event before.
+    pub(crate) fn too(self) -> Self {
+        Self { same_turn: true, ..self }
+    }
+
+    /// As a source tells it that leaves out arguments, observations or both.
+    pub(crate) fn left_out(self, arguments: bool, observation: bool) -> Self {
+        let call = self.call.map(|call| Call { left_out: (arguments, observation), ..call });
+        Self { call, ..self }
+    }
+
     /// With an answer, but no text in it.
     pub(crate) fn unheard(self) -> Self {
         let call = self.call.map(|call| Call { observation: None, ..call });
@@ -90,12 +107,18 @@ impl Event {
                 let mut action = Action::new(call.name);
                 action.arguments = call.arguments.as_deref().map(Arguments::from_json).into();
                 action.observation = call.observation.as_deref().map(Into::into).into();
+                if call.left_out.0 {
+                    action.arguments = Content::NotRecorded;
+                }
+                if call.left_out.1 {
+                    action.observation = Content::NotRecorded;
+                }
                 action.status = call.status;
                 action.error_type = call.error_type;
                 StepInput::action(self.actor, action)
             }
         };
-        input = input.at(self.index);
+        input = input.at(self.index).turn(self.turn);
         if let Some(location) = self.location {
             input = input.location(location);
         }
@@ -115,10 +138,12 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(mut events: Vec<Event>, route: Option<ReferenceRoute>) -> Self {
-        let mut next = 0;
-        for event in &mut events {
+        let (mut next, mut turn) = (0, 0);
+        for (position, event) in events.iter_mut().enumerate() {
             event.index = next + event.skip;
             next = event.index + 1;
+            turn += u64::from(position > 0 && !event.same_turn);
+            event.turn = turn;
         }
         Self { events, route }
     }
@@ -162,6 +187,24 @@ impl<'a> Done<'a> {
         self.event.index
     }
 
+    pub(super) fn turn(&self) -> u64 {
+        self.event.turn
+    }
+
+    /// Whether both have their arguments recorded, and they are equal.
+    pub(super) fn same_arguments(&self, other: &Self) -> bool {
+        std::ptr::eq(self.event, other.event)
+            || !self.call.left_out.0 && !other.call.left_out.0 && same_json(&self.arguments, &other.arguments)
+    }
+
+    /// Whether both have their observations recorded, and they are equal; none equals none.
+    pub(super) fn same_observation(&self, other: &Self) -> bool {
+        std::ptr::eq(self.event, other.event)
+            || !self.call.left_out.1
+                && !other.call.left_out.1
+                && self.call.observation == other.call.observation
+    }
+
     pub(super) fn is_ok(&self) -> bool {
         self.call.status == Status::Ok
     }
@@ -169,6 +212,11 @@ impl<'a> Done<'a> {
     pub(super) fn is_error(&self) -> bool {
         self.call.status == Status::Error
     }
+}
+
+/// Whether there is nothing to compare: actions, but none with its arguments recorded.
+pub(super) fn incomparable(actions: &[Done<'_>]) -> bool {
+    !actions.is_empty() && actions.iter().all(|action| action.call.left_out.0)
 }
 
 /// No arguments are an empty object.

@@ -18,7 +18,9 @@ pub(crate) fn tool_error_recovery(run: &Run, config: &ToolErrorRecoveryConfig) -
             tool: failed.call.name.to_owned(),
             recovered_by: recovering.map(|at| later[at].step()),
             attempts: recovering.map_or(later.len(), |at| at + 1) as u64,
-            changed_arguments: recovering.map(|at| !same_json(&later[at].arguments, &failed.arguments)),
+            changed_arguments: recovering
+                .filter(|&at| !later[at].call.left_out.0 && !failed.call.left_out.0)
+                .map(|at| !same_json(&later[at].arguments, &failed.arguments)),
             abandoned: later.is_empty(),
         });
     }

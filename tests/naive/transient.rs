@@ -14,7 +14,8 @@ pub(crate) fn is_transient(call: &Call, rules: &TransientRules) -> bool {
             || rules.codes.iter().any(|code| holds_number(&head, &code.to_string()))
     };
     call.status == Status::Error
-        && (call.error_type.is_some_and(by_type) || call.observation.as_deref().is_some_and(by_text))
+        && (call.error_type.is_some_and(by_type)
+            || call.observation.as_deref().filter(|_| !call.left_out.1).is_some_and(by_text))
 }
 
 /// Whether `number` stands in the text with no digit, `.digit` or `,digit` adjoining, on either side.

@@ -60,7 +60,9 @@ impl<'r> Sources<'r> {
         order.sort_by_key(|number| wanted.get(*number).map(|(_, time)| *time));
         let mut next = order.into_iter().peekable();
         for (time, source) in &self.0 {
-            while let Some(number) = next.next_if(|number| wanted.get(*number).is_some_and(|(_, at)| at <= time)) {
+            while let Some(number) =
+                next.next_if(|number| wanted.get(*number).is_some_and(|(_, at)| at <= time))
+            {
                 if let Some((id, _)) = wanted.get(number) {
                     waiting.entry(id).or_default().push((number, 0));
                 }
@@ -70,7 +72,9 @@ impl<'r> Sources<'r> {
             }
             let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
             for reply in source.replies(tree, records) {
-                let Some(id) = reply.id.clone().filter(|id| waiting.contains_key(id.as_str())) else { continue };
+                let Some(id) = reply.id.clone().filter(|id| waiting.contains_key(id.as_str())) else {
+                    continue;
+                };
                 match replies.get_mut(&id) {
                     // The same answer in two dialects, of which one may tell more.
                     Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
@@ -101,7 +105,12 @@ impl<'r> Sources<'r> {
 }
 
 fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
-    span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output", "gen_ai.output.messages"])
+    span.attributes.first_of(&[
+        "output.value",
+        "gen_ai.task.output",
+        "traceloop.entity.output",
+        "gen_ai.output.messages",
+    ])
 }
 
 impl Source<'_> {

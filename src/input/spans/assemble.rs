@@ -127,7 +127,8 @@ impl Whole<'_, '_, '_> {
         let trace_id = self.tree.spans.first().map(|span| span.trace_id.clone()).unwrap_or_default();
         let main = callers.iter().position(Option::is_none).unwrap_or_default();
         for (number, draft) in drafts.iter().enumerate() {
-            let id = if number == main { trace_id.clone() } else { format!("{trace_id}/{}", self.key(draft)) };
+            let id =
+                if number == main { trace_id.clone() } else { format!("{trace_id}/{}", self.key(draft)) };
             ids.insert(draft.owner, id);
         }
         let first_name = drafts.get(main).and_then(|draft| self.name(draft));
@@ -223,7 +224,8 @@ impl Whole<'_, '_, '_> {
             next += 1 + unseen;
         }
         let turn_of = |request: usize| first_turns.get(request).copied().unwrap_or(request);
-        let last_turn_of = |request: usize| turn_of(request) + unseen.get(request).copied().unwrap_or_default();
+        let last_turn_of =
+            |request: usize| turn_of(request) + unseen.get(request).copied().unwrap_or_default();
         let mut steps = Vec::new();
         if let Some(first) = requests.first() {
             for text in self.user_texts(first) {
@@ -236,7 +238,8 @@ impl Whole<'_, '_, '_> {
             // What was said up to the turn of the action comes before it; the last words of a request that encloses
             // its actions come behind them.
             while let Some((request, told)) = unsaid.next_if(|(request, _)| {
-                *request < action.turn || *request == action.turn && last_turn_of(*request) == turn_of(*request)
+                *request < action.turn
+                    || *request == action.turn && last_turn_of(*request) == turn_of(*request)
             }) {
                 self.say(last_turn_of(request), told, &mut steps);
             }
@@ -255,7 +258,12 @@ impl Whole<'_, '_, '_> {
             let text = text.trim();
             if !text.is_empty() {
                 let event = SpanEventStep::Message(Actor::Agent, text.to_owned());
-                steps.push(SpanStep { turn: turn as u64, time: time(request.start), span: span.clone(), event });
+                steps.push(SpanStep {
+                    turn: turn as u64,
+                    time: time(request.start),
+                    span: span.clone(),
+                    event,
+                });
             }
         }
     }
@@ -313,7 +321,8 @@ impl Whole<'_, '_, '_> {
             let told = result.as_ref().is_some_and(|result| result.text.is_recorded())
                 || status::exception_message(&views(action)).is_some();
             if let Some(id) = action.id.clone().filter(|_| !told) {
-                let asked = action.call.and_then(|(request, _)| requests.get(request)).map(|request| request.start);
+                let asked =
+                    action.call.and_then(|(request, _)| requests.get(request)).map(|request| request.start);
                 let began = action.span.and_then(|at| Some(self.tree.span(at)?.start));
                 wanted.push((id, began.or(asked).unwrap_or_default()));
                 wanting.push(number);
@@ -371,7 +380,12 @@ impl Whole<'_, '_, '_> {
     }
 
     /// Of a call that no span shows. `None`: it was not answered.
-    fn of_call(&self, requests: &[Request], action: &Action, reply: Option<Reply>) -> Option<(Outcome, Verdict)> {
+    fn of_call(
+        &self,
+        requests: &[Request],
+        action: &Action,
+        reply: Option<Reply>,
+    ) -> Option<(Outcome, Verdict)> {
         let (request, place) = action.call?;
         let request = requests.get(request)?;
         let refused = request.calls.get(place)?.refused.clone();
@@ -423,17 +437,13 @@ impl Whole<'_, '_, '_> {
         let span = action.span.and_then(|at| self.tree.span(at));
         let request = action.call.map_or(action.turn, |(request, _)| request);
         let request = requests.get(request);
-        let began = span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
+        let began =
+            span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
         let shown = span.map(|span| span.span_id.clone()).or_else(|| {
             let at = request?.spans.first()?;
             Some(self.tree.span(*at)?.span_id.clone())
         });
-        let step = |event| SpanStep {
-            turn: turn as u64,
-            time: began.and_then(time),
-            span: shown,
-            event,
-        };
+        let step = |event| SpanStep { turn: turn as u64, time: began.and_then(time), span: shown, event };
         if let Some(text) = self.own_words(action, span) {
             return step(SpanEventStep::Message(Actor::Agent, text));
         }
@@ -522,7 +532,8 @@ impl AgentRun {
                     into.message_at(*actor, step.turn, &**text, step.time);
                 }
                 SpanEventStep::Action(action) => {
-                    let mut call = Call::new(step.turn, action.id.as_deref().map(Cow::Borrowed), &*action.name);
+                    let mut call =
+                        Call::new(step.turn, action.id.as_deref().map(Cow::Borrowed), &*action.name);
                     call.time = step.time;
                     call.usage = (!action.usage.is_empty()).then(|| Box::new(action.usage));
                     call.arguments = match &action.arguments {

@@ -72,7 +72,9 @@ pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], 
         });
     }
     for (request, place) in open {
-        let Some(model) = requests.get(request).and_then(|request| request.calls.get(place)) else { continue };
+        let Some(model) = requests.get(request).and_then(|request| request.calls.get(place)) else {
+            continue;
+        };
         let agent = agents.get(&(request, place)).copied();
         let start = agent.and_then(|at| Some(tree.span(at)?.start));
         actions.push(Action {
@@ -110,9 +112,9 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
             !request.spans.is_empty() && *start > request.start && request.end.is_some_and(|end| *start < end)
         });
         let own = if encloses { request.end.unwrap_or(request.start) } else { request.start };
-        let time = *begun.entry(number).or_insert_with(|| {
-            if request.spans.is_empty() { own.max(last) } else { own }
-        });
+        let time = *begun
+            .entry(number)
+            .or_insert_with(|| if request.spans.is_empty() { own.max(last) } else { own });
         last = time;
     }
     for action in actions.iter_mut() {
@@ -296,9 +298,9 @@ fn turns_without_requests(tree: &Tree<'_, '_>, requests: &[Request], tools: &[To
         let before = requests.partition_point(|request| request.start <= tool.start).saturating_sub(1);
         let outermost = tree.views(tool.at).last().copied().unwrap_or(tool.at);
         let around = tree.parent(outermost);
-        let is_seen = requests.get(before).is_some_and(|request| {
-            !tree.ancestors(outermost).any(|at| request.spans.contains(&at))
-        });
+        let is_seen = requests
+            .get(before)
+            .is_some_and(|request| !tree.ancestors(outermost).any(|at| request.spans.contains(&at)));
         if last != Some(before) || is_seen {
             (unseen, end) = (0, 0);
         } else if tool.start >= end || around != parent {

@@ -73,15 +73,17 @@ fn of_operation(operation: &str) -> Option<Kind> {
 
 fn of_name(name: &str) -> Option<Kind> {
     let words = |prefix: &str| name == prefix || name.starts_with(&format!("{prefix} "));
-    Some(if name == "running tool" || name.starts_with("running tool:") || name.starts_with("execute_tool ") {
-        Kind::Tool
-    } else if words("agent run") || words("invoke_agent") || name.starts_with("agent_run [") {
-        Kind::Agent
-    } else if name == "call_llm" {
-        Kind::Model
-    } else {
-        return None;
-    })
+    Some(
+        if name == "running tool" || name.starts_with("running tool:") || name.starts_with("execute_tool ") {
+            Kind::Tool
+        } else if words("agent run") || words("invoke_agent") || name.starts_with("agent_run [") {
+            Kind::Agent
+        } else if name == "call_llm" {
+            Kind::Model
+        } else {
+            return None;
+        },
+    )
 }
 
 /// The name of a tool span's tool.
@@ -95,7 +97,8 @@ pub(super) fn tool_name<'s>(span: &'s Span<'_>) -> Cow<'s, str> {
         return name;
     }
     let name = &*span.name;
-    let name = name.strip_prefix("execute_tool ").or_else(|| name.strip_prefix("running tool: ")).unwrap_or(name);
+    let name =
+        name.strip_prefix("execute_tool ").or_else(|| name.strip_prefix("running tool: ")).unwrap_or(name);
     Cow::Borrowed(name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name))
 }
 
@@ -164,7 +167,10 @@ mod tests {
     fn kinds_are_told_by_attributes_before_names() {
         for (span, expected) in [
             (span("x", &[("gen_ai.operation.name", "execute_tool")]), Kind::Tool),
-            (span("x", &[("gen_ai.operation.name", "chat"), ("openinference.span.kind", "CHAIN")]), Kind::Model),
+            (
+                span("x", &[("gen_ai.operation.name", "chat"), ("openinference.span.kind", "CHAIN")]),
+                Kind::Model,
+            ),
             (span("x", &[("gen_ai.operation.name", "generate_content")]), Kind::Model),
             (span("invoke_agent a", &[("gen_ai.operation.name", "create_agent")]), Kind::Chain),
             (span("x", &[("gen_ai.operation.name", "odd"), ("openinference.span.kind", "LLM")]), Kind::Model),
@@ -183,8 +189,13 @@ mod tests {
             (span("invoke_agent x", &[]), Kind::Agent),
             (span("call_llm", &[]), Kind::Model),
             (span("GET /", &[]), Kind::Chain),
-            (span("execute_tool (merged)", &[("gen_ai.operation.name", "execute_tool"),
-                ("gen_ai.tool.name", "(merged tools)")]), Kind::Chain),
+            (
+                span(
+                    "execute_tool (merged)",
+                    &[("gen_ai.operation.name", "execute_tool"), ("gen_ai.tool.name", "(merged tools)")],
+                ),
+                Kind::Chain,
+            ),
         ] {
             assert_eq!(kind(&span), expected, "{span:?}");
         }
@@ -200,6 +211,9 @@ mod tests {
         assert_eq!(agent_name(&span("agent_run [b]", &[])).as_deref(), Some("b"));
         assert_eq!(agent_name(&span("agent run", &[("agent_name", "c")])).as_deref(), Some("c"));
         assert_eq!(agent_name(&span("agent run", &[])), None);
-        assert_eq!(graph_agent(&span("x", &[("metadata", r#"{"lc_agent_name": "d"}"#)])).as_deref(), Some("d"));
+        assert_eq!(
+            graph_agent(&span("x", &[("metadata", r#"{"lc_agent_name": "d"}"#)])).as_deref(),
+            Some("d")
+        );
     }
 }

@@ -176,8 +176,10 @@ mod tests {
     #[test]
     fn calls_stand_in_the_message_or_beside_it() {
         let calls = json!([{"id": "c", "function": {"name": "f", "arguments": "{}"}}]);
-        for body in [json!({"index": 0, "message": {"role": "assistant", "tool_calls": calls}}),
-            json!({"index": 0, "message": {}, "tool_calls": calls})] {
+        for body in [
+            json!({"index": 0, "message": {"role": "assistant", "tool_calls": calls}}),
+            json!({"index": 0, "message": {}, "tool_calls": calls}),
+        ] {
             let told = record("gen_ai.choice", &body);
             assert_eq!((told[0].kind, ids(&told)), (TellsOf::Output, vec![Some("c".into())]), "{body}");
         }
@@ -212,9 +214,21 @@ mod tests {
     fn events_of_spans_hold_parts_as_text() {
         let mut span = Span::default();
         for (name, key, text) in [
-            ("gen_ai.choice", "message", r#"[{"text": "so"}, {"toolUse": {"toolUseId": "c", "name": "f", "input": {}}}]"#),
-            ("gen_ai.tool.message", "content", r#"[{"toolResult": {"toolUseId": "c", "status": "error", "content": [{"text": "x"}]}}]"#),
-            (DETAILS, "gen_ai.output.messages", r#"[{"role": "assistant", "parts": [{"type": "tool_call", "id": "d", "name": "f"}]}]"#),
+            (
+                "gen_ai.choice",
+                "message",
+                r#"[{"text": "so"}, {"toolUse": {"toolUseId": "c", "name": "f", "input": {}}}]"#,
+            ),
+            (
+                "gen_ai.tool.message",
+                "content",
+                r#"[{"toolResult": {"toolUseId": "c", "status": "error", "content": [{"text": "x"}]}}]"#,
+            ),
+            (
+                DETAILS,
+                "gen_ai.output.messages",
+                r#"[{"role": "assistant", "parts": [{"type": "tool_call", "id": "d", "name": "f"}]}]"#,
+            ),
             ("exception", "exception.message", "no"),
         ] {
             let mut event = super::super::model::SpanEvent { name: name.into(), ..Default::default() };

@@ -210,7 +210,9 @@ impl Walk {
             }
         }
         // Calls stand behind the text, whatever the order of the keys.
-        for key in ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"] {
+        for key in
+            ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"]
+        {
             match (key, members.get(key)) {
                 ("additional_kwargs", Some(Json::Object(inner))) => {
                     if let Some(Json::Array(calls)) = inner.get("tool_calls") {
@@ -419,19 +421,36 @@ mod tests {
     #[test]
     fn dialects_of_answers_are_read() {
         for (message, answer) in [
-            (json!([{"role": "user", "parts": [{"type": "tool_call_response", "id": "c", "response": {"a": 1}}]}]), "reply c {\"a\":1}"),
-            (json!([{"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "name": "f", "result": "r"}]}]), "reply c \"r\""),
+            (
+                json!([{"role": "user", "parts": [{"type": "tool_call_response", "id": "c", "response": {"a": 1}}]}]),
+                "reply c {\"a\":1}",
+            ),
+            (
+                json!([{"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "name": "f", "result": "r"}]}]),
+                "reply c \"r\"",
+            ),
             (json!({"role": "tool", "tool_call_id": "c", "content": "r"}), "reply c \"r\""),
-            (json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "r", "is_error": true}]}]}),
-             "reply c \"r\" error"),
+            (
+                json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "r", "is_error": true}]}]}),
+                "reply c \"r\" error",
+            ),
             (json!([{"type": "function_call_output", "call_id": "c", "output": "r"}]), "reply c \"r\""),
-            (json!({"messages": [{"type": "tool", "data": {"content": "r", "type": "tool", "tool_call_id": "c", "status": "error"}}]}),
-             "reply c \"r\" error"),
-            (json!({"contents": [{"role": "user", "parts": [{"function_response": {"id": "c", "name": "f", "response": {"a": 1}}}]}]}),
-             "reply c {\"a\":1}"),
-            (json!([{"toolResult": {"toolUseId": "c", "status": "error", "content": [{"text": "r"}]}}]), "reply c [{\"text\":\"r\"}] error"),
-            (json!({"messages": ["ToolCallResult(result='r', origin=ToolCall(tool_name='f', arguments={}, id='c'), error=True)"]}),
-             "reply c \"r\" error"),
+            (
+                json!({"messages": [{"type": "tool", "data": {"content": "r", "type": "tool", "tool_call_id": "c", "status": "error"}}]}),
+                "reply c \"r\" error",
+            ),
+            (
+                json!({"contents": [{"role": "user", "parts": [{"function_response": {"id": "c", "name": "f", "response": {"a": 1}}}]}]}),
+                "reply c {\"a\":1}",
+            ),
+            (
+                json!([{"toolResult": {"toolUseId": "c", "status": "error", "content": [{"text": "r"}]}}]),
+                "reply c [{\"text\":\"r\"}] error",
+            ),
+            (
+                json!({"messages": ["ToolCallResult(result='r', origin=ToolCall(tool_name='f', arguments={}, id='c'), error=True)"]}),
+                "reply c \"r\" error",
+            ),
         ] {
             assert_eq!(short(message.clone()), [answer], "{message}");
         }
@@ -439,13 +458,23 @@ mod tests {
 
     #[test]
     fn texts_refusals_and_masks() {
-        assert_eq!(short(json!([{"role": "user", "content": "hi"}, {"role": "assistant", "parts": [{"type": "text", "content": "ho"}]}])),
-            ["User: hi", "Agent: ho"]);
-        assert_eq!(short(json!({"tool_calls": [], "invalid_tool_calls":
+        assert_eq!(
+            short(
+                json!([{"role": "user", "content": "hi"}, {"role": "assistant", "parts": [{"type": "text", "content": "ho"}]}])
+            ),
+            ["User: hi", "Agent: ho"]
+        );
+        assert_eq!(
+            short(json!({"tool_calls": [], "invalid_tool_calls":
             [{"type": "invalid_tool_call", "id": "c", "name": "f", "args": "{\"x\"", "error": "not valid JSON"}]})),
-            ["call c f \"{\\\"x\\\"\" refused: not valid JSON"]);
-        assert_eq!(short(json!([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f"}, {"type": "text"}]}])),
-            ["call c f \"?\""]);
+            ["call c f \"{\\\"x\\\"\" refused: not valid JSON"]
+        );
+        assert_eq!(
+            short(
+                json!([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f"}, {"type": "text"}]}])
+            ),
+            ["call c f \"?\""]
+        );
         assert_eq!(short(json!({"role": "user", "content": "__REDACTED__"})), [""; 0]);
     }
 

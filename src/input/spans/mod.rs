@@ -70,12 +70,15 @@ enum Shape {
 /// The encoding of an object; `None`: it holds no spans and no log records.
 fn shape(members: &Members<'_>) -> Option<Shape> {
     const LISTS: &[&str] = &["resourceSpans", "resource_spans", "resourceLogs", "resource_logs"];
-    let is_list = |key: &str| members.get(key).is_none_or(|value| matches!(value.kind(), Kind::List | Kind::Null));
+    let is_list =
+        |key: &str| members.get(key).is_none_or(|value| matches!(value.kind(), Kind::List | Kind::Null));
     if let Some(key) = LISTS.iter().find(|key| members.has(key) && is_list(key)) {
         return Some(Shape::Otlp(key));
     }
     if let Some(first) = first_of(members.get("batches"))
-        && ["scopeSpans", "instrumentationLibrarySpans", "resource"].iter().any(|key| first.member(key).is_some())
+        && ["scopeSpans", "instrumentationLibrarySpans", "resource"]
+            .iter()
+            .any(|key| first.member(key).is_some())
     {
         return Some(Shape::Otlp("batches"));
     }
@@ -121,7 +124,8 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
 
 fn claims(document: &Document<'_>) -> bool {
     const LOOKED_AT: usize = 64;
-    let claims = |item: &Raw<'_>| item.kind() == Kind::Object && shape(&Members::of(&mut item.json())).is_some();
+    let claims =
+        |item: &Raw<'_>| item.kind() == Kind::Object && shape(&Members::of(&mut item.json())).is_some();
     match document {
         Document::Object(members) => shape(members).is_some(),
         Document::List(items) | Document::Lines(items) => items.iter().take(LOOKED_AT).any(claims),

@@ -97,7 +97,7 @@ impl<'a> Value<'a> {
     /// The same on its own.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
-            Self::Text(words) => Value::Text(words.into_owned()),
+            Self::Text(words) => Value::Text(words.into_made()),
             Self::Bool(boolean) => Value::Bool(boolean),
             Self::Integer(integer) => Value::Integer(integer),
             Self::Float(float) => Value::Float(float),

@@ -11,8 +11,13 @@ use crate::json::{Json, Kind, Raw, Read};
 pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
     objects(json, into, |resource, into| {
         resource.object(|key, value| match key {
-            b"scopeSpans" | b"scope_spans" | b"instrumentationLibrarySpans" | b"ilSpans" | b"scopeLogs"
-            | b"scope_logs" | b"instrumentationLibraryLogs" => objects(value, into, scope),
+            b"scopeSpans"
+            | b"scope_spans"
+            | b"instrumentationLibrarySpans"
+            | b"ilSpans"
+            | b"scopeLogs"
+            | b"scope_logs"
+            | b"instrumentationLibraryLogs" => objects(value, into, scope),
             _ => value.skip(),
         })
     })
@@ -50,7 +55,8 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
     let name = name.unwrap_or_default();
     for list in waiting {
         let spans = list.items().and_then(|items| items.first().copied());
-        let spans = spans.is_some_and(|first| first.member("spanId").is_some() && first.member("name").is_some());
+        let spans =
+            spans.is_some_and(|first| first.member("spanId").is_some() && first.member("name").is_some());
         items(&mut list.json(), spans, &name, into)?;
     }
     Ok(())

@@ -93,10 +93,12 @@ fn value(value: Option<AnyValue>) -> Value<'static> {
         Some(Any::BoolValue(boolean)) => Value::Bool(boolean),
         Some(Any::IntValue(integer)) => Value::Integer(integer),
         Some(Any::DoubleValue(float)) => Value::Float(float),
-        Some(Any::ArrayValue(list)) => Value::List(list.values.into_iter().map(|item| self::value(Some(item))).collect()),
-        Some(Any::KvlistValue(list)) => {
-            Value::Map(list.values.into_iter().map(|item| (Cow::Owned(item.key), self::value(item.value))).collect())
+        Some(Any::ArrayValue(list)) => {
+            Value::List(list.values.into_iter().map(|item| self::value(Some(item))).collect())
         }
+        Some(Any::KvlistValue(list)) => Value::Map(
+            list.values.into_iter().map(|item| (Cow::Owned(item.key), self::value(item.value))).collect(),
+        ),
         Some(Any::BytesValue(bytes)) => Value::text(String::from_utf8_lossy(&bytes).into_owned()),
         _ => Value::Null,
     }

@@ -242,8 +242,10 @@ mod tests {
     #[test]
     fn literals_are_read_as_data() {
         for (text, value) in [
-            (r"{'id': 'O-42', 'n': 250, 'f': 2.5, 'ok': True, 'none': None}",
-             json!({"id": "O-42", "n": 250, "f": 2.5, "ok": true, "none": null})),
+            (
+                r"{'id': 'O-42', 'n': 250, 'f': 2.5, 'ok': True, 'none': None}",
+                json!({"id": "O-42", "n": 250, "f": 2.5, "ok": true, "none": null}),
+            ),
             (r#"{"it's": ('a', 'b',), 1: [], }"#, json!({"it's": ["a", "b"], "1": []})),
             (r"'tab\t\x41\u00e9\''", json!("tab\tA\u{e9}'")),
             ("''", json!("")),

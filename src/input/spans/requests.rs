@@ -87,8 +87,11 @@ pub(super) fn requests(tree: &Tree<'_, '_>, records: &Records) -> BTreeMap<Owner
         };
         requests.entry(owner).or_default().extend(of_records(*at, told));
     }
-    let with_models: BTreeSet<At> =
-        tree.of_kind(Kind::Model).flat_map(|at| tree.ancestors(at)).filter(|at| tree.kind(*at) == Kind::Agent).collect();
+    let with_models: BTreeSet<At> = tree
+        .of_kind(Kind::Model)
+        .flat_map(|at| tree.ancestors(at))
+        .filter(|at| tree.kind(*at) == Kind::Agent)
+        .collect();
     for at in tree.of_kind(Kind::Agent).filter(|at| !with_models.contains(at)) {
         let owner = Owner::Agent(tree.outermost_agent(at));
         if let Some(span) = tree.span(at).filter(|_| !requests.contains_key(&owner)) {
@@ -139,7 +142,8 @@ fn of_spans(tree: &Tree<'_, '_>, records: &Records, models: &[At]) -> Vec<Reques
     let mut requests = Vec::new();
     for at in models.iter().filter(|at| !parents.contains_key(at)) {
         let branches: Vec<Vec<At>> = below.get(at).into_iter().flatten().map(|at| whole(*at)).collect();
-        let telling = |branch: &&Vec<At>| branch.iter().any(|at| read.get(at).is_some_and(|request| request.told));
+        let telling =
+            |branch: &&Vec<At>| branch.iter().any(|at| read.get(at).is_some_and(|request| request.told));
         if branches.iter().filter(telling).count() > 1 {
             // A span around several requests is none.
             requests.extend(branches.into_iter().filter_map(join));
@@ -245,9 +249,8 @@ fn of_span(tree: &Tree<'_, '_>, records: &Records, at: At, span: &Span<'_>) -> R
         // What holds other voices as well is no output, but a history.
         &|| {
             let output = blocks(&attributes.get("output.value")?.to_json(), Role::Agent);
-            let other = |block: &Block| {
-                matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _))
-            };
+            let other =
+                |block: &Block| matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _));
             (!output.iter().any(other)).then_some(output)
         },
     ];
@@ -277,7 +280,8 @@ pub(super) fn flattened(span: &Span<'_>, prefix: &str) -> Option<Vec<Block>> {
         .iter()
         .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, flat_value(value))));
     let value = unflatten(entries)?;
-    let role = if prefix.contains("output") || prefix.contains("completion") { Role::Agent } else { Role::Unknown };
+    let role =
+        if prefix.contains("output") || prefix.contains("completion") { Role::Agent } else { Role::Unknown };
     Some(blocks_of_flattened(&value, role))
 }
 
@@ -293,8 +297,10 @@ fn flat_value(value: &Value<'_>) -> Json {
 fn refused_around(tree: &Tree<'_, '_>, at: At) -> Vec<ModelCall> {
     let around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
     for span in around.filter_map(|outer| tree.span(outer)) {
-        let output = span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output"]);
-        let Some(text) = output.and_then(Value::as_str).filter(|text| text.contains("invalid_tool_calls")) else {
+        let output =
+            span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output"]);
+        let Some(text) = output.and_then(Value::as_str).filter(|text| text.contains("invalid_tool_calls"))
+        else {
             continue;
         };
         let Some(value) = super::model::json_of_text(&text) else { continue };
@@ -338,7 +344,12 @@ fn of_records(at: Option<At>, told: &[Told]) -> Vec<Request> {
     }
     if !input.is_empty() && !requests.is_empty() {
         // What came last is no output, but may answer.
-        requests.push(Request { start: told.last().map_or(0, |told| told.time), input, parent: at, ..Request::default() });
+        requests.push(Request {
+            start: told.last().map_or(0, |told| told.time),
+            input,
+            parent: at,
+            ..Request::default()
+        });
     }
     requests
 }
@@ -431,7 +442,8 @@ fn join_untold(tree: &Tree<'_, '_>, owner: &Owner, requests: &mut Vec<Request>) 
                 && !other.spans.is_empty()
                 && request.told != other.told
                 && request.parent == other.parent
-                && (other.end.is_some_and(|end| end >= request.start) || !ran_between(other.start, request.start))
+                && (other.end.is_some_and(|end| end >= request.start)
+                    || !ran_between(other.start, request.start))
         };
         match kept.last_mut() {
             Some(last) if same(last) => last.take_in(request),

@@ -93,7 +93,8 @@ fn is_refusal(text: &str) -> bool {
         || has("not a valid tool")
         || has("no such tool")
         || has("could not find function")
-        || of_tool && (has(" not found") || has("does not exist") || has("don't exist") || has("is not available"));
+        || of_tool
+            && (has(" not found") || has("does not exist") || has("don't exist") || has("is not available"));
     // "order 7 not found" is an answer, as is one of a tool that looks for functions.
     let names_tool = ["tool ", "tool:", "tool'", "function ", "function:", "error", "unknown", "not a valid"]
         .iter()
@@ -166,11 +167,21 @@ mod tests {
             (span(Code::Error, &[]), told("fine"), Status::Error, Provenance::ErrorType),
             (exception(), told("fine"), Status::Error, Provenance::ErrorType),
             (span(Code::Ok, &[("error.type", "X")]), told("fine"), Status::Error, Provenance::ErrorType),
-            (span(Code::Ok, &[("gen_ai.tool.status", "error")]), told("fine"), Status::Error, Provenance::ErrorType),
+            (
+                span(Code::Ok, &[("gen_ai.tool.status", "error")]),
+                told("fine"),
+                Status::Error,
+                Provenance::ErrorType,
+            ),
             (span(Code::Ok, &[]), flagged.clone(), Status::Error, Provenance::Flag),
             (span(Code::Ok, &[]), told("Error: no"), Status::Error, Provenance::Text),
             (span(Code::Ok, &[]), told("no Error"), Status::Ok, Provenance::ErrorType),
-            (span(Code::Unset, &[("gen_ai.tool.status", "success")]), told("x"), Status::Ok, Provenance::ErrorType),
+            (
+                span(Code::Unset, &[("gen_ai.tool.status", "success")]),
+                told("x"),
+                Status::Ok,
+                Provenance::ErrorType,
+            ),
             (span(Code::Unset, &[]), told("x"), Status::Ok, Provenance::None),
             (open.clone(), told("x"), Status::Unknown, Provenance::None),
             (open, flagged, Status::Error, Provenance::Flag),
@@ -198,9 +209,15 @@ mod tests {
             "Error while decoding function arguments: x",
         ] {
             let verdict = of_answer(&told(text), true);
-            assert_eq!((verdict.status, verdict.provenance), (Status::Error, Provenance::ErrorType), "{text}");
+            assert_eq!(
+                (verdict.status, verdict.provenance),
+                (Status::Error, Provenance::ErrorType),
+                "{text}"
+            );
         }
-        for text in ["order 7 not found", "The function sin was plotted", "42", "no results found by the search tool"] {
+        for text in
+            ["order 7 not found", "The function sin was plotted", "42", "no results found by the search tool"]
+        {
             assert_eq!(of_answer(&told(text), true).status, Status::Ok, "{text}");
         }
         assert_eq!(of_answer(&told("Error: no"), true).provenance, Provenance::Text);

@@ -84,7 +84,8 @@ impl<'s, 'a> Tree<'s, 'a> {
 
     /// The tool spans that show the call of an innermost one, from the inside.
     pub(super) fn views(&self, call: At) -> Vec<At> {
-        let around = self.ancestors(call).filter(|at| self.kind(*at) == Kind::Tool && self.call_of(*at) == call);
+        let around =
+            self.ancestors(call).filter(|at| self.kind(*at) == Kind::Tool && self.call_of(*at) == call);
         std::iter::once(call).chain(around).collect()
     }
 
@@ -154,8 +155,8 @@ impl<'s, 'a> Tree<'s, 'a> {
         }
         let (Some(outer), Some(inner)) = (self.span(outer), self.span(inner)) else { return false };
         let (outside, inside) = (classify::tool_name(outer), classify::tool_name(inner));
-        let same_name = outside == inside
-            || outside.strip_suffix(&*inside).is_some_and(|prefix| prefix.ends_with('.'));
+        let same_name =
+            outside == inside || outside.strip_suffix(&*inside).is_some_and(|prefix| prefix.ends_with('.'));
         same_name
             && match (call_id(outer), call_id(inner)) {
                 (Some(outer), Some(inner)) => outer == inner,
@@ -248,7 +249,12 @@ mod tests {
     use super::super::model::Value;
     use super::*;
 
-    fn span(id: &str, parent: &str, name: &'static str, attributes: &[(&'static str, &'static str)]) -> Span<'static> {
+    fn span(
+        id: &str,
+        parent: &str,
+        name: &'static str,
+        attributes: &[(&'static str, &'static str)],
+    ) -> Span<'static> {
         let mut span = Span {
             span_id: id.into(),
             parent: (!parent.is_empty()).then(|| parent.into()),
@@ -267,7 +273,12 @@ mod tests {
 
     #[test]
     fn circles_have_an_end() {
-        let spans = [span("a", "c", "", &[]), span("b", "a", "", &[]), span("c", "b", "", &[]), span("d", "d", "", &[])];
+        let spans = [
+            span("a", "c", "", &[]),
+            span("b", "a", "", &[]),
+            span("c", "b", "", &[]),
+            span("d", "d", "", &[]),
+        ];
         let tree = Tree::new(&spans);
         for at in 0..4 {
             assert!(tree.ancestors(at).count() < 3);

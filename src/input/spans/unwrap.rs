@@ -82,7 +82,9 @@ fn is_schema(value: &Json) -> bool {
     let Json::Object(members) = value else { return true };
     let describes = |value: &Json| {
         value.as_object().is_some_and(|members| {
-            members.contains_key("type") || members.contains_key("description") || members.contains_key("anyOf")
+            members.contains_key("type")
+                || members.contains_key("description")
+                || members.contains_key("anyOf")
         })
     };
     members.contains_key("properties")
@@ -114,7 +116,8 @@ fn unwrap_arguments(value: &Value<'_>) -> Content<String> {
 fn own_arguments(members: &Map<String, Json>) -> Option<Json> {
     const WRAPPER: &[&str] = &["args", "kwargs", "sanitize_inputs_outputs"];
     if members.keys().all(|key| WRAPPER.contains(&key.as_str()))
-        && let (Some(args), Some(Json::Object(kwargs))) = (members.get("args").or(Some(&Json::Null)), members.get("kwargs"))
+        && let (Some(args), Some(Json::Object(kwargs))) =
+            (members.get("args").or(Some(&Json::Null)), members.get("kwargs"))
     {
         let args = args.as_array().map(Vec::as_slice).unwrap_or_default();
         return Some(match (args, kwargs.is_empty()) {
@@ -128,7 +131,8 @@ fn own_arguments(members: &Map<String, Json>) -> Option<Json> {
             }
         });
     }
-    if members.contains_key("input_str") && (members.contains_key("tags") || members.contains_key("metadata")) {
+    if members.contains_key("input_str") && (members.contains_key("tags") || members.contains_key("metadata"))
+    {
         if let Some(inputs @ Json::Object(_)) = members.get("inputs") {
             return Some(inputs.clone());
         }
@@ -144,7 +148,8 @@ fn own_arguments(members: &Map<String, Json>) -> Option<Json> {
 
 /// Whether a text is a JSON object or list, or nothing.
 pub(super) fn is_structured(arguments: &str) -> bool {
-    arguments.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
+    arguments.trim_start().starts_with(['{', '['])
+        && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
 }
 
 /// Whether a text is no JSON at all.
@@ -268,9 +273,7 @@ fn wrapped(value: &Json, outcome: &mut Outcome) -> Option<String> {
                 outcome.is_error |= inner.is_error;
                 return inner.text.present();
             }
-            if members.len() == 3
-                && ["id", "name", "response"].iter().all(|key| members.contains_key(*key))
-            {
+            if members.len() == 3 && ["id", "name", "response"].iter().all(|key| members.contains_key(*key)) {
                 outcome.id = name_of(members, &["id"]);
                 let inner = self::outcome(members.get("response").cloned().into());
                 outcome.is_error |= inner.is_error;
@@ -372,14 +375,15 @@ fn is_error_value(value: &Json, depth: u8) -> bool {
 /// The id of a call that the spans around its tool span tell: LangGraph's node of tools holds the one call that it
 /// runs, LlamaIndex's step the call as Python writes it.
 pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
-    let value = around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
+    let value =
+        around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
     if classify::is_tools_node(around) {
-        let mut calls = blocks(&value.to_json(), super::message::Role::Agent).into_iter().filter_map(|block| {
-            match block {
+        let mut calls = blocks(&value.to_json(), super::message::Role::Agent).into_iter().filter_map(
+            |block| match block {
                 Block::Call(call) => Some(call),
                 _ => None,
-            }
-        });
+            },
+        );
         let only = calls.next().filter(|call| call.name == tool)?;
         return if calls.next().is_none() { only.id } else { None };
     }
@@ -430,11 +434,17 @@ mod tests {
     fn wrappers_of_arguments_are_taken_off() {
         for (attributes, expected) in [
             (vec![("gen_ai.tool.call.arguments", r#"{"b": 1, "a": 2}"#)], Some(r#"{"b": 1, "a": 2}"#)),
-            (vec![("input.value", r#"{"args": [], "sanitize_inputs_outputs": true, "kwargs": {"a": 1}}"#)], Some(r#"{"a":1}"#)),
+            (
+                vec![("input.value", r#"{"args": [], "sanitize_inputs_outputs": true, "kwargs": {"a": 1}}"#)],
+                Some(r#"{"a":1}"#),
+            ),
             (vec![("input.value", r#"{"args": ["{\"a\": "], "kwargs": {}}"#)], Some(r#"{"a": "#)),
             (vec![("input.value", r#"{"args": [], "kwargs": {}}"#)], Some("{}")),
             (vec![("input.value", r#"{"kwargs": {"a": 1}}"#)], Some(r#"{"a":1}"#)),
-            (vec![("input.value", r#"{"input_str": "{'a': True}", "tags": [], "metadata": {"step": 3}}"#)], Some(r#"{"a":true}"#)),
+            (
+                vec![("input.value", r#"{"input_str": "{'a': True}", "tags": [], "metadata": {"step": 3}}"#)],
+                Some(r#"{"a":true}"#),
+            ),
             (vec![("input.value", r#"{"input_str": "O-42", "tags": []}"#)], Some("O-42")),
             (vec![("input.value", "")], Some("")),
             (vec![("tool.parameters", r#"{"type": "object", "properties": {}}"#)], None),
@@ -452,8 +462,10 @@ mod tests {
 
     #[test]
     fn wrappers_of_results_are_taken_off() {
-        let message = json!({"type": "tool", "data": {"content": "r", "tool_call_id": "c", "status": "success"}});
-        let constructed = json!({"output": {"lc": 1, "kwargs": {"content": "r", "tool_call_id": "c"}}, "kwargs": {}});
+        let message =
+            json!({"type": "tool", "data": {"content": "r", "tool_call_id": "c", "status": "success"}});
+        let constructed =
+            json!({"output": {"lc": 1, "kwargs": {"content": "r", "tool_call_id": "c"}}, "kwargs": {}});
         let command = json!({"graph": "p", "update": {"messages": [message]}});
         for (text, id) in [
             (message.to_string(), Some("c")),
@@ -465,12 +477,22 @@ mod tests {
             ("r Please try again.".to_owned(), None),
         ] {
             let outcome = result(&span(&[("output.value", &text)]));
-            assert_eq!(outcome, Outcome { text: Content::Present("r".into()), is_error: false, id: id.map(Into::into) }, "{text}");
+            assert_eq!(
+                outcome,
+                Outcome { text: Content::Present("r".into()), is_error: false, id: id.map(Into::into) },
+                "{text}"
+            );
         }
         let object = json!({"id": "c", "name": "f", "response": {"b": 1, "a": 2}}).to_string();
-        assert_eq!(result(&span(&[("output.value", &object)])).text, Content::Present(r#"{"a":2,"b":1}"#.into()));
+        assert_eq!(
+            result(&span(&[("output.value", &object)])).text,
+            Content::Present(r#"{"a":2,"b":1}"#.into())
+        );
         assert_eq!(result(&span(&[("output.value", "__REDACTED__")])).text, Content::NotRecorded);
-        assert_eq!(result(&span(&[("gen_ai.tool.call.result", "Please try again.")])).text, Content::Present("Please try again.".into()));
+        assert_eq!(
+            result(&span(&[("gen_ai.tool.call.result", "Please try again.")])).text,
+            Content::Present("Please try again.".into())
+        );
     }
 
     #[test]
@@ -502,7 +524,10 @@ mod tests {
     #[test]
     fn events_hold_what_attributes_do_not() {
         let mut made = span(&[]);
-        for (name, key, text) in [("gen_ai.tool.message", "content", r#"{"a": 1}"#), ("gen_ai.choice", "message", r#"[{"text": "r"}]"#)] {
+        for (name, key, text) in [
+            ("gen_ai.tool.message", "content", r#"{"a": 1}"#),
+            ("gen_ai.choice", "message", r#"[{"text": "r"}]"#),
+        ] {
             let mut event = SpanEvent { name: name.into(), ..SpanEvent::default() };
             event.attributes.push(key.into(), Value::text(text));
             made.events.push(event);
@@ -513,11 +538,15 @@ mod tests {
 
     #[test]
     fn ids_stand_around_and_in_wrappers() {
-        let mut node = span(&[("input.value", r#"[{"name": "f", "args": {}, "id": "c", "type": "tool_call"}]"#)]);
+        let mut node =
+            span(&[("input.value", r#"[{"name": "f", "args": {}, "id": "c", "type": "tool_call"}]"#)]);
         node.name = "tools".into();
         assert_eq!(id_around(&node, "f").as_deref(), Some("c"));
         assert_eq!(id_around(&node, "g"), None);
-        let mut step = span(&[("input.value", r#"{"ev": "ToolCall(tool_name='f', tool_kwargs={'a': 1}, tool_id='c')"}"#)]);
+        let mut step = span(&[(
+            "input.value",
+            r#"{"ev": "ToolCall(tool_name='f', tool_kwargs={'a': 1}, tool_id='c')"}"#,
+        )]);
         step.name = "BaseWorkflowAgent.call_tool".into();
         assert_eq!(id_around(&step, "f").as_deref(), Some("c"));
         let wrapper = r#"{"input_str": "x", "tags": [], "kwargs": {"tool_call_id": "c"}}"#;

@@ -251,7 +251,9 @@ fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Re
             found.push(Cow::Owned(name), read);
         } else if nested {
             flat(&format!("{name}."), value, found)?;
-        } else if value.kind()? == Kind::List && (name.ends_with("llm.input_messages") || name.ends_with("llm.output_messages")) {
+        } else if value.kind()? == Kind::List
+            && (name.ends_with("llm.input_messages") || name.ends_with("llm.output_messages"))
+        {
             let read = plain(value)?;
             found.push(Cow::Owned(format!("{name}.")), read);
         } else {
@@ -264,7 +266,10 @@ fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Re
 /// Whether an object of this name is a group of attributes and no value.
 fn is_group(name: &str) -> bool {
     matches!(name, "tool" | "input" | "output" | "llm" | "agent" | "session" | "exception")
-        || (name.starts_with("gen_ai") && !name.ends_with("messages") && !name.ends_with("arguments") && !name.ends_with("result"))
+        || (name.starts_with("gen_ai")
+            && !name.ends_with("messages")
+            && !name.ends_with("arguments")
+            && !name.ends_with("result"))
         || name.starts_with("llm.token_count")
 }
 
@@ -364,8 +369,10 @@ mod tests {
             read.iter().map(|(key, value)| format!("{key}={}", value.to_text().unwrap())).collect::<Vec<_>>()
         };
         assert_eq!(
-            names(r#"[{"key": "tool.name", "value": {"stringValue": "a"}}, {"value": {"intValue": "3"}, "key": "gen_ai.usage.input_tokens"},
-                {"key": "http.url", "value": {"stringValue": "b"}}, {"key": "input.value", "value": "bare"}, 7]"#),
+            names(
+                r#"[{"key": "tool.name", "value": {"stringValue": "a"}}, {"value": {"intValue": "3"}, "key": "gen_ai.usage.input_tokens"},
+                {"key": "http.url", "value": {"stringValue": "b"}}, {"key": "input.value", "value": "bare"}, 7]"#
+            ),
             ["tool.name=a", "gen_ai.usage.input_tokens=3", "input.value=bare"]
         );
         let nested = r#"{"tool": {"name": "a", "parameters": "p"}, "input.value": {"x": 1}, "other": {"y": {"z": 1}}}"#;

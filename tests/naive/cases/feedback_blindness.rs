@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 use tracelint::{Actor, Preset};
 
 use super::super::run::{Event, Run, error, ok, say, unanswered};
-use super::{A, AB, B, BA, C, Case, finds, passes};
+use super::{A, AB, B, BA, C, Case, finds, novel, passes};
 
 pub(super) fn cases() -> Vec<Case> {
-    [repeats(), refusals(), bench_trace()].concat()
+    let any = [repeats(), refusals()].concat();
+    let any = any.into_iter().map(|case| case.with(json!({"same_feedback": false})));
+    [same_feedback(), same_feedback_across_turns(), any.collect(), bench_trace()].concat()
 }
 
 fn feedback(name: &'static str, events: Vec<Event>, verdict: Value) -> Case {
@@ -25,6 +27,95 @@ fn blind<const N: usize>(findings: [(u64, u64, Value); N]) -> Value {
 
 fn fail(observation: &str) -> Event {
     error("book", A, observation)
+}
+
+/// The default: a repeat is blind that fails in turn with the same feedback.
+fn same_feedback() -> Vec<Case> {
+    let once = || blind([(1, 0, json!("no"))]);
+    vec![
+        feedback("refused twice with the same words", vec![fail("no"); 2], once()),
+        feedback("other words are another answer", vec![fail("no"), fail("still no")], passes()),
+        feedback("a repeat that succeeds", vec![fail("no"), ok("book", A, "no")], passes()),
+        feedback("a repeat that is not answered", vec![fail("no"), unanswered("book", A)], passes()),
+        feedback("only the first repeat of a key", vec![fail("no"); 5], once()),
+        feedback(
+            "every repeat names the latest attempt",
+            vec![fail("no"); 3],
+            blind([(1, 0, json!("no")), (2, 1, json!("no"))]),
+        )
+        .with(json!({"report": "every"})),
+        feedback(
+            "the same words after others",
+            vec![fail("no"), fail("full"), fail("no")],
+            blind([(2, 0, json!("no"))]),
+        ),
+        feedback(
+            "two novel successes may lie between",
+            [vec![fail("no")], novel(2), vec![fail("no")]].concat(),
+            blind([(3, 0, json!("no"))]),
+        ),
+        feedback("three may not", [vec![fail("no")], novel(3), vec![fail("no")]].concat(), passes()),
+        feedback(
+            "failures are no successes, and old answers are not novel",
+            [
+                novel(3),
+                vec![fail("no")],
+                novel(3),
+                vec![error("list", B, "no"), error("list", C, "no"), error("list", AB, "no"), fail("no")],
+            ]
+            .concat(),
+            blind([(10, 3, json!("no"))]),
+        ),
+        feedback(
+            "two that were told nothing are equal",
+            vec![error("book", A, "").unheard(); 2],
+            blind([(1, 0, Value::Null)]),
+        ),
+        feedback("a transient failure is passed over", vec![fail("503"), fail("503")], passes()),
+        feedback("and polling is", vec![error("wait", A, "not yet"); 4], passes()),
+        feedback("other arguments are another key", vec![fail("no"), error("book", B, "no")], passes()),
+        feedback("the window is heeded", [vec![fail("no")], novel(1), vec![fail("no")]].concat(), passes())
+            .with(json!({"window": 1})),
+    ]
+}
+
+fn same_feedback_across_turns() -> Vec<Case> {
+    vec![
+        feedback("two of one turn could not know", vec![fail("no"), fail("no").too()], passes()),
+        feedback(
+            "a later turn could",
+            vec![fail("no"), fail("no").too(), fail("no")],
+            blind([(2, 1, json!("no"))]),
+        ),
+        feedback(
+            "the latest attempt of an earlier turn",
+            vec![fail("no"), error("list", A, "no"), fail("no").too()],
+            blind([(2, 0, json!("no"))]),
+        ),
+        feedback(
+            "feedback that was not recorded equals nothing",
+            vec![fail("no").left_out(false, true); 3],
+            passes(),
+        ),
+        feedback(
+            "nor do arguments",
+            [vec![ok("list", A, "x")], vec![fail("no").left_out(true, false); 3]].concat(),
+            passes(),
+        ),
+        feedback(
+            "without arguments there is nothing to compare",
+            vec![fail("no").left_out(true, true); 3],
+            json!({"not_applicable": true}),
+        ),
+        feedback(
+            "gains of progress make answers novel again",
+            {
+                let page = |score| ok("list", A, "x").scored(score);
+                vec![page(0.0), fail("no").scored(0.0), page(1.0), page(2.0), page(3.0), fail("no")]
+            },
+            passes(),
+        ),
+    ]
 }
 
 fn repeats() -> Vec<Case> {

@@ -7,7 +7,8 @@ use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, AB, B, BA, C, Case, finds, novel, passes};
 
 pub(super) fn cases() -> Vec<Case> {
-    [chains(), gaps_and_segments(), repeated_failures(), loops_together(), repeat()].concat()
+    let stuck = [chains(), gaps_and_segments(), repeated_failures(), loops_together()].concat();
+    [stuck, turns_and_records(), polls(), repeat()].concat()
 }
 
 fn looping(name: &'static str, events: Vec<Event>, verdict: Value) -> Case {
@@ -81,6 +82,95 @@ fn chains() -> Vec<Case> {
                 json!({"kind": CALL, "repeat_count": 4, "repeating_keys": 1, "action": "look", "location": "hall",
                     "period": 1}),
             )]),
+        ),
+    ]
+}
+
+fn turns_and_records() -> Vec<Case> {
+    let fail = || error("book", A, "no");
+    vec![
+        looping("four of one turn are no repetition", [looks(1), vec![look().too(); 5]].concat(), passes()),
+        looping(
+            "one of each turn counts",
+            [looks(1), vec![look().too()], looks(1), vec![look().too()], looks(2)].concat(),
+            loops([(0, 5, turns(CALL, ("look", 4), 1, Some(1)))]),
+        ),
+        looping("nor are three failures of one turn", vec![fail(), fail().too(), fail().too()], passes()),
+        looping(
+            "both failures of a later turn repeat the first",
+            vec![fail(), fail(), fail().too()],
+            loops([(0, 2, turns(FAILURE, ("book", 2), 1, Some(1)))]),
+        ),
+        looping(
+            "the published rule knows no turns",
+            [looks(1), vec![look().too()]].concat(),
+            loops([(0, 1, turns("repeat", ("look", 2), 1, Some(1)))]),
+        )
+        .bench_trace(),
+        looping(
+            "answers that were not recorded equal nothing",
+            vec![look().left_out(false, true); 9],
+            passes(),
+        ),
+        looping(
+            "calls that were not recorded are none of a kind",
+            [looks(1), vec![look().left_out(true, false); 9]].concat(),
+            passes(),
+        ),
+        looping(
+            "without arguments there is nothing to compare",
+            vec![look().left_out(true, false); 9],
+            json!({"not_applicable": true}),
+        ),
+        looping(
+            "other failures of the tool are in its run",
+            vec![fail(), error("book", B, "no"), fail(), error("book", B, "no")],
+            loops([(0, 3, turns(FAILURE, ("book", 2), 2, Some(2)))]),
+        ),
+    ]
+}
+
+fn polls() -> Vec<Case> {
+    let poll = |count: usize| vec![ok("wait", A, "not yet"); count];
+    let endless = |last: u64, count: u64, period: Option<u64>| {
+        loops([(0, last, turns("endless_polling", ("wait", count), 1, period))])
+    };
+    vec![
+        looping("polling is no loop", poll(49), passes()),
+        looping("unless it has no end", poll(50), endless(49, 50, Some(1))),
+        looping("the range goes on", poll(60), endless(59, 60, Some(1))),
+        looping(
+            "another answer breaks the row",
+            [poll(30), vec![ok("wait", A, "nearly")], poll(30)].concat(),
+            passes(),
+        ),
+        looping(
+            "other polls do not",
+            [poll(1), vec![ok("wait", B, "done")], poll(2)].concat(),
+            endless(3, 3, None),
+        )
+        .with(json!({"max_polls": 3})),
+        looping(
+            "two of one turn are one",
+            [poll(2), vec![ok("wait", A, "not yet").too()]].concat(),
+            passes(),
+        )
+        .with(json!({"max_polls": 3})),
+        looping(
+            "answers that were not recorded are no row",
+            vec![ok("wait", A, "x").left_out(false, true); 9],
+            passes(),
+        )
+        .with(json!({"max_polls": 3})),
+        looping(
+            "what polls is told by the arguments",
+            vec![ok("process", Some(r#"{"action":"poll"}"#), "x"); 9],
+            passes(),
+        ),
+        looping(
+            "other calls of the tool are none",
+            vec![ok("process", Some(r#"{"action":"kill"}"#), "x"); 4],
+            loops([(0, 3, turns(CALL, ("process", 4), 1, Some(1)))]),
         ),
     ]
 }
@@ -223,7 +313,7 @@ fn repeated_failures() -> Vec<Case> {
 }
 
 fn loops_together() -> Vec<Case> {
-    let wait = ok("wait", A, "time passes");
+    let wait = ok("idle", A, "time passes");
     let (fail, other) = (error("buy", A, "sold out"), error("buy", B, "no money"));
     let waits = vec![wait.clone(); 4];
     vec![
@@ -232,7 +322,7 @@ fn loops_together() -> Vec<Case> {
             [looks(4), waits.clone()].concat(),
             loops([
                 (0, 3, turns(CALL, ("look", 4), 1, Some(1))),
-                (4, 7, turns(CALL, ("wait", 4), 1, Some(1))),
+                (4, 7, turns(CALL, ("idle", 4), 1, Some(1))),
             ]),
         ),
         looping(
@@ -240,10 +330,10 @@ fn loops_together() -> Vec<Case> {
             vec![
                 error("buy", A, "no"),
                 error("buy", A, "not yet"),
-                error("buy", A, "wait"),
-                ok("buy", A, "wait"),
-                ok("buy", A, "wait"),
-                ok("buy", A, "wait"),
+                error("buy", A, "idle"),
+                ok("buy", A, "idle"),
+                ok("buy", A, "idle"),
+                ok("buy", A, "idle"),
             ],
             loops([(0, 5, turns(FAILURE, ("buy", 6), 1, Some(1)))]),
         ),
@@ -296,14 +386,14 @@ fn loops_together() -> Vec<Case> {
             [looks(4), vec![look().scored(0.0), wait.clone().scored(1.0)], waits].concat(),
             loops([
                 (0, 4, turns(CALL, ("look", 5), 1, Some(1))),
-                (5, 9, turns(CALL, ("wait", 5), 1, Some(1))),
+                (5, 9, turns(CALL, ("idle", 5), 1, Some(1))),
             ]),
         ),
     ]
 }
 
 fn repeat() -> Vec<Case> {
-    let wait = ok("wait", A, "time passes");
+    let wait = ok("idle", A, "time passes");
     let loops = |events, verdict, name| looping(name, events, verdict).bench_trace();
     let kind = "repeat";
     vec![
@@ -320,7 +410,7 @@ fn repeat() -> Vec<Case> {
         ),
         loops(
             vec![look(), wait.clone(), wait.clone(), wait.clone(), look()],
-            self::loops([(0, 4, turns(kind, ("wait", 3), 2, None))]),
+            self::loops([(0, 4, turns(kind, ("idle", 3), 2, None))]),
             "the most repeated",
         ),
         loops(

@@ -4,6 +4,7 @@ mod feedback_blindness;
 mod looping;
 mod route_inefficiency;
 mod tool_error_recovery;
+mod wasted_actions;
 
 use serde_json::{Value, json};
 use tracelint::Preset;
@@ -23,8 +24,12 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// With these fields over those that there are.
     fn with(mut self, config: Value) -> Self {
-        self.config = config;
+        match (&mut self.config, config) {
+            (Value::Object(fields), Value::Object(more)) => fields.extend(more),
+            (fields, config) => *fields = config,
+        }
         self
     }
 
@@ -40,6 +45,7 @@ pub(crate) fn all() -> Vec<Case> {
         looping::cases(),
         feedback_blindness::cases(),
         route_inefficiency::cases(),
+        wasted_actions::cases(),
     ];
     rules.into_iter().flatten().collect()
 }

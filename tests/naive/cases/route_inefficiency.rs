@@ -7,7 +7,7 @@ use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, AB, B, BA, Case, finds, novel, passes};
 
 pub(super) fn cases() -> Vec<Case> {
-    [scores(), starts_and_ends(), equal_actions(), several_milestones()].concat()
+    [scores(), starts_and_ends(), equal_actions(), several_milestones(), whole_runs()].concat()
 }
 
 fn on_route(
@@ -18,7 +18,13 @@ fn on_route(
 ) -> Case {
     let route = route.into().and_then(|milestones| ReferenceRoute::new(milestones).ok());
     let run = Run::new(events, route);
-    Case { name, detector: "route_inefficiency", preset: Preset::Default, config: Value::Null, run, verdict }
+    let config = json!({"routes": "pairs"});
+    Case { name, detector: "route_inefficiency", preset: Preset::Default, config, run, verdict }
+}
+
+/// With the default rule for expected actions.
+fn whole(name: &'static str, route: Vec<Milestone>, events: Vec<Event>, verdict: Value) -> Case {
+    on_route(name, route, events, verdict).with(json!({"routes": "run"}))
 }
 
 fn not_applicable() -> Value {
@@ -274,5 +280,55 @@ fn several_milestones() -> Vec<Case> {
             passes(),
         )
         .with(json!({"actors": "all"})),
+    ]
+}
+
+fn whole_runs() -> Vec<Case> {
+    let fails = |count: u64| vec![error("list", A, "no"); usize::try_from(count).unwrap_or(0)];
+    let of = |actions: u64, reached: u64, wasted: u64| json!({"actions": actions, "milestones": 2, "milestones_reached": reached, "wasted": wasted});
+    let two = || route(vec![buy(), pay()]);
+    vec![
+        whole(
+            "many actions, seven of them wasted",
+            two(),
+            [vec![bought()], fails(7)].concat(),
+            detour(1, 7, of(8, 1, 7)),
+        ),
+        whole("six wasted are not seven", two(), [novel(6), fails(6)].concat(), passes()),
+        whole("detours without waste are none", two(), novel(30), passes()),
+        whole(
+            "not more than twice the milestones",
+            route(vec![buy(); 4]),
+            [vec![bought()], fails(7)].concat(),
+            passes(),
+        ),
+        whole("the ratio is heeded", route(vec![buy(), pay()]), [novel(1), fails(7)].concat(), passes())
+            .with(json!({"ratio": 4.0})),
+        whole(
+            "the thresholds of wasted actions too",
+            two(),
+            [novel(3), fails(2)].concat(),
+            detour(3, 4, of(5, 0, 2)),
+        )
+        .with(json!({"min_wasted": 2})),
+        whole(
+            "the milestones and actions of others do not count",
+            route(vec![press(), buy(), press(), pay()]),
+            [vec![pressed(); 9], vec![bought(), paid()], fails(7)].concat(),
+            detour(11, 17, of(9, 2, 7)),
+        ),
+        whole("all milestones are of others", route(vec![press()]), fails(9), not_applicable()),
+        whole(
+            "without arguments there is nothing to compare",
+            two(),
+            fails(9).into_iter().map(|event| event.left_out(true, false)).collect(),
+            not_applicable(),
+        ),
+        on_route(
+            "nor pair by pair",
+            two(),
+            fails(9).into_iter().map(|event| event.left_out(true, false)).collect(),
+            not_applicable(),
+        ),
     ]
 }

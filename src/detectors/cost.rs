@@ -1,0 +1,232 @@
+//! What a finding cost: the usage of the steps in its range.
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Finding, Verdict};
+use crate::trace::{Step, Usage};
+
+/// What the steps of a finding took, as far as the source tells. No verdict depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Cost {
+    /// Steps in the range.
+    pub steps: u64,
+    /// Their durations together, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ns: Option<u64>,
+    /// Tokens that the model read for the turns of the range, each turn counted once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens that it wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+}
+
+/// Adds usage up along a trace. Where no step has any, next to nothing is kept.
+///
+/// A turn is the run of consecutive steps with one turn number; the first of them that knows its tokens tells those
+/// of the turn.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    steps: u64,
+    /// Where the step indices begin anew after a gap: the index, and how many steps came before.
+    stretches: Vec<(u64, u64)>,
+    next_index: u64,
+    /// The steps with usage.
+    marks: Vec<Mark>,
+}
+
+/// What had been used when a step was over.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    index: u64,
+    turn: u64,
+    duration: Sum,
+    input: Sum,
+    output: Sum,
+    /// The tokens of the turn, where an earlier step of it has brought them into the sums.
+    shared: (Option<u64>, Option<u64>),
+}
+
+/// A sum, and how many known values are in it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    total: u128,
+    known: u64,
+}
+
+impl Sum {
+    fn add(self, value: Option<u64>) -> Self {
+        match value {
+            Some(value) => Self { total: self.total + u128::from(value), known: self.known + 1 },
+            None => self,
+        }
+    }
+
+    /// What came after an earlier sum.
+    fn since(self, before: Self) -> Option<u64> {
+        let total = self.total.saturating_sub(before.total);
+        (self.known > before.known).then(|| u64::try_from(total).unwrap_or(u64::MAX))
+    }
+}
+
+impl Meter {
+    pub(super) fn restart(&mut self) {
+        self.steps = 0;
+        self.stretches.clear();
+        self.next_index = 0;
+        self.marks.clear();
+    }
+
+    #[inline]
+    pub(super) fn observe(&mut self, step: &Step<'_>) {
+        if self.steps == 0 || step.index() != self.next_index {
+            self.stretches.push((step.index(), self.steps));
+        }
+        self.steps += 1;
+        self.next_index = step.index().saturating_add(1);
+        if let Some(usage) = step.usage().filter(|usage| !usage.is_empty()) {
+            self.mark(step, *usage);
+        }
+    }
+
+    fn mark(&mut self, step: &Step<'_>, usage: Usage) {
+        let before = self.marks.last().copied().unwrap_or_default();
+        let same_turn = !self.marks.is_empty() && before.turn == step.turn();
+        // What the turn has brought already is not brought again.
+        let new = |seen: Option<u64>, now: Option<u64>| if same_turn && seen.is_some() { None } else { now };
+        let (input, output) =
+            (new(before.shared.0, usage.input_tokens), new(before.shared.1, usage.output_tokens));
+        let carried = if same_turn { before.shared } else { (None, None) };
+        self.marks.push(Mark {
+            index: step.index(),
+            turn: step.turn(),
+            duration: before.duration.add(usage.duration_ns),
+            input: before.input.add(input),
+            output: before.output.add(output),
+            shared: (carried.0.or(usage.input_tokens), carried.1.or(usage.output_tokens)),
+        });
+    }
+
+    /// What the steps from `first` to `last` took; `None` where none of them tells.
+    pub(super) fn cost(&self, first: u64, last: u64) -> Option<Cost> {
+        let start = self.marks.partition_point(|mark| mark.index < first);
+        let end = self.marks.partition_point(|mark| mark.index <= last);
+        let (from, to) = (self.marks.get(start)?, self.marks.get(end.checked_sub(1)?)?);
+        if start >= end {
+            return None;
+        }
+        let mut before = Mark::default();
+        if let Some(mark) = start.checked_sub(1).and_then(|at| self.marks.get(at)) {
+            before = *mark;
+            if mark.turn == from.turn {
+                // The range begins within a turn, whose tokens are in the sums already.
+                let back = |sum: Sum, tokens: Option<u64>| match tokens {
+                    Some(tokens) => Sum {
+                        total: sum.total.saturating_sub(u128::from(tokens)),
+                        known: sum.known.saturating_sub(1),
+                    },
+                    None => sum,
+                };
+                before.input = back(before.input, mark.shared.0);
+                before.output = back(before.output, mark.shared.1);
+            }
+        }
+        Some(Cost {
+            steps: self
+                .steps_up_to(last)
+                .saturating_sub(first.checked_sub(1).map_or(0, |at| self.steps_up_to(at))),
+            duration_ns: to.duration.since(before.duration),
+            input_tokens: to.input.since(before.input),
+            output_tokens: to.output.since(before.output),
+        })
+    }
+
+    /// How many steps have an index up to this one.
+    fn steps_up_to(&self, index: u64) -> u64 {
+        let behind = self.stretches.partition_point(|(start, _)| *start <= index);
+        let Some((start, before)) = behind.checked_sub(1).and_then(|at| self.stretches.get(at)) else {
+            return 0;
+        };
+        let end = self.stretches.get(behind).map_or(self.steps, |(_, before)| *before);
+        end.min(before.saturating_add(index - start).saturating_add(1))
+    }
+
+    /// Puts the findings of a verdict in order, tells those of one place apart, and says what each cost.
+    pub(super) fn seal(&self, mut verdict: Verdict) -> Verdict {
+        if let Verdict::Judged(judgement) = &mut verdict {
+            let findings = &mut judgement.findings;
+            // Stable: at one place, findings come in the order in which the rule tells them.
+            findings.sort_by_key(|finding| (finding.first, finding.last));
+            let mut before: Option<(u64, u64)> = None;
+            let mut twins = 1;
+            for finding in findings {
+                let place = (finding.first, finding.last);
+                twins = if before == Some(place) { twins + 1 } else { 1 };
+                before = Some(place);
+                if twins > 1 {
+                    finding.id = format!("{}.{twins}", Finding::id_at(&finding.detector, place));
+                }
+                finding.cost = self.cost(finding.first, finding.last);
+            }
+        }
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Action, Actor, Gate, StepInput};
+
+    type Given = (u64, u64, Option<(u64, u64)>);
+
+    /// Steps as (index, turn, (duration, input tokens)); output tokens are a tenth of the input.
+    fn meter(steps: &[Given]) -> Meter {
+        let (mut meter, mut gate) = (Meter::default(), Gate::new());
+        for &(index, turn, used) in steps {
+            let mut input = StepInput::action(Actor::Agent, Action::new("t")).at(index).turn(turn);
+            if let Some((duration, tokens)) = used {
+                input = input.usage(Usage {
+                    duration_ns: Some(duration),
+                    input_tokens: Some(tokens),
+                    output_tokens: Some(tokens / 10),
+                    cached_tokens: None,
+                });
+            }
+            meter.observe(&gate.admit(input).unwrap());
+        }
+        meter
+    }
+
+    #[test]
+    fn a_turn_counts_once_wherever_the_range_cuts_it() {
+        let meter = meter(&[
+            (3, 0, None),
+            (4, 1, Some((5, 100))),
+            (5, 1, Some((6, 100))),
+            (9, 2, Some((7, 300))),
+            (10, 2, Some((8, 300))),
+            (11, 3, None),
+        ]);
+        let cost = |first, last| {
+            let cost = meter.cost(first, last)?;
+            Some((cost.steps, cost.duration_ns?, cost.input_tokens?, cost.output_tokens?))
+        };
+        assert_eq!(cost(0, 99), Some((6, 26, 400, 40)));
+        assert_eq!(cost(5, 9), Some((2, 13, 400, 40)));
+        assert_eq!(cost(5, 5), Some((1, 6, 100, 10)));
+        assert_eq!(cost(4, 8), Some((2, 11, 100, 10)));
+        assert_eq!(cost(10, 11), Some((2, 8, 300, 30)));
+        assert_eq!((cost(3, 3), cost(6, 8), cost(11, 11)), (None, None, None));
+    }
+
+    #[test]
+    fn without_usage_nothing_is_kept_and_sums_do_not_overflow() {
+        let none = meter(&[(0, 0, None), (1, 1, None), (2, 2, None)]);
+        assert!(none.marks.is_empty() && none.stretches.len() == 1 && none.cost(0, 2).is_none());
+        let vast = meter(&[(0, 0, Some((u64::MAX, u64::MAX))), (u64::MAX, 1, Some((u64::MAX, u64::MAX)))]);
+        let cost = vast.cost(0, u64::MAX).unwrap();
+        assert_eq!((cost.steps, cost.duration_ns, cost.input_tokens), (2, Some(u64::MAX), Some(u64::MAX)));
+    }
+}

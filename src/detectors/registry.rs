@@ -1,0 +1,108 @@
+//! The detectors that a program knows, its own among them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::detector::Detector;
+use super::rule::{DetectorInfo, Preset};
+use super::{ALL, quoted};
+use crate::error::{Error, ErrorKind, Result};
+use crate::trace::Actors;
+
+/// Detectors by name. It begins with those of this crate ([`ALL`]), and others can be added: see
+/// [`Rule`](crate::Rule) for one.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Actors, Preset, Registry};
+///
+/// let registry = Registry::default();
+/// let config = json!({"loop": {"min_repeats": 6}});
+/// let detectors = registry.build(&["loop", "wasted_actions"], Preset::Default, Actors::Agent, &config)?;
+/// assert_eq!(detectors.len(), 2);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Registry {
+    entries: Vec<DetectorInfo>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self { entries: ALL.to_vec() }
+    }
+}
+
+impl Registry {
+    /// A registry that knows no detector.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { entries: Vec::new() }
+    }
+
+    /// Adds a detector.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] where the id is taken, or is no `snake_case` name.
+    pub fn add(&mut self, info: DetectorInfo) -> Result<()> {
+        let fail = |message: String| Err(Error::new(ErrorKind::Config, message));
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if info.id.is_empty() || !info.id.bytes().all(plain) {
+            return fail(format!("the detector id `{}` is not in snake_case", quoted(info.id)));
+        }
+        if self.get(info.id).is_some() {
+            return fail(format!("there is a detector `{}` already", info.id));
+        }
+        self.entries.push(info);
+        Ok(())
+    }
+
+    /// The entries: those of this crate sorted by name, then those added, in their order.
+    pub fn iter(&self) -> std::slice::Iter<'_, DetectorInfo> {
+        self.entries.iter()
+    }
+
+    /// The entry of a detector.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&DetectorInfo> {
+        self.entries.iter().find(|info| info.id == id)
+    }
+
+    /// Makes detectors: those named, or all where none is named, in the order of the registry. `config` is a JSON
+    /// object with detectors for keys and configurations for values, which are put over the preset (null: none).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] where a detector or a field is not known, or a value is out of range.
+    pub fn build(
+        &self,
+        ids: &[&str],
+        preset: Preset,
+        actors: Actors,
+        config: &Value,
+    ) -> Result<Vec<Arc<dyn Detector>>> {
+        let none = Map::new();
+        let config = match config {
+            Value::Null => &none,
+            Value::Object(config) => config,
+            _ => return Err(Error::new(ErrorKind::Config, "the configuration must be a JSON object")),
+        };
+        for id in config.keys().map(String::as_str).chain(ids.iter().copied()) {
+            if self.get(id).is_none() {
+                let known: Vec<&str> = self.iter().map(|info| info.id).collect();
+                return Err(crate::names::unknown("detector", quoted(id), &known));
+            }
+        }
+        let chosen = self.iter().filter(|info| ids.is_empty() || ids.contains(&info.id));
+        chosen.map(|info| info.build(preset, actors, config.get(info.id).unwrap_or(&Value::Null))).collect()
+    }
+}
+
+impl<'r> IntoIterator for &'r Registry {
+    type Item = &'r DetectorInfo;
+    type IntoIter = std::slice::Iter<'r, DetectorInfo>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,110 @@
+//! The route taken pair by pair: how far it is from one milestone to the next.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Evidence;
+use super::finding::{Finding, Measure};
+use super::route_inefficiency::{
+    PairEvidence, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
+};
+use super::route_progress::{Pair, Tracker};
+use super::rule::Rule;
+
+/// How many steps between two milestones are too many.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    ratio: f64,
+    min_extra: u64,
+}
+
+/// The findings of a run, pair by pair.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    limits: Limits,
+    /// When pairs become findings if their ends are not reached before: units, and the places of the ends.
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Scratch: the pairs whose time is over.
+    over: Vec<usize>,
+    pub(super) certain: Vec<Finding>,
+}
+
+impl Pairs {
+    pub(super) fn new(config: &RouteInefficiencyConfig) -> Self {
+        let limits = Limits { ratio: config.ratio, min_extra: config.min_extra };
+        Self { limits, due: BinaryHeap::new(), over: Vec::new(), certain: Vec::new() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.due.clear();
+        self.certain.clear();
+    }
+
+    /// Looks at the pairs that begin with the last step of the tracker, at this unit, and at those whose time is over.
+    pub(super) fn observe(&mut self, tracker: &Tracker, now: u64) {
+        for &end in tracker.begun() {
+            let Some(pair) = tracker.pair(end) else { continue };
+            if let Some(start) = tracker.start_of(pair) {
+                let due = start.saturating_add(self.limits.too_far(pair.distance));
+                self.due.push(Reverse((due, end)));
+            }
+        }
+        self.over.clear();
+        while let Some(&Reverse((due, end))) = self.due.peek()
+            && due <= now
+        {
+            self.due.pop();
+            self.over.push(end);
+        }
+        self.over.sort_unstable();
+        let pairs = self.over.iter().filter_map(|&end| tracker.pair(end));
+        self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
+    }
+
+    /// The findings at the end of the run, and how many steps more than the reference all pairs together took.
+    pub(super) fn finish(&self, tracker: &Tracker) -> (Vec<Finding>, Measure) {
+        let findings = tracker.open_pairs().filter_map(|pair| self.limits.finding(tracker, pair)).collect();
+        let extra = tracker.open_pairs().fold(0_u64, |sum, pair| {
+            let steps = tracker.measure(pair).map_or(0, |reach| reach.steps);
+            sum.saturating_add(steps.saturating_sub(pair.distance))
+        });
+        (findings, Measure::count("extra_steps", extra))
+    }
+}
+
+impl Limits {
+    /// The smallest number of steps that makes a finding of a pair with this reference distance.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "saturates"
+    )]
+    fn too_far(self, distance: u64) -> u64 {
+        let by_ratio = ((self.ratio * distance as f64).floor() as u64).saturating_add(1);
+        by_ratio.max(distance.saturating_add(self.min_extra))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
+    fn finding(self, tracker: &Tracker, pair: Pair) -> Option<Finding> {
+        let reach = tracker.measure(pair)?;
+        let (steps, distance) = (reach.steps, pair.distance);
+        if steps < self.too_far(distance) {
+            return None;
+        }
+        let (from, to) = tracker.describe(pair);
+        let end = if reach.reached { "to the next milestone" } else { "without reaching the next milestone" };
+        let message = format!("{steps} steps {end}, where the reference takes {distance}");
+        let evidence = PairEvidence {
+            steps,
+            reference_steps: distance,
+            ratio: steps as f64 / distance as f64,
+            reached: reach.reached,
+            from,
+            to,
+        };
+        let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(evidence));
+        let place = (reach.first_step, reach.last_step);
+        Some(Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence))
+    }
+}

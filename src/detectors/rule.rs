@@ -1,0 +1,281 @@
+//! What the rules of this crate have in common, and those of others may: an id, documentation, a configuration.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::detector::{Detector, Fold};
+use super::finding::{FailureClass, FailureMode};
+use crate::error::{Error, ErrorKind, Result};
+use crate::names::named;
+use crate::trace::{Actors, Routing};
+
+/// Which defaults a configuration starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Preset {
+    /// The defaults for tool traces.
+    #[default]
+    Default,
+    /// The published rules of the `BenchTrace` benchmark.
+    BenchTrace,
+}
+
+named! { Preset, "preset" { Default => "default", BenchTrace => "bench-trace" } }
+
+/// The values over which the main parameter of a rule is swept, all else at the defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    /// The field of the configuration.
+    pub parameter: &'static str,
+    /// Its values, in order.
+    pub values: Vec<Value>,
+}
+
+/// A detector with a name, documentation, and a configuration that JSON can write: what a
+/// [`Registry`](crate::Registry) holds. Every rule is a [`Detector`].
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use serde_json::json;
+/// use tracelint::{
+///     Actors, Detector, DetectorInfo, Evidence, FailureClass, Finding, Fold, Judgement, Preset, Registry, Result,
+///     Routing, Rule, Status, Step, Trace, Verdict,
+/// };
+///
+/// /// Runs of more actions than somebody wants to pay for.
+/// #[derive(Debug, Default)]
+/// struct TooLong(Config);
+///
+/// #[derive(Debug, Clone, Serialize, Deserialize)]
+/// #[serde(default, deny_unknown_fields)]
+/// struct Config {
+///     actors: Actors,
+///     limit: u64,
+/// }
+///
+/// impl Default for Config {
+///     fn default() -> Self {
+///         Self { actors: Actors::Agent, limit: 100 }
+///     }
+/// }
+///
+/// impl Rule for TooLong {
+///     type Config = Config;
+///     const ID: &'static str = "too_long";
+///     const CLASS: FailureClass = FailureClass::System;
+///     const SUMMARY: &'static str = "more actions than allowed";
+///
+///     fn with_actors(config: Config, actors: Actors) -> Config {
+///         Config { actors, ..config }
+///     }
+///
+///     fn configured(config: Config) -> Result<Self> {
+///         Ok(Self(config))
+///     }
+///
+///     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+///         Box::new(Count { config: self.0.clone(), actions: 0, last: 0 })
+///     }
+/// }
+///
+/// #[derive(Debug)]
+/// struct Count {
+///     config: Config,
+///     actions: u64,
+///     last: u64,
+/// }
+///
+/// impl Fold for Count {
+///     fn observe(&mut self, step: &Step<'_>) {
+///         self.actions += u64::from(step.action_of(self.config.actors).is_some());
+///         self.last = step.index();
+///     }
+///
+///     fn certain(&self) -> &[Finding] {
+///         &[]
+///     }
+///
+///     fn finish(&mut self) -> Verdict {
+///         let detected = self.actions > self.config.limit;
+///         let evidence = Evidence::Other(json!({"actions": self.actions}));
+///         let finding = Finding::new(TooLong::ID, TooLong::MODE, (0, self.last), "too many actions", evidence);
+///         let findings = if detected { vec![finding] } else { Vec::new() };
+///         Verdict::Judged(Judgement { detected, findings, ..Judgement::default() })
+///     }
+/// }
+///
+/// let mut registry = Registry::default();
+/// registry.add(DetectorInfo::of::<TooLong>())?;
+/// let short = registry.get("too_long").unwrap().build(Preset::Default, Actors::Agent, &json!({"limit": 1}))?;
+/// let mut run = Trace::builder();
+/// run.call("look", &json!({}), Status::Ok, "a wall")?;
+/// run.call("look", &json!({}), Status::Ok, "a wall")?;
+/// assert_eq!(short.detect(&run.build()?).detected(), Some(true));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
+    /// The configuration. Its defaults are those for tool traces; in JSON it is an object.
+    type Config: Serialize + DeserializeOwned + Default;
+    /// The detector's name, in `snake_case`.
+    const ID: &'static str;
+    /// The class of its failure mode.
+    const CLASS: FailureClass;
+    /// One line of documentation, without a full stop.
+    const SUMMARY: &'static str;
+    /// The whole documentation, in Markdown.
+    const DOCS: &'static str = Self::SUMMARY;
+    /// The failure mode of its findings.
+    const MODE: FailureMode = FailureMode::new(Self::CLASS, Self::ID);
+
+    /// The configuration of the published rules of the `BenchTrace` benchmark, where they know the failure.
+    #[must_use]
+    fn bench_trace() -> Self::Config {
+        Self::Config::default()
+    }
+
+    /// The same configuration for the actions of these actors.
+    #[must_use]
+    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config;
+
+    /// The detector with this configuration.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`], naming the field, where a value is out of range; see [`Error::config`].
+    fn configured(config: Self::Config) -> Result<Self>;
+
+    /// As [`Detector::start`].
+    fn fold(&self, routing: &Routing) -> Box<dyn Fold>;
+
+    /// As [`Detector::reads_argument_texts`].
+    fn needs_argument_texts(&self) -> bool {
+        false
+    }
+
+    /// The values over which its main parameter is swept.
+    #[must_use]
+    fn grid() -> Option<Grid> {
+        None
+    }
+}
+
+impl<R: Rule> Detector for R {
+    fn id(&self) -> &'static str {
+        R::ID
+    }
+
+    fn mode(&self) -> FailureMode {
+        R::MODE
+    }
+
+    fn reads_argument_texts(&self) -> bool {
+        self.needs_argument_texts()
+    }
+
+    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
+        self.fold(routing)
+    }
+}
+
+/// An entry of the registry: what is known of a detector before it is made.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DetectorInfo {
+    /// The detector's name.
+    pub id: &'static str,
+    /// The failure mode of its findings.
+    pub mode: FailureMode,
+    /// One line of documentation.
+    pub summary: &'static str,
+    /// The whole documentation, in Markdown.
+    pub docs: &'static str,
+    default: fn() -> Arc<dyn Detector>,
+    preset: fn(Preset, Actors) -> Value,
+    build: fn(Preset, Actors, &Value) -> Result<Arc<dyn Detector>>,
+    grid: fn() -> Option<Grid>,
+}
+
+impl DetectorInfo {
+    /// The entry of a rule.
+    #[must_use]
+    pub const fn of<R: Rule>() -> Self {
+        Self {
+            id: R::ID,
+            mode: R::MODE,
+            summary: R::SUMMARY,
+            docs: R::DOCS,
+            default: || Arc::new(R::default()),
+            preset: preset_value::<R>,
+            build: build::<R>,
+            grid: R::grid,
+        }
+    }
+
+    /// The detector with its default configuration.
+    #[must_use]
+    pub fn default_detector(&self) -> Arc<dyn Detector> {
+        (self.default)()
+    }
+
+    /// The configuration of a preset, as JSON.
+    #[must_use]
+    pub fn config(&self, preset: Preset, actors: Actors) -> Value {
+        (self.preset)(preset, actors)
+    }
+
+    /// The detector of a preset, with the fields of a JSON object put over it (null: none).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`], naming the field, where one is unknown or out of range.
+    pub fn build(&self, preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
+        (self.build)(preset, actors, overrides)
+    }
+
+    /// The values over which the main parameter is swept; `None` where the rule names none.
+    #[must_use]
+    pub fn grid(&self) -> Option<Grid> {
+        (self.grid)()
+    }
+}
+
+/// A preset as JSON.
+fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
+    let config = match preset {
+        Preset::Default => R::Config::default(),
+        Preset::BenchTrace => R::bench_trace(),
+    };
+    serde_json::to_value(R::with_actors(config, actors)).unwrap_or_default()
+}
+
+/// The detector of a preset, with the fields of `overrides` (a JSON object, or null) put over it.
+fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
+    let mut config = preset_value::<R>(preset, actors);
+    match (overrides, config.as_object_mut()) {
+        (Value::Null, _) => {}
+        (Value::Object(fields), Some(config)) => {
+            config.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));
+        }
+        _ => return Err(Error::config(R::ID, "the configuration must be a JSON object")),
+    }
+    let name = |message: String| Error::new(ErrorKind::Config, format!("{}: {message}", R::ID));
+    let config = read_config::<R::Config>(&config).map_err(name)?;
+    Ok(Arc::new(R::configured(config).map_err(|error| name(error.message()))?))
+}
+/// Reads field by field, so that a wrong type names its field as well.
+fn read_config<C: DeserializeOwned>(config: &Value) -> std::result::Result<C, String> {
+    serde_json::from_value::<C>(config.clone()).map_err(|error| {
+        let culprit = config.as_object().and_then(|fields| {
+            fields.iter().find(|(field, value)| {
+                let alone = Value::Object(std::iter::once(((*field).clone(), (*value).clone())).collect());
+                serde_json::from_value::<C>(alone).is_err()
+            })
+        });
+        match culprit {
+            Some((field, _)) => format!("{field}: {error}"),
+            None => error.to_string(),
+        }
+    })
+}

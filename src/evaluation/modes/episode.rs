@@ -1,0 +1,99 @@
+//! The episode that the rules look at.
+
+use serde::Deserialize;
+
+use super::super::read::{Record, null_as_default};
+use super::ModeRules;
+use super::rooms;
+
+/// An episode of a text game; `obs` is what the player saw before the action.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ModeEpisode {
+    /// Id of the episode.
+    pub id: String,
+    /// The steps.
+    pub trajectory: Vec<ModeStep>,
+    /// What a walkthrough reaches.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub milestones: Vec<ModeMilestone>,
+    /// The score at the end.
+    #[serde(default)]
+    pub final_score: Option<f64>,
+}
+
+/// A step of an episode.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ModeStep {
+    /// The entry's own number.
+    pub step: i64,
+    /// What was seen.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub obs: String,
+    /// What was done.
+    #[serde(default)]
+    pub action: Option<String>,
+    /// The score after the step.
+    #[serde(default)]
+    pub cum_score: Option<f64>,
+    /// What the step added to it.
+    #[serde(default)]
+    pub reward: Option<f64>,
+}
+
+/// A point that a walkthrough reaches.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ModeMilestone {
+    /// The action that reaches it.
+    pub action: String,
+    /// The score after it.
+    pub score_after: f64,
+    /// The room in which the action is to be issued.
+    #[serde(default)]
+    pub room: Option<String>,
+    /// What is seen after it.
+    #[serde(default)]
+    pub observation_after: Option<String>,
+}
+
+impl Record for ModeEpisode {
+    fn key(&self) -> String {
+        format!("episode `{}`", self.id)
+    }
+}
+
+impl ModeEpisode {
+    /// What keeps these rules from judging the episode at all: the code's rules read every action.
+    ///
+    /// # Errors
+    /// The missing part, as a lower-case sentence.
+    pub fn check_for(&self, rules: ModeRules) -> Result<(), String> {
+        if rules != ModeRules::Code {
+            return Ok(());
+        }
+        if self.trajectory.is_empty() {
+            return Err(format!("episode `{}` has no steps, which the code's rules need", self.id));
+        }
+        match self.trajectory.iter().find(|step| step.action.is_none()) {
+            Some(step) => Err(format!(
+                "step {} of episode `{}` has no action, which the code's rules need",
+                step.step, self.id
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The room of each step: that of its own heading, else that of the step before.
+    pub(super) fn current_rooms(&self) -> Vec<Option<String>> {
+        let mut current = None;
+        let rooms = self.trajectory.iter().map(|step| {
+            current = rooms::room(&step.obs).map(str::to_owned).or_else(|| current.take());
+            current.clone()
+        });
+        rooms.collect()
+    }
+
+    /// The room that each step's own heading names.
+    pub(super) fn headed_rooms(&self) -> Vec<Option<String>> {
+        self.trajectory.iter().map(|step| rooms::room(&step.obs).map(str::to_owned)).collect()
+    }
+}

@@ -1,0 +1,170 @@
+//! `expected_action`: why an action of the reference was not taken.
+
+use serde_json::{Value, json};
+
+use super::calls::{CheckedCall, ExpectedCall};
+use super::{ModeFinding, ModeVerdict};
+use crate::trace::{Digest, Status};
+
+const PERCEPTION: &str = "operation/perception_error";
+const DECISION: &str = "operation/decision_error";
+
+/// A fold over calls that says what became of each expected action.
+///
+/// Use it to say why a failed run failed: on a successful one a finding only means that another route was taken.
+#[derive(Debug, Clone)]
+pub struct ExpectedActions {
+    expected: Vec<Expectation>,
+    /// The first and the last step.
+    ends: Option<(i64, i64)>,
+}
+
+/// One expected action, and what was seen of it so far.
+#[derive(Debug, Clone)]
+struct Expectation {
+    name: String,
+    /// The arguments that must be equal, in order, with what they must be.
+    compared: Vec<(String, Option<Digest>)>,
+    /// A call as expected did not fail.
+    met: bool,
+    /// The first call as expected.
+    rejected: Option<i64>,
+    /// The first call of the tool, and the arguments in which it differs.
+    other: Option<(i64, Vec<String>)>,
+}
+
+impl Expectation {
+    fn new(call: &ExpectedCall) -> Self {
+        let value = |name: &str| call.arguments.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        let names: Vec<&String> = match &call.compare_args {
+            Some(names) => names.iter().collect(),
+            None => call.arguments.iter().map(|(name, _)| name).collect(),
+        };
+        let compared = names.into_iter().map(|name| (name.clone(), value(name).map(Digest::of_value)));
+        let name = call.name.clone();
+        Self { name, compared: compared.collect(), met: false, rejected: None, other: None }
+    }
+
+    fn observe(&mut self, call: &CheckedCall) {
+        if self.met || call.name != self.name {
+            return;
+        }
+        let differing: Vec<String> = self
+            .compared
+            .iter()
+            .filter(|(name, wanted)| {
+                let given = call.arguments.get(name).map(Digest::of_value);
+                given.is_none() || given != *wanted
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        let good = differing.is_empty();
+        if good {
+            self.met = call.status != Status::Error;
+            self.rejected.get_or_insert(call.step);
+        }
+        self.other.get_or_insert((call.step, differing));
+    }
+
+    fn finding(&self, place: usize, (first, last): (i64, i64)) -> Option<ModeFinding> {
+        if self.met {
+            return None;
+        }
+        let decision = |step, evidence: Value| ModeFinding { mode: DECISION, range: [step, step], evidence };
+        let name = &self.name;
+        Some(match (&self.rejected, &self.other) {
+            (Some(step), _) => decision(*step, json!({"kind": "rejected", "expected": place, "name": name})),
+            (None, Some((step, differing))) => decision(
+                *step,
+                json!({"kind": "arguments", "expected": place, "name": name, "differing": differing}),
+            ),
+            (None, None) => {
+                let evidence = json!({"expected": place, "name": name});
+                ModeFinding { mode: PERCEPTION, range: [first, last], evidence }
+            }
+        })
+    }
+}
+
+impl ExpectedActions {
+    /// The rule over a reference route.
+    #[must_use]
+    pub fn new(expected: &[ExpectedCall]) -> Self {
+        Self { expected: expected.iter().map(Expectation::new).collect(), ends: None }
+    }
+
+    /// Takes the next call.
+    pub fn observe(&mut self, call: &CheckedCall) {
+        let (first, _) = self.ends.unwrap_or((call.step, call.step));
+        self.ends = Some((first, call.step));
+        for expectation in &mut self.expected {
+            expectation.observe(call);
+        }
+    }
+
+    /// The verdict, when the run is over.
+    #[must_use]
+    pub fn finish(self) -> ModeVerdict {
+        if self.expected.is_empty() {
+            return ModeVerdict::not_applicable("no expected actions");
+        }
+        let Some(ends) = self.ends else { return ModeVerdict::not_applicable("no actions") };
+        let findings = self.expected.iter().enumerate().filter_map(|(place, call)| call.finding(place, ends));
+        ModeVerdict::of(findings.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The expected calls as text: the order of their arguments counts.
+    fn run(expected: &str, actions: Value) -> Value {
+        let expected: Vec<ExpectedCall> = serde_json::from_str(expected).unwrap();
+        let mut fold = ExpectedActions::new(&expected);
+        for call in serde_json::from_value::<Vec<CheckedCall>>(actions).unwrap() {
+            fold.observe(&call);
+        }
+        serde_json::to_value(fold.finish()).unwrap()
+    }
+
+    #[test]
+    fn what_became_of_an_expected_action() {
+        let wanted = r#"[{"name": "book", "arguments": {"to": "X", "n": 1}, "compare_args": null}]"#;
+        let call = |step: i64, name: &str, arguments: Value, status: &str| json!({"step": step, "name": name, "arguments": arguments, "status": status});
+        let cases = [
+            (json!([call(3, "book", json!({"n": 1.0, "to": "X", "more": 2}), "unknown")]), json!([])),
+            (
+                json!([
+                    call(3, "book", json!({}), "ok"),
+                    call(4, "book", json!({"n": 1, "to": "X"}), "error")
+                ]),
+                json!([{"mode": DECISION, "where": [4, 4],
+                    "evidence": {"kind": "rejected", "expected": 0, "name": "book"}}]),
+            ),
+            (
+                json!([call(3, "Book", json!({}), "ok"), call(4, "book", json!({"to": "Y"}), "error")]),
+                json!([{"mode": DECISION, "where": [4, 4],
+                    "evidence": {"kind": "arguments", "expected": 0, "name": "book", "differing": ["to", "n"]}}]),
+            ),
+            (
+                json!([call(3, "find", json!({}), "ok"), call(9, "find", json!({}), "ok")]),
+                json!([{"mode": PERCEPTION, "where": [3, 9], "evidence": {"expected": 0, "name": "book"}}]),
+            ),
+        ];
+        for (actions, findings) in cases {
+            assert_eq!(run(wanted, actions)["findings"], findings);
+        }
+        let by_name = r#"[{"name": "book", "arguments": {"to": "X"}, "compare_args": []}]"#;
+        assert_eq!(run(by_name, json!([call(0, "book", Value::Null, "ok")]))["detected"], false);
+        // An argument that both sides lack is no argument that is equal.
+        let lacking = r#"[{"name": "book", "arguments": {}, "compare_args": ["to"]}]"#;
+        assert_eq!(run(lacking, json!([call(0, "book", json!({}), "ok")]))["detected"], true);
+    }
+
+    #[test]
+    fn without_route_or_calls_there_is_nothing_to_say() {
+        assert_eq!(run("[]", json!([])), json!({"not_applicable": "no expected actions"}));
+        assert_eq!(run(r#"[{"name": "f"}]"#, json!([])), json!({"not_applicable": "no actions"}));
+    }
+}

@@ -1,0 +1,111 @@
+//! Trials under one condition, and the figures of one side of a comparison.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::formulas::{float, mean};
+use super::super::read::Record;
+use crate::stats::{Interval, wilson};
+
+/// How far from 1 a reward may be to count as whole.
+const WHOLE: f64 = 1e-6;
+
+/// A trial of a comparison.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ComparedTrial {
+    /// The model.
+    pub model: String,
+    /// `fresh`, or how the failed trial was handed on: `env`, `env+summary`, `env+full`.
+    pub context: String,
+    /// The task.
+    pub task: String,
+    /// Name of the trial.
+    pub trial: String,
+    /// Whether the task was solved.
+    pub resolved: bool,
+    /// Whether anybody looked; a trial at which nobody did is not resolved.
+    #[serde(default)]
+    pub scored: Option<bool>,
+    /// The reward, where there is one.
+    #[serde(default)]
+    pub reward: Option<f64>,
+    /// Replies of the model, where known.
+    #[serde(default)]
+    pub interactions: Option<u64>,
+}
+
+impl Record for ComparedTrial {
+    fn key(&self) -> String {
+        format!("trial `{}` of `{}` in `{}`", self.trial, self.model, self.context)
+    }
+}
+
+impl ComparedTrial {
+    fn is_unscored(&self) -> bool {
+        self.scored == Some(false)
+    }
+
+    /// Whether the trial counts as resolved.
+    pub(super) fn counts(&self) -> bool {
+        self.resolved && !self.is_unscored()
+    }
+}
+
+/// The trials of one model in one context, by task.
+pub(super) type ByTask<'t> = BTreeMap<&'t str, Vec<&'t ComparedTrial>>;
+
+/// One side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Arm {
+    /// Trials of the tasks that are compared.
+    pub trials: u64,
+    /// Those that solved their task.
+    pub resolved: u64,
+    /// Those at which nobody looked.
+    pub unscored: u64,
+    /// Those with a reward between nothing and all.
+    pub partial: u64,
+    /// Mean over tasks of the share of resolved trials.
+    pub rate: f64,
+    /// Wilson's 95% interval, where every task has one trial.
+    pub wilson95: Option<Interval>,
+    /// Mean number of replies of the model.
+    pub mean_interactions: Option<f64>,
+    /// The same over resolved trials.
+    pub mean_interactions_resolved: Option<f64>,
+    /// Trials whose number of replies is known.
+    pub with_interactions: u64,
+    /// 95% bootstrap interval of the rate, tasks drawn whole.
+    pub bootstrap95: Option<Interval>,
+}
+
+/// The share of a task's trials that are resolved.
+pub(super) fn share(trials: &[&ComparedTrial]) -> f64 {
+    float(trials.iter().filter(|trial| trial.counts()).count() as u64) / float(trials.len() as u64)
+}
+
+impl Arm {
+    /// The figures over tasks, each with at least one trial; `None` without tasks.
+    pub(super) fn of(tasks: &[&[&ComparedTrial]], bootstrap95: Option<Interval>) -> Option<Self> {
+        let trials = || tasks.iter().flat_map(|trials| trials.iter());
+        let count = |holds: fn(&ComparedTrial) -> bool| trials().filter(|trial| holds(trial)).count() as u64;
+        let interactions = |holds: fn(&ComparedTrial) -> bool| {
+            mean(trials().filter(|trial| holds(trial)).filter_map(|trial| trial.interactions).map(float))
+        };
+        let resolved = count(ComparedTrial::counts);
+        let single = tasks.iter().all(|trials| trials.len() == 1);
+        Some(Self {
+            trials: trials().count() as u64,
+            resolved,
+            unscored: count(ComparedTrial::is_unscored),
+            partial: count(|trial| trial.reward.is_some_and(|reward| reward > 0.0 && reward < 1.0 - WHOLE)),
+            rate: mean(tasks.iter().map(|trials| share(trials)))?,
+            wilson95: wilson(resolved, tasks.len() as u64, 0.95).ok().filter(|_| single),
+            mean_interactions: interactions(|_| true),
+            mean_interactions_resolved: interactions(ComparedTrial::counts),
+            with_interactions: count(|trial| trial.interactions.is_some()),
+            bootstrap95,
+        })
+    }
+}

@@ -1,0 +1,24 @@
+//! Recovery-Bench: trials that failed, what has to be typed to stand where they stood, and what it costs to go on
+//! from there.
+
+mod arms;
+mod commands;
+mod compare;
+mod inherit;
+mod resampled;
+mod results;
+mod select;
+mod trajectory;
+
+pub use arms::{Arm, ComparedTrial};
+pub use commands::{Replay, ReplayCommand, ReplayMode, Via, replay_commands};
+pub use compare::{
+    Comparison, ContextComparison, Difference, McNemar, ModelComparison, PairedComparison, Ranks,
+    RelativeDrop, compare,
+};
+pub use inherit::{
+    Inheritance, InheritanceAction, InheritancePair, InheritanceReport, InheritanceVerdict, Inherited,
+    inherit,
+};
+pub use results::{Results, SkippedFile, Trial, TrialFormat, read_results};
+pub use select::{Candidate, LeftOut, Selection, SelectionRule, select};

@@ -1,0 +1,52 @@
+//! The bootstrap of a paired comparison: tasks are drawn whole, both sides together.
+
+use super::super::formulas::{Draws, central_95, float};
+use super::compare::relative_drop;
+use crate::stats::Interval;
+
+/// How often the tasks are drawn.
+const RESAMPLES: u32 = 2_000;
+
+/// The 95% intervals of a comparison.
+pub(super) struct Resampled {
+    pub(super) fresh: Option<Interval>,
+    pub(super) recovery: Option<Interval>,
+    pub(super) difference: Option<Interval>,
+    pub(super) drop: Option<Interval>,
+    /// Resamples in which nothing was solved from fresh.
+    pub(super) left_out: u32,
+}
+
+impl Resampled {
+    /// From the tasks' shares of resolved trials, fresh and in recovery.
+    pub(super) fn of(shares: &[(f64, f64)], seed: u64) -> Self {
+        let mut draws = Draws::new(seed);
+        let n = float(shares.len() as u64);
+        let [mut fresh, mut recovery, mut differences, mut drops] = [const { Vec::new() }; 4];
+        let mut left_out = 0;
+        for _ in 0..RESAMPLES {
+            let (mut sum_fresh, mut sum_recovery) = (0.0, 0.0);
+            for _ in shares {
+                if let Some((of_fresh, of_recovery)) = shares.get(draws.below(shares.len())) {
+                    sum_fresh += of_fresh;
+                    sum_recovery += of_recovery;
+                }
+            }
+            let (mean_fresh, mean_recovery) = (sum_fresh / n, sum_recovery / n);
+            fresh.push(mean_fresh);
+            recovery.push(mean_recovery);
+            differences.push(mean_recovery - mean_fresh);
+            match relative_drop(mean_fresh, mean_recovery) {
+                Some(drop) => drops.push(drop),
+                None => left_out += 1,
+            }
+        }
+        Self {
+            fresh: central_95(fresh),
+            recovery: central_95(recovery),
+            difference: central_95(differences),
+            drop: central_95(drops),
+            left_out,
+        }
+    }
+}

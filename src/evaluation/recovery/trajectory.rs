@@ -1,0 +1,105 @@
+//! The parts of an ATIF trajectory, and of the replies of Terminus v1, that replaying needs.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Number, Value};
+
+use super::super::read::null_as_default;
+
+/// An ATIF trajectory.
+#[derive(Deserialize)]
+pub(super) struct Trajectory {
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(super) steps: Vec<AtifStep>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct AtifStep {
+    #[serde(default)]
+    pub(super) step_id: Option<i64>,
+    #[serde(default)]
+    pub(super) source: Option<String>,
+    #[serde(default)]
+    message: Value,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(super) tool_calls: Vec<AtifCall>,
+    #[serde(default)]
+    observation: Value,
+    #[serde(default)]
+    extra: Value,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(super) is_copied_context: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct AtifCall {
+    /// Arguments that are no object name nothing.
+    #[serde(default, deserialize_with = "object_or_nothing")]
+    pub(super) arguments: Map<String, Value>,
+}
+
+impl AtifStep {
+    /// The message, where it is a text.
+    pub(super) fn message(&self) -> &str {
+        self.message.as_str().unwrap_or_default()
+    }
+
+    /// Whether the step only repeats what a tool answered.
+    fn is_result(&self) -> bool {
+        let results = || self.observation.get("results").and_then(Value::as_array).into_iter().flatten();
+        let repeats = || {
+            let message = self.message();
+            !message.is_empty()
+                && results().any(|result| result.get("content").and_then(Value::as_str) == Some(message))
+        };
+        let says_so = || self.extra.get("openclaw_role").and_then(Value::as_str) == Some("toolResult");
+        self.tool_calls.is_empty() && (says_so() || repeats())
+    }
+
+    /// Whether the step is a reply of the model in this run.
+    pub(super) fn is_interaction(&self) -> bool {
+        self.source.as_deref() == Some("agent") && !self.is_copied_context && !self.is_result()
+    }
+}
+
+/// The replies of Terminus v1.
+#[derive(Deserialize)]
+pub(super) struct Responses {
+    pub(super) responses: Vec<Response>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Response {
+    pub(super) episode: i64,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(super) text: String,
+}
+
+/// A command of a list that a model wrote as JSON.
+#[derive(Default)]
+pub(super) struct WrittenCommand {
+    pub(super) keystrokes: Option<String>,
+    pub(super) timeout: Option<Number>,
+    pub(super) duration: Option<f64>,
+}
+
+/// The commands of a text that is a JSON object with a list of them.
+pub(super) fn written_commands(text: &str) -> Vec<WrittenCommand> {
+    let parsed: Option<Value> = serde_json::from_str(text).ok();
+    let listed = parsed.as_ref().and_then(|object| object.get("commands")).and_then(Value::as_array);
+    listed
+        .into_iter()
+        .flatten()
+        .map(|command| WrittenCommand {
+            keystrokes: command.get("keystrokes").and_then(Value::as_str).map(str::to_owned),
+            timeout: command.get("timeout_sec").and_then(Value::as_number).cloned(),
+            duration: command.get("duration").and_then(Value::as_f64),
+        })
+        .collect()
+}
+
+fn object_or_nothing<'de, D: Deserializer<'de>>(value: D) -> Result<Map<String, Value>, D::Error> {
+    Ok(match Value::deserialize(value)? {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    })
+}

@@ -1,0 +1,161 @@
+//! The score of one episode.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::super::Definition;
+use super::super::formulas::mean;
+use super::super::read::StepRange;
+use super::super::text::token_f1;
+use super::{
+    Answer, GoldEpisode, GoldFailure, MAX_RANGES, PredictedDiagnosis, Prediction, ReflectOptions, Stage,
+};
+
+/// The score of one episode.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EpisodeScore {
+    /// Id of the episode.
+    pub id: String,
+    /// The environment.
+    pub task: String,
+    /// The game or setting within it.
+    pub subtask: Option<String>,
+    /// The model, where there is a prediction that names it.
+    pub model: Option<String>,
+    /// Whether there is a prediction.
+    pub predicted: bool,
+    /// Was it seen that there is a failure?
+    pub detection: DetectionScore,
+    /// Was it seen where? `None` where no failure is annotated.
+    pub localization: Option<LocalizationScore>,
+    /// Was it seen what, for each failure?
+    pub diagnosis: Vec<DiagnosisScore>,
+    /// Where each funnel ends.
+    pub funnel: BTreeMap<String, Stage>,
+}
+
+/// The score of detection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DetectionScore {
+    /// What was answered.
+    pub answer: Option<Answer>,
+    /// What is right.
+    pub gold: Answer,
+    /// Whether the answer counts as correct.
+    pub correct: bool,
+}
+
+/// The score of localization.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LocalizationScore {
+    /// Mean over predicted ranges of the best Jaccard index with an annotated one; 0 without predicted ranges.
+    pub similarity: f64,
+    /// Mean over annotated ranges of the best Jaccard index with a predicted one.
+    pub recall: f64,
+    /// Ranges that count.
+    pub ranges: usize,
+    /// Ranges beyond the third.
+    pub ignored_ranges: usize,
+    /// The best Jaccard index of any pair.
+    #[serde(skip)]
+    pub(super) best: f64,
+}
+
+/// The score of one failure's diagnosis.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DiagnosisScore {
+    /// Position in the episode's list of failures.
+    pub failure: usize,
+    /// Whether mode and description could both be read.
+    pub answered: bool,
+    /// Whether the mode is the annotated one.
+    pub mode_correct: bool,
+    /// Overlap of the descriptions' tokens.
+    pub token_f1: f64,
+    /// The judge's score; `None` is left out of the mean.
+    pub judge: Option<f64>,
+}
+
+impl DiagnosisScore {
+    fn of(
+        place: usize,
+        failure: &GoldFailure,
+        predicted: Option<&PredictedDiagnosis>,
+        definition: Definition,
+    ) -> Self {
+        let Some((mode, description)) = predicted.and_then(PredictedDiagnosis::answer) else {
+            let judge = (definition == Definition::Paper).then_some(0.0);
+            return Self { failure: place, answered: false, mode_correct: false, token_f1: 0.0, judge };
+        };
+        Self {
+            failure: place,
+            answered: true,
+            mode_correct: mode == failure.mode,
+            token_f1: token_f1(description, &failure.diagnosis),
+            judge: predicted.and_then(|predicted| predicted.judge),
+        }
+    }
+
+    pub(super) fn judged_right(&self) -> bool {
+        self.answered && self.judge.is_some_and(|judge| judge >= 1.0)
+    }
+}
+
+impl LocalizationScore {
+    fn of(predicted: &[StepRange], failures: &[GoldFailure]) -> Option<Self> {
+        if failures.is_empty() {
+            return None;
+        }
+        let kept = predicted.get(..MAX_RANGES).unwrap_or(predicted);
+        let best_of_gold = |range: &StepRange| {
+            failures.iter().map(|failure| range.jaccard(failure.range)).fold(0.0, f64::max)
+        };
+        let best_of_kept =
+            |failure: &GoldFailure| kept.iter().map(|range| range.jaccard(failure.range)).fold(0.0, f64::max);
+        Some(Self {
+            similarity: mean(kept.iter().map(best_of_gold)).unwrap_or(0.0),
+            recall: mean(failures.iter().map(best_of_kept)).unwrap_or(0.0),
+            ranges: kept.len(),
+            ignored_ranges: predicted.len() - kept.len(),
+            best: kept.iter().map(best_of_gold).fold(0.0, f64::max),
+        })
+    }
+}
+
+impl EpisodeScore {
+    pub(super) fn of(gold: &GoldEpisode, prediction: Option<&Prediction>, options: &ReflectOptions) -> Self {
+        let answer = prediction.and_then(|prediction| prediction.detection);
+        let right = match options.definition {
+            Definition::Paper => gold.answer(),
+            Definition::Code => Answer::Yes,
+        };
+        let detection = DetectionScore { answer, gold: gold.answer(), correct: answer == Some(right) };
+        let ranges = prediction.and_then(|prediction| prediction.ranges.as_deref()).unwrap_or_default();
+        let localization = LocalizationScore::of(ranges, &gold.failures);
+        let told = prediction.map_or(&[][..], |prediction| &prediction.diagnoses);
+        let diagnosis: Vec<DiagnosisScore> = gold
+            .failures
+            .iter()
+            .enumerate()
+            .map(|(place, failure)| {
+                let predicted = told.iter().find(|told| told.failure == place);
+                DiagnosisScore::of(place, failure, predicted, options.definition)
+            })
+            .collect();
+        let stage = |(name, rule): (&String, &super::FunnelRule)| {
+            (name.clone(), rule.stage(detection.correct, localization.as_ref(), &diagnosis))
+        };
+        Self {
+            id: gold.id.clone(),
+            task: gold.task.clone(),
+            subtask: gold.subtask.clone(),
+            model: prediction.and_then(|prediction| prediction.model.clone()),
+            predicted: prediction.is_some(),
+            funnel: options.funnels.iter().map(stage).collect(),
+            detection,
+            localization,
+            diagnosis,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The funnel: at which stage an episode's reflection fails.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::super::names::named;
+use super::episode::{DiagnosisScore, LocalizationScore};
+
+/// The stage at which an episode ends: the first that it fails, or a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Whether there is a failure was not answered rightly.
+    Detection,
+    /// No place was near enough.
+    Localization,
+    /// The explanation does not hold.
+    Diagnosis,
+    /// All three stages are passed.
+    Pass,
+}
+
+named! {
+    Stage, "stage",
+    Detection => "detection",
+    Localization => "localization",
+    Diagnosis => "diagnosis",
+    Pass => "pass",
+}
+
+/// When localization passes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LocalizationGate {
+    /// Some predicted range overlaps some annotated one by at least this Jaccard index, or none is annotated.
+    BestJaccard(f64),
+    /// Localization recall is at least this; fails where nothing is annotated.
+    Recall(f64),
+}
+
+/// When diagnosis passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiagnosisGate {
+    /// Every failure is judged 1 (also where there is none).
+    Every,
+    /// At least one failure is judged 1.
+    Any,
+}
+
+/// The thresholds of a funnel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FunnelRule {
+    /// When localization passes.
+    pub localization: LocalizationGate,
+    /// When diagnosis passes.
+    pub diagnosis: DiagnosisGate,
+}
+
+impl FunnelRule {
+    /// The published funnel figure: best Jaccard index 0.6, every failure judged 1.
+    pub const FIGURE_2: Self =
+        Self { localization: LocalizationGate::BestJaccard(0.6), diagnosis: DiagnosisGate::Every };
+    /// As [`FunnelRule::FIGURE_2`], from 0.5.
+    pub const CASCADE: Self =
+        Self { localization: LocalizationGate::BestJaccard(0.5), diagnosis: DiagnosisGate::Every };
+    /// The comparison with avoided failures: recall 0.6, some failure judged 1.
+    pub const TABLE_5: Self =
+        Self { localization: LocalizationGate::Recall(0.6), diagnosis: DiagnosisGate::Any };
+
+    pub(super) fn stage(
+        &self,
+        detected: bool,
+        localization: Option<&LocalizationScore>,
+        failures: &[DiagnosisScore],
+    ) -> Stage {
+        let localized = match self.localization {
+            LocalizationGate::BestJaccard(least) => localization.is_none_or(|score| score.best >= least),
+            LocalizationGate::Recall(least) => localization.is_some_and(|score| score.recall >= least),
+        };
+        let right = |score: &DiagnosisScore| score.judged_right();
+        let diagnosed = match self.diagnosis {
+            DiagnosisGate::Every => failures.iter().all(right),
+            DiagnosisGate::Any => failures.iter().any(right),
+        };
+        match (detected, localized, diagnosed) {
+            (false, ..) => Stage::Detection,
+            (_, false, _) => Stage::Localization,
+            (_, _, false) => Stage::Diagnosis,
+            _ => Stage::Pass,
+        }
+    }
+}
+
+/// The three funnels of the benchmark's code: `figure2`, `cascade`, `table5`.
+#[must_use]
+pub fn funnel_presets() -> BTreeMap<String, FunnelRule> {
+    [("figure2", FunnelRule::FIGURE_2), ("cascade", FunnelRule::CASCADE), ("table5", FunnelRule::TABLE_5)]
+        .map(|(name, rule)| (name.to_owned(), rule))
+        .into()
+}

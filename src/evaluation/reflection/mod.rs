@@ -1,0 +1,242 @@
+//! Reflection: how well a model finds, places and explains the failures of an annotated episode.
+
+mod aggregate;
+mod episode;
+mod from_detectors;
+mod funnel;
+
+pub use aggregate::{Averages, Figure, FigureIntervals, FunnelCounts, ReflectionGroup};
+pub use episode::{DetectionScore, DiagnosisScore, EpisodeScore, LocalizationScore};
+pub use from_detectors::{gold_of_trace, predict};
+pub use funnel::{DiagnosisGate, FunnelRule, LocalizationGate, Stage, funnel_presets};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::Definition;
+use super::names::named;
+use super::read::{Lines, Record, StepRange, null_as_default, ordered};
+
+/// Ranges beyond this number are dropped.
+const MAX_RANGES: usize = 3;
+
+/// An answer to the question whether an episode holds a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}
+
+named!(Answer, "answer", Yes => "yes", No => "no");
+
+/// An annotated episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GoldEpisode {
+    /// Id of the episode.
+    pub id: String,
+    /// The environment.
+    pub task: String,
+    /// The game or setting within it.
+    #[serde(default)]
+    pub subtask: Option<String>,
+    /// Whether there is a failure; where that is not said, whether one is listed.
+    #[serde(default)]
+    pub detection: Option<Answer>,
+    /// The core failures, in order.
+    pub failures: Vec<GoldFailure>,
+}
+
+impl GoldEpisode {
+    /// The right answer to the question whether there is a failure.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        self.detection.unwrap_or(if self.failures.is_empty() { Answer::No } else { Answer::Yes })
+    }
+}
+
+impl Record for GoldEpisode {
+    fn key(&self) -> String {
+        format!("episode `{}`", self.id)
+    }
+}
+
+/// An annotated failure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GoldFailure {
+    /// The failure mode, `class/name`.
+    #[serde(rename = "type")]
+    pub mode: String,
+    /// Its steps.
+    #[serde(rename = "where", deserialize_with = "ordered")]
+    pub range: StepRange,
+    /// What went wrong, in the annotator's words.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub diagnosis: String,
+}
+
+/// What a model says of one episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Id of the episode.
+    pub episode: String,
+    /// The model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Whether there is a failure; `None`: asked, but the answer could not be read.
+    #[serde(default)]
+    pub detection: Option<Answer>,
+    /// Where failures are, best first.
+    #[serde(default)]
+    pub ranges: Option<Vec<StepRange>>,
+    /// What the failures are, given their places.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub diagnoses: Vec<PredictedDiagnosis>,
+}
+
+/// What a model says of one failure whose place it was told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PredictedDiagnosis {
+    /// Position in the episode's list of failures, counted from 0.
+    pub failure: usize,
+    /// The failure mode.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// What went wrong.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// A judge's score of the description: 0, 0.5 or 1.
+    #[serde(default)]
+    pub judge: Option<f64>,
+}
+
+impl PredictedDiagnosis {
+    /// Whether mode and description could both be read.
+    fn answer(&self) -> Option<(&str, &str)> {
+        self.mode.as_deref().zip(self.description.as_deref())
+    }
+}
+
+impl Record for Prediction {
+    fn key(&self) -> String {
+        format!("a prediction for episode `{}`", self.episode)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for diagnosis in &self.diagnoses {
+            if !seen.insert(diagnosis.failure) {
+                return Err(format!("failure {} is diagnosed twice", diagnosis.failure));
+            }
+            if let Some(judge) = diagnosis.judge
+                && ![0.0, 0.5, 1.0].contains(&judge)
+            {
+                return Err(format!("the judge's score {judge} is none of 0, 0.5, 1"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lines<Prediction> {
+    /// Puts aside predictions that diagnose a failure which their episode has not, and such as are of another model
+    /// than the first that names one.
+    pub fn check_against(&mut self, gold: &[GoldEpisode]) {
+        let failures: BTreeMap<&str, usize> =
+            gold.iter().map(|episode| (episode.id.as_str(), episode.failures.len())).collect();
+        let mut model: Option<String> = None;
+        self.retain(|prediction| {
+            if let Some(count) = failures.get(prediction.episode.as_str())
+                && let Some(beyond) =
+                    prediction.diagnoses.iter().find(|diagnosis| diagnosis.failure >= *count)
+            {
+                let (place, id) = (beyond.failure, &prediction.episode);
+                return Err(format!("failure {place} is diagnosed, but episode `{id}` has {count}"));
+            }
+            if let Some(named) = &prediction.model {
+                let first = model.get_or_insert_with(|| named.clone());
+                if first != named {
+                    return Err(format!("model `{named}` in a file of model `{first}`"));
+                }
+            }
+            Ok(())
+        });
+    }
+}
+
+/// How predictions are scored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReflectOptions {
+    /// The reading that is followed.
+    pub definition: Definition,
+    /// The funnels, by name.
+    pub funnels: BTreeMap<String, FunnelRule>,
+}
+
+impl Default for ReflectOptions {
+    fn default() -> Self {
+        Self { definition: Definition::Paper, funnels: funnel_presets() }
+    }
+}
+
+/// The evaluation of one model's predictions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reflection {
+    /// The reading that was followed.
+    #[serde(rename = "mode")]
+    pub definition: Definition,
+    /// Every annotated episode, in order.
+    pub episodes: Vec<EpisodeScore>,
+    /// By task.
+    pub tasks: BTreeMap<String, ReflectionGroup>,
+    /// All episodes pooled.
+    pub all: ReflectionGroup,
+    /// Episodes that were predicted, but are not annotated.
+    pub unknown_predictions: Vec<String>,
+    /// Means over tasks, weighted by their episodes.
+    pub episode_weighted: Averages,
+    /// Plain means over tasks.
+    #[serde(rename = "macro")]
+    pub macro_average: Averages,
+}
+
+/// Scores one model's predictions against annotated episodes.
+///
+/// An episode without a prediction counts as unanswered throughout. Of several predictions for an episode the first
+/// counts; [`read_lines`](super::read_lines) and [`Lines::check_against`] tell of those and of other bad ones.
+#[must_use]
+pub fn reflect(gold: &[GoldEpisode], predictions: &[Prediction], options: &ReflectOptions) -> Reflection {
+    let mut by_episode: BTreeMap<&str, &Prediction> = BTreeMap::new();
+    for prediction in predictions {
+        by_episode.entry(prediction.episode.as_str()).or_insert(prediction);
+    }
+    let episodes: Vec<EpisodeScore> = gold
+        .iter()
+        .map(|episode| EpisodeScore::of(episode, by_episode.get(episode.id.as_str()).copied(), options))
+        .collect();
+    let known: BTreeSet<&str> = gold.iter().map(|episode| episode.id.as_str()).collect();
+    let unknown = predictions.iter().filter(|prediction| !known.contains(prediction.episode.as_str()));
+    let unknown_predictions = unknown.map(|prediction| prediction.episode.clone()).collect();
+
+    let mut of_task: BTreeMap<&str, Vec<&EpisodeScore>> = BTreeMap::new();
+    for episode in &episodes {
+        of_task.entry(&episode.task).or_default().push(episode);
+    }
+    let tasks: BTreeMap<String, ReflectionGroup> = of_task
+        .iter()
+        .map(|(task, episodes)| ((*task).to_owned(), ReflectionGroup::of(episodes, &options.funnels)))
+        .collect();
+    let pooled: Vec<&EpisodeScore> = episodes.iter().collect();
+    Reflection {
+        definition: options.definition,
+        all: ReflectionGroup::of(&pooled, &options.funnels),
+        episode_weighted: Averages::weighted(&tasks),
+        macro_average: Averages::plain(&tasks),
+        unknown_predictions,
+        tasks,
+        episodes,
+    }
+}

@@ -1,0 +1,164 @@
+//! What a run needs to look up along its reference route, made once for all runs of the route.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use super::action::{Action, Arguments, Digests};
+use super::digest::{Digest, Members};
+use super::route::{ExpectedAction, Milestone, Target};
+use super::step::{Actor, Actors};
+
+/// Whose action it is, and the digest of what it does.
+type Key = (Digest, Actor);
+
+/// The milestones of the chosen actors, and what tells that a step reaches one.
+#[derive(Debug, Default)]
+pub(crate) struct RouteIndex {
+    /// Whether milestones are scores, not actions.
+    pub(crate) by_score: bool,
+    /// In the order of the route.
+    pub(crate) marks: Vec<Mark>,
+    /// Scores in ascending order, with their marks.
+    pub(crate) ascending: Vec<(f64, usize)>,
+    /// The actors whose actions are milestones.
+    actors: Vec<Actor>,
+    /// Marks by the digest of all that decides them; sorted.
+    keys: Vec<(Key, usize)>,
+    /// By name, which arguments decide where not all of them do.
+    compared: BTreeSet<(Key, Vec<String>)>,
+}
+
+/// A milestone of the chosen actors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    /// Position in the route.
+    pub(crate) milestone: usize,
+    /// Reference step, counted without the milestones of other actors.
+    pub(crate) reference_step: u64,
+}
+
+impl RouteIndex {
+    fn new(milestones: &[Milestone], actors: Actors) -> Self {
+        let mut index = Self {
+            by_score: matches!(milestones.first(), Some(Milestone { target: Target::Score(_), .. })),
+            ..Self::default()
+        };
+        let mut dropped: Vec<u64> = Vec::new();
+        for (position, milestone) in milestones.iter().enumerate() {
+            match &milestone.target {
+                Target::Action(action) if !actors.include(action.actor()) => {
+                    dropped.push(milestone.reference_step);
+                    continue;
+                }
+                Target::Action(action) => index.expect(action),
+                Target::Score(score) => index.ascending.push((*score, index.marks.len())),
+            }
+            // The rest is numbered anew: steps that fall away before it count no more.
+            let before = dropped.partition_point(|step| *step < milestone.reference_step) as u64;
+            let reference_step = milestone.reference_step.saturating_sub(before);
+            index.marks.push(Mark { milestone: position, reference_step });
+        }
+        index.ascending.sort_by(|a, b| a.0.total_cmp(&b.0));
+        index.keys.sort_unstable();
+        index
+    }
+
+    fn expect(&mut self, action: &ExpectedAction) {
+        let actor = action.actor();
+        if !self.actors.contains(&actor) {
+            self.actors.push(actor);
+        }
+        let name = action.name_digest();
+        let decisive = match action.compare() {
+            None => name.and(action.digest()),
+            Some([]) => name,
+            Some(compared) => {
+                let mut compared = compared.to_vec();
+                compared.sort_unstable();
+                compared.dedup();
+                let decisive = with_members(name, &compared, &Members::of(action.arguments()));
+                self.compared.insert(((name, actor), compared));
+                decisive
+            }
+        };
+        self.keys.push(((decisive, actor), self.marks.len()));
+    }
+
+    /// Whether actions of this actor count.
+    pub(crate) fn counts(&self, actor: Actor) -> bool {
+        self.actors.contains(&actor)
+    }
+
+    /// Collects the marks that an action reaches. All marks of one key are reached at once: where the first of them is
+    /// not open any more, none is.
+    pub(crate) fn reach(
+        &self,
+        actor: Actor,
+        action: &Action<'_>,
+        digests: &Digests,
+        open: impl Fn(usize) -> bool,
+        reached: &mut Vec<usize>,
+    ) {
+        let mut of_key = |decisive: Digest| {
+            let start = self.keys.partition_point(|(other, _)| *other < (decisive, actor));
+            let marks = self.keys.iter().skip(start).take_while(|(other, _)| *other == (decisive, actor));
+            reached.extend(marks.map(|(_, mark)| *mark).take_while(|mark| open(*mark)));
+        };
+        let name = digests.name;
+        if let Some(call) = digests.exact_call() {
+            of_key(call);
+        }
+        of_key(name);
+        let key = (name, actor);
+        let mut given = None;
+        for (_, members) in self.compared.range((key, Vec::new())..).take_while(|(other, _)| *other == key) {
+            // The arguments are read once, however many milestones look into them.
+            let given = given.get_or_insert_with(|| {
+                let json = action.arguments.as_ref().present().and_then(Arguments::json);
+                json.map(Members::of).unwrap_or_default()
+            });
+            // What was not recorded equals nothing.
+            if digests.arguments.is_some() {
+                of_key(with_members(name, members, given));
+            }
+        }
+    }
+}
+
+/// The digest of a name with some of the arguments, each of which may be missing.
+fn with_members(name: Digest, members: &[String], given: &Members) -> Digest {
+    members.iter().fold(name, |digest, member| {
+        digest.and(Digest::of_text(member)).and(given.get(member).unwrap_or(Digest::NONE))
+    })
+}
+
+/// The indices of one route, each made when it is first asked for. They say nothing that the route does not.
+#[derive(Debug, Default)]
+pub(super) struct Indices {
+    agent: OnceLock<Arc<RouteIndex>>,
+    user: OnceLock<Arc<RouteIndex>>,
+    all: OnceLock<Arc<RouteIndex>>,
+}
+
+impl Indices {
+    pub(super) fn get(&self, milestones: &[Milestone], actors: Actors) -> &Arc<RouteIndex> {
+        let slot = match actors {
+            Actors::Agent => &self.agent,
+            Actors::User => &self.user,
+            Actors::All => &self.all,
+        };
+        slot.get_or_init(|| Arc::new(RouteIndex::new(milestones, actors)))
+    }
+}
+
+impl Clone for Indices {
+    fn clone(&self) -> Self {
+        Self { agent: self.agent.clone(), user: self.user.clone(), all: self.all.clone() }
+    }
+}
+
+impl PartialEq for Indices {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,226 @@
+//! The examples `benchtrace` and `recovery` as programs: on the bundled data, and on bad input.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests say what they expect by failing"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+const COMMANDS: [(&str, &[&str]); 13] = [
+    ("benchtrace", &["reflect"]),
+    ("benchtrace", &["reflect", "--predict", "detectors", "--episodes", "golden/benchtrace/episodes.json"]),
+    ("benchtrace", &["evolve"]),
+    ("benchtrace", &["proximity"]),
+    ("benchtrace", &["agree"]),
+    ("benchtrace", &["relate"]),
+    ("benchtrace", &["modes"]),
+    ("benchtrace", &["calls"]),
+    ("recovery", &["read", "golden/recovery/results.json"]),
+    ("recovery", &["select"]),
+    ("recovery", &["commands", "golden/recovery/terminus.json"]),
+    ("recovery", &["compare"]),
+    ("recovery", &["inherit"]),
+];
+
+/// Runs an example in the crate's folder: status, stdout, stderr.
+fn run(name: &str, arguments: &[&str]) -> (i32, String, String) {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "{} is not built: run `cargo build --examples` before", program.display());
+    let output = Command::new(program)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let utf8 = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), utf8(output.stdout), utf8(output.stderr))
+}
+
+/// A folder of its own, gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tracelint-evaluation-{}-{test}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, content: &str) -> String {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn every_command_works_on_the_bundled_data() {
+    for (name, arguments) in COMMANDS {
+        let (status, table, err) = run(name, arguments);
+        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+        let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 80, "{name} {arguments:?}: {widest}\n{table}");
+        let (status, json, _) = run(name, &[arguments, &["--json", "-"]].concat());
+        assert_eq!(status, 0);
+        serde_json::from_str::<Value>(&json).unwrap();
+        // The same input, the same output.
+        assert_eq!(run(name, &[arguments, &["--json", "-"]].concat()).1, json);
+    }
+}
+
+#[test]
+fn help_names_inputs_and_exit_statuses() {
+    for name in ["benchtrace", "recovery"] {
+        let (status, help, _) = run(name, &["--help"]);
+        assert_eq!(status, 0);
+        for named in ["Inputs", "Exit status: 0 fine; 2", "1 wrong usage", "Example:", "JSON"] {
+            assert!(help.contains(named), "{name}: {named}\n{help}");
+        }
+    }
+    for (name, arguments) in COMMANDS {
+        let (status, help, _) = run(name, &[arguments[0], "--help"]);
+        assert_eq!(status, 0);
+        assert!(help.contains("Exit status"), "{help}");
+        let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 80, "{name} {}: {widest}\n{help}", arguments[0]);
+    }
+}
+
+#[test]
+fn modes_and_intervals_are_options() {
+    for (arguments, key, value) in [
+        (vec!["reflect", "--mode", "code"], "mode", "code"),
+        (vec!["evolve", "--mode", "cosine"], "mode", "cosine"),
+        (vec!["agree", "--mode", "code"], "mode", "code"),
+    ] {
+        let (_, json, _) = run("benchtrace", &[&arguments[..], &["--json", "-"]].concat());
+        assert_eq!(serde_json::from_str::<Value>(&json).unwrap()[key], value);
+    }
+    for command in ["reflect", "evolve"] {
+        let json = |options: &[&str]| -> Value {
+            let (_, json, _) = run("benchtrace", &[&[command, "--json", "-"], options].concat());
+            serde_json::from_str(&json).unwrap()
+        };
+        assert!(json(&[]).get("intervals").is_none());
+        let with = json(&["--intervals", "--seed", "3", "--resamples", "100"]);
+        assert_eq!(with["intervals"]["seed"], 3);
+        assert!(with["intervals"]["all"].is_object());
+        assert_ne!(
+            with["intervals"],
+            json(&["--intervals", "--seed", "4", "--resamples", "100"])["intervals"]
+        );
+    }
+    let (_, json, _) = run("benchtrace", &["reflect", "--recall-gate", "0.9", "--json", "-"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(
+        json["all"]["funnel"]["recall"]["pass"].as_u64() <= json["all"]["funnel"]["table5"]["pass"].as_u64()
+    );
+}
+
+#[test]
+fn bad_lines_cost_themselves_and_are_told() {
+    let folder = Folder::new("bad");
+    let good = r#"{"id": "a", "a": [], "b": [{"type": "x/y", "where": [0, 3], "tier": "core"}]}"#;
+    let text = format!(
+        "{good}\n{good}\n{{\"id\": \"b\", \"a\": [], \"b\": [{{\"type\": \"x/y\", \"where\": [3, 0], \"tier\": \"core\"}}]}}\n"
+    );
+    let path = folder.write("partly.jsonl", &text);
+    let (status, table, err) = run("benchtrace", &["agree", &path]);
+    assert_eq!(status, 2);
+    assert!(table.contains("1 episodes"), "{table}");
+    assert!(err.contains(&format!("{path}: line 2 column 1: ")), "{err}");
+    assert!(err.contains("line 3 column ") && err.contains("ends before it begins"), "{err}");
+
+    let trials = folder.write(
+        "trials.jsonl",
+        "{\"model\": \"m\", \"context\": \"fresh\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": true}\n\
+         {\"model\": \"m\", \"context\": \"env\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": false}\n\
+         {\"model\": \"m\", \"context\": \"env\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": false}\n",
+    );
+    assert_eq!(run("recovery", &["compare", &trials]).0, 2);
+    let fresh = folder.write(
+        "fresh.jsonl",
+        "{\"model\": \"m\", \"context\": \"fresh\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": true}",
+    );
+    assert_eq!(run("recovery", &["compare", &fresh]).0, 1);
+
+    let broken = folder.write("broken.json", "{");
+    let other = folder.write("other.json", "{}");
+    let terminus = "golden/recovery/terminus.json";
+    assert_eq!(run("recovery", &["commands", terminus, &broken]).0, 2);
+    assert_eq!(run("recovery", &["commands", &other, &broken]).0, 1);
+    assert_eq!(run("recovery", &["read", "golden/recovery/results.json", &other]).0, 0);
+    assert_eq!(run("recovery", &["read", &broken]).0, 1);
+    assert_eq!(run("recovery", &["select", &other]).0, 1);
+}
+
+#[test]
+fn wrong_usage_and_nothing_to_do_end_with_one() {
+    let folder = Folder::new("nothing");
+    let empty = folder.write("empty.jsonl", "\n");
+    for (name, arguments) in [
+        ("benchtrace", vec![]),
+        ("benchtrace", vec!["agree", "--mode", "cosine"]),
+        ("benchtrace", vec!["agree", &empty]),
+        ("benchtrace", vec!["agree", "no/such/file.jsonl"]),
+        ("benchtrace", vec!["reflect", "--predict", "detectors"]),
+        ("benchtrace", vec!["reflect", "--gold", &empty]),
+        ("recovery", vec!["inherit", &empty]),
+        ("recovery", vec!["select", "--mode", "best"]),
+    ] {
+        let (status, out, err) = run(name, &arguments);
+        assert_eq!((status, out.as_str()), (1, ""), "{name} {arguments:?}");
+        assert!(!err.is_empty());
+    }
+}
+
+/// The number of interactions is told by what lies beside the results.
+#[test]
+fn selection_counts_interactions_beside_the_results() {
+    let folder = Folder::new("layout");
+    let trial = |task: &str| {
+        format!(r#"{{"task_id": "{task}", "trial_name": "{task}.1-of-1.r", "is_resolved": false}}"#)
+    };
+    let results = folder.write(
+        "run/results.json",
+        &format!(
+            r#"{{"accuracy": 0, "results": [{}, {}, {}]}}"#,
+            trial("long"),
+            trial("short"),
+            trial("unknown")
+        ),
+    );
+    for (task, episodes) in [("long", 11), ("short", 10)] {
+        for episode in 0..episodes {
+            folder
+                .write(&format!("run/{task}/{task}.1-of-1.r/agent-logs/episode-{episode}/response.json"), "");
+        }
+        folder.write(&format!("run/{task}/{task}.1-of-1.r/agent-logs/episodes_replayed.txt"), "");
+    }
+    let (status, json, _) = run("recovery", &["select", &results, "--json", "-"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((status, &json["kept"]), (0, &serde_json::json!(["long.1-of-1.r"])));
+    assert_eq!(json["left_out"], serde_json::json!({"interactions_unknown": 1, "too_short": 1}));
+    let (_, json, _) = run("recovery", &["select", "golden/recovery/harbor/result.json", "--json", "-"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&json).unwrap()["kept"],
+        serde_json::json!(["mend-fence__invented"])
+    );
+}

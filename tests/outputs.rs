@@ -1,0 +1,115 @@
+//! What the examples write: whole or not at all, never over an input, and without a word too many where nobody reads.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests say what they expect by failing")]
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The program that cargo has built of an example, in `target/<profile>/examples`.
+fn program(name: &str) -> PathBuf {
+    let mut folder = std::env::current_exe().unwrap();
+    folder.pop();
+    folder.pop();
+    folder.join("examples").join(name)
+}
+
+fn run(name: &str, arguments: &[&Path]) -> Output {
+    Command::new(program(name)).args(arguments).output().unwrap()
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tracelint-outputs-{}-{test}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const RUN: &str = r#"{"simulations": [{"id": "a", "messages": []}]}"#;
+
+#[test]
+fn no_output_takes_the_place_of_an_input() {
+    let folder = Folder::new("input");
+    let input = folder.0.join("x.json");
+    let flags = [
+        ("scan", "--out"),
+        ("convert", "--out"),
+        ("replicate_tau2", "--sims"),
+        ("replicate_tau2", "--summary"),
+    ];
+    for (name, flag) in flags {
+        fs::write(&input, RUN).unwrap();
+        let inside = folder.0.join("new.json");
+        for (output, source) in [(&input, &input), (&inside, &folder.0)] {
+            let ended = run(name, &[Path::new(flag), output, source]);
+            assert_eq!(ended.status.code(), Some(1), "{name} {flag}");
+            let told = String::from_utf8(ended.stderr).unwrap();
+            assert!(told.contains("the output"), "{name}: {told}");
+        }
+        assert_eq!(fs::read_to_string(&input).unwrap(), RUN);
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "{name} left something behind");
+    }
+}
+
+#[test]
+fn an_output_is_there_whole_or_not_at_all() {
+    let folder = Folder::new("whole");
+    fs::create_dir(folder.0.join("in")).unwrap();
+    let (good, bad) = (folder.0.join("in/good.json"), folder.0.join("in/bad.json"));
+    fs::write(&good, RUN).unwrap();
+    fs::write(&bad, "nothing").unwrap();
+    let out = folder.0.join("out.jsonl");
+    let ended = run("scan", &[Path::new("--out"), &out, &good]);
+    assert_eq!(ended.status.code(), Some(0));
+    let first = fs::read_to_string(&out).unwrap();
+    assert_eq!(first.lines().count(), 1);
+    // Wrong usage leaves it as it was.
+    let ended = run("scan", &[Path::new("--out"), &out, Path::new("--detectors"), Path::new("none"), &good]);
+    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(fs::read_to_string(&out).unwrap(), first);
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2");
+    for name in ["convert", "scan", "replicate_tau2"] {
+        let mut child = Command::new(program(name))
+            .arg(golden)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 1];
+        if name == "convert" {
+            child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        }
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(ended.stderr).unwrap(), "", "{name}");
+        assert_eq!(ended.status.code(), Some(0), "{name}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_with_a_name() {
+    let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
+    let full = Path::new("/dev/full");
+    for (name, flag) in [("scan", "--out"), ("convert", "--out"), ("replicate_tau2", "--sims")] {
+        let ended = run(name, &[Path::new(flag), full, golden]);
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{name}: {told}");
+        assert!(told.contains("/dev/full") && told.contains("space"), "{name}: {told}");
+    }
+}
