@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::classify::{self, Kind};
 use super::requests::Request;
-use super::tree::{self, At, Owner, Tree};
+use super::tree::{self, At, Tree};
 use super::unwrap;
 use crate::trace::{Arguments, Content, Digest};
 
@@ -38,7 +38,7 @@ struct Tool {
 }
 
 /// The actions of one agent, in order.
-pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], tools: &[At]) -> Vec<Action> {
+pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], agents: &[At]) -> Vec<Action> {
     let tools: Vec<Tool> = tools.iter().filter_map(|at| tool(tree, *at)).collect();
     let pairs = pair(requests, &tools);
     let mut open: BTreeSet<(usize, usize)> = requests
@@ -49,7 +49,7 @@ pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], 
     for call in pairs.values() {
         open.remove(call);
     }
-    let agents = pair_agents(tree, owner, requests, &open);
+    let agents = pair_agents(tree, agents, requests, &open);
     let turns = turns_without_requests(tree, requests, &tools);
     let mut actions = Vec::new();
     for (position, tool) in tools.iter().enumerate() {
@@ -264,7 +264,7 @@ fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content
 /// The spans of sub-agents that run for calls without tool spans.
 fn pair_agents(
     tree: &Tree<'_, '_>,
-    owner: &Owner,
+    agents: &[At],
     requests: &[Request],
     open: &BTreeSet<(usize, usize)>,
 ) -> BTreeMap<(usize, usize), At> {
@@ -273,9 +273,8 @@ fn pair_agents(
         return pairs;
     }
     let mut taken = BTreeSet::new();
-    for at in tree.of_kind(Kind::Agent).filter(|at| tree.outermost_agent(*at) == *at) {
-        let around = tree.caller(&Owner::Agent(at), &|_| true);
-        let Some(span) = tree.span(at).filter(|_| around.as_ref() == Some(owner)) else { continue };
+    for at in agents.iter().copied() {
+        let Some(span) = tree.span(at) else { continue };
         let Some(name) = classify::agent_name(span) else { continue };
         let named = open.iter().filter(|(request, place)| {
             let call = requests.get(*request).and_then(|request| request.calls.get(*place));

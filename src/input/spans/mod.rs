@@ -36,11 +36,12 @@ use super::runs::Runs;
 use super::sample::{Document, Members, Parsed};
 use super::window::Window;
 use super::{Format, ReadOptions, Reading, recognise};
+#[cfg(not(feature = "otlp"))]
 use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::trace::{Assembler, Ending, Routing, StepSink};
 
-pub(crate) use assemble::{AgentRun, SpanEventStep, SpanStep};
+pub(crate) use assemble::AgentRun;
 pub(crate) use model::{LogRecord, Span};
 
 pub(super) const FORMAT: Entry = Entry {
@@ -132,7 +133,7 @@ fn claims(document: &Document<'_>) -> bool {
     }
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut collection = SpanCollection::default();
     let read = collection.take(document);
     collection.account(runs);
@@ -170,12 +171,11 @@ impl<'a> SpanCollection<'a> {
         if span.parent.as_ref() == Some(&span.span_id) {
             span.parent = None;
         }
-        match self.traces.get_mut(&span.trace_id) {
-            Some(bundle) => bundle.spans.push(span),
-            None => {
-                let id = span.trace_id.clone();
-                self.traces.insert(id, Bundle { spans: vec![span], logs: Vec::new() });
-            }
+        if let Some(bundle) = self.traces.get_mut(&span.trace_id) {
+            bundle.spans.push(span);
+        } else {
+            let id = span.trace_id.clone();
+            self.traces.insert(id, Bundle { spans: vec![span], logs: Vec::new() });
         }
     }
 
@@ -297,14 +297,11 @@ impl<'a> SpanCollection<'a> {
     /// Gives the runs of the agents of all traces, in the order in which the traces began.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         let text_rule = runs.options.text_errors;
-        let mut traces: Vec<Bundle<'a>> = self.traces.into_values().collect();
-        for bundle in &mut traces {
-            bundle.put_in_order();
-        }
+        let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
         // The map's order, by trace id, decides between traces of one start.
-        traces.sort_by_key(Bundle::start);
+        traces.sort_by_cached_key(Bundle::start);
         for bundle in traces {
-            let agents = assemble::runs(&bundle.spans, &bundle.logs, text_rule);
+            let agents = runs_of_trace(bundle.spans, bundle.logs, text_rule);
             if agents.is_empty() {
                 runs.pass_over("traces without a span of an agent, a model or a tool", 1);
             }
@@ -320,14 +317,9 @@ impl<'a> SpanCollection<'a> {
 }
 
 impl Bundle<'_> {
-    fn put_in_order(&mut self) {
-        model::in_order(&mut self.spans);
-        model::records_in_order(&mut self.logs);
-    }
-
     fn start(&self) -> u64 {
-        let span = self.spans.first().map(|span| span.start);
-        span.or_else(|| self.logs.first().map(|log| log.time)).unwrap_or_default()
+        let span = self.spans.iter().map(|span| span.start).min();
+        span.or_else(|| self.logs.iter().map(|log| log.time).min()).unwrap_or_default()
     }
 }
 
