@@ -406,6 +406,7 @@ pub(super) fn read_protobuf(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
 
 impl SpanCollection<'_> {
     /// Takes a request of OTLP as protobuf. `None`: the bytes are none.
+    #[cfg_attr(not(feature = "otlp"), expect(clippy::unused_self, reason = "the feature takes it"))]
     fn add_protobuf(&mut self, bytes: &[u8]) -> Option<crate::error::Result<()>> {
         if !protobuf::looks_like_request(bytes) {
             return None;
