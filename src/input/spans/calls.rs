@@ -161,9 +161,9 @@ type Place = (usize, usize);
 /// Calls that no span shows yet, by what spans tell of them.
 #[derive(Default)]
 struct Places {
-    by_id: BTreeMap<String, BTreeSet<Place>>,
-    by_name: BTreeMap<String, BTreeSet<Place>>,
-    by_content: BTreeMap<(String, Digest), BTreeSet<Place>>,
+    ids: BTreeMap<String, BTreeSet<Place>>,
+    names: BTreeMap<String, BTreeSet<Place>>,
+    contents: BTreeMap<(String, Digest), BTreeSet<Place>>,
 }
 
 impl Places {
@@ -176,13 +176,13 @@ impl Places {
                 match &call.id {
                     Some(_) if bare => continue,
                     Some(id) => {
-                        places.by_id.entry(id.clone()).or_default().insert(at);
+                        places.ids.entry(id.clone()).or_default().insert(at);
                     }
                     None => {}
                 }
-                places.by_name.entry(call.name.clone()).or_default().insert(at);
+                places.names.entry(call.name.clone()).or_default().insert(at);
                 for digest in digests(&call.arguments) {
-                    places.by_content.entry((call.name.clone(), digest)).or_default().insert(at);
+                    places.contents.entry((call.name.clone(), digest)).or_default().insert(at);
                 }
             }
         }
@@ -201,7 +201,7 @@ fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, Place> {
     for (position, tool) in tools.iter().enumerate() {
         if let Some(id) = &tool.id
             && let Some(at) =
-                all.by_id.get_mut(id).and_then(|places| latest(requests, places, &taken, tool.start))
+                all.ids.get_mut(id).and_then(|places| latest(requests, places, &taken, tool.start))
         {
             taken.insert(at);
             pairs.insert(position, at);
@@ -213,12 +213,12 @@ fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, Place> {
         }
         let places = if tool.id.is_some() { &mut bare } else { &mut all };
         let same = digests(&tool.arguments).into_iter().find_map(|digest| {
-            let places = places.by_content.get_mut(&(tool.name.clone(), digest))?;
+            let places = places.contents.get_mut(&(tool.name.clone(), digest))?;
             latest(requests, places, &taken, tool.start)
         });
         let at = same.or_else(|| {
             let before = requests.partition_point(|request| request.start <= tool.start).checked_sub(1)?;
-            let within = places.by_name.get(&tool.name)?.range((before, 0)..=(before, usize::MAX));
+            let within = places.names.get(&tool.name)?.range((before, 0)..=(before, usize::MAX));
             within.copied().find(|at| !taken.contains(at))
         });
         if let Some(at) = at {
