@@ -22,6 +22,8 @@ pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
     /// The keys of members whose values are not all there, or unsound, and where those begin.
     open: Vec<(String, usize)>,
+    /// The object itself, where it is all there.
+    whole: Option<Raw<'a>>,
 }
 
 impl<'a> Members<'a> {
@@ -34,6 +36,8 @@ impl<'a> Members<'a> {
     fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
         let mut open = Vec::new();
+        json.space();
+        let start = json.offset();
         let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
             let start = value.clone();
@@ -50,17 +54,26 @@ impl<'a> Members<'a> {
             }
             Ok(())
         });
-        (Self { members, open }, read)
+        let whole = read.is_ok().then(|| json.raw_since(start));
+        (Self { members, open, whole }, read)
+    }
+
+    /// The object itself, where it is all there.
+    pub(super) fn whole(&self) -> Option<Raw<'a>> {
+        self.whole
     }
 
     /// The members of an object that is sound, also inside of its strings.
     fn checked(json: &mut Json<'a>) -> Option<Self> {
+        json.space();
+        let start = json.offset();
         let mut members = Vec::new();
         let walked = json.object(|key, value| {
             members.push((Cow::Owned(String::from_utf8_lossy(key).into_owned()), value.checked()?));
             Ok(())
         });
-        walked.ok().map(|()| Self { members, open: Vec::new() })
+        walked.ok()?;
+        Some(Self { members, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
     /// The items of the list under this key that are there whole, where the list is not.
@@ -271,6 +284,19 @@ fn blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
+/// The objects of an input that holds several, one behind the other wherever lines end, with nothing between them.
+fn concatenated(bytes: &[u8]) -> Option<Vec<Raw<'_>>> {
+    let mut json = Json::new(bytes);
+    let mut objects = Vec::new();
+    while let Some(byte) = json.peek_byte() {
+        if byte != b'{' {
+            return None;
+        }
+        objects.push(json.raw().ok()?);
+    }
+    (objects.len() > 1).then_some(objects)
+}
+
 /// Whether a line is one JSON value and nothing else.
 pub(super) fn is_value(line: Raw<'_>) -> bool {
     let mut json = line.json();
@@ -341,6 +367,9 @@ impl<'a> Parsed<'a> {
         if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
             let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start));
             return Parsed { document, value, no_json: 0, no_object: 0 };
+        }
+        if let Some(values) = concatenated(bytes) {
+            return Parsed { document: Document::Lines(values), value: None, no_json: 0, no_object: 0 };
         }
         let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
         for line in lines(bytes, true) {

@@ -92,6 +92,11 @@ impl<'a> Json<'a> {
         self.bytes.get(start..self.at).unwrap_or_default()
     }
 
+    /// The value that began at an offset and has just been read.
+    pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
+        Raw { bytes: self.bytes.get(..self.at).unwrap_or_default(), at: start, depth: self.depth }
+    }
+
     /// Passes over white space.
     #[inline]
     pub(crate) fn space(&mut self) {
