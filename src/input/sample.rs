@@ -19,7 +19,7 @@ pub(super) enum Framing {
 /// The members of an object, in the order in which they stand.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
-    members: Vec<(Cow<'a, str>, Raw<'a>)>,
+    entries: Vec<(Cow<'a, str>, Raw<'a>)>,
     /// The keys of members whose values are not all there, or unsound, and where those begin.
     open: Vec<(String, usize)>,
     /// The object itself, where it is all there.
@@ -55,7 +55,7 @@ impl<'a> Members<'a> {
             Ok(())
         });
         let whole = read.is_ok().then(|| json.raw_since(start));
-        (Self { members, open, whole }, read)
+        (Self { entries: members, open, whole }, read)
     }
 
     /// The object itself, where it is all there.
@@ -73,7 +73,7 @@ impl<'a> Members<'a> {
             Ok(())
         });
         walked.ok()?;
-        Some(Self { members, open: Vec::new(), whole: Some(json.raw_since(start)) })
+        Some(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
     /// The items of the list under this key that are there whole, where the list is not.
@@ -95,7 +95,7 @@ impl<'a> Members<'a> {
 
     /// The value of a key that is there whole; of several, the last.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
-        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+        self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// The key of a member whose value is not all there.
@@ -120,13 +120,13 @@ impl<'a> Members<'a> {
 
     /// The keys and values in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
-        self.members.iter().map(|(key, value)| (&**key, *value))
+        self.entries.iter().map(|(key, value)| (&**key, *value))
     }
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         let open = self.open.iter().map(|(key, _)| &**key);
-        self.members.iter().map(|(key, _)| &**key).chain(open)
+        self.entries.iter().map(|(key, _)| &**key).chain(open)
     }
 }
 
