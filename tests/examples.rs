@@ -499,6 +499,115 @@ fn the_scan_writes_a_record_per_run() {
 }
 
 #[test]
+fn the_scan_lists_detectors_with_all_defaults() {
+    let listed = |arguments: &[&str]| -> Value {
+        serde_json::from_str(&ends("scan", &[&["--list-detectors"], arguments].concat(), 0).0).unwrap()
+    };
+    let defaults = listed(&[]);
+    let of = |listed: &Value, id: &str| {
+        let found = listed.as_array().unwrap().iter().find(|entry| entry["id"] == id).unwrap();
+        assert!(
+            found["summary"].as_str().unwrap().contains(' ') && found["mode"].as_str().unwrap().contains('/')
+        );
+        found["config"].clone()
+    };
+    assert_eq!(defaults.as_array().unwrap().len(), 5);
+    for id in ["feedback_blindness", "loop", "wasted_actions"] {
+        let polls = of(&defaults, id)["exempt"].clone();
+        assert_eq!(
+            polls[0],
+            json!({"tool": "write_stdin", "argument": "chars", "values": [null, ""]}),
+            "{id}"
+        );
+        assert!(polls.as_array().unwrap().contains(&json!("BashOutput")), "{id}");
+    }
+    assert_eq!(of(&defaults, "tool_error_recovery")["subtools"]["bash"], "command");
+    let preset = listed(&["--preset", "bench-trace", "--actors", "all"]);
+    assert_eq!(of(&preset, "loop")["actors"], "all");
+    assert_eq!(of(&preset, "loop")["exempt"], json!([]));
+}
+
+/// A run of five equal calls, each response of which took 2 s, 100 tokens in and 10 out, and one without findings.
+fn costly(model: &str) -> String {
+    let call = |turn: u64, name: &str| {
+        json!({"name": name, "arguments": {}, "observation": "<b>dark</b>", "status": "ok", "turn": turn,
+            "usage": {"duration_ns": 2_000_000_000_u64, "input_tokens": 100, "output_tokens": 10}})
+    };
+    let looping: Vec<Value> = (0..5).map(|turn| call(turn, "look")).collect();
+    let calm: Vec<Value> = (0..5).map(|turn| call(turn, ["a", "b", "c", "d", "e"][turn as usize])).collect();
+    let run = |id: &str, steps: Vec<Value>| json!({"version": 1, "id": id, "model": model, "steps": steps});
+    format!("{}\n{}\n", run("calm", calm), run("looping", looping))
+}
+
+#[test]
+fn the_scan_says_what_failures_cost() {
+    let folder = Folder::new("costs");
+    let (path, page) = (folder.write("runs.jsonl", &costly("m")), folder.path("report.html"));
+    let (told, _) = ends("scan", &["--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
+    let row = |detector: &str| -> Vec<String> {
+        let costs = told.split_once("cost of findings").unwrap().1;
+        let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
+        line.split_whitespace().skip(1).map(str::to_owned).collect()
+    };
+    assert_eq!(row("loop"), ["5", "50.0%", "10", "50.0%", "550", "50.0%"]);
+    assert_eq!(row("tool_error_recovery"), ["0", "0.0%", "0", "0.0%", "0", "0.0%"]);
+    let html = String::from_utf8(folder.bytes("report.html")).unwrap();
+    assert!(html.contains("1 of 2 runs are flagged"), "{html}");
+    assert!(html.contains("What failures cost: tokens") && html.contains("50.0%, 550 of 1100"));
+    // The steps of the run are there, read once more, as text.
+    assert_eq!(html.matches("step 4: agent, look, succeeded").count(), 2, "{html}");
+    assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));
+    assert!(!html.contains("calm"));
+    // Where nothing is known of time and tokens there is no such table.
+    let (plain, _) = ends("scan", &["golden/tau2/scripted-quitter_airline.json"], 0);
+    assert!(!plain.contains("cost of findings"), "{plain}");
+}
+
+#[test]
+fn the_steps_drawn_are_those_of_the_flagged_runs() {
+    let folder = Folder::new("drawn");
+    // Runs that cannot be read have positions as well; files of one name lie in several folders.
+    let run = |id: &str, call: &str| {
+        let message = |step: usize| {
+            json!([{"role": "assistant", "tool_calls": [{"id": step.to_string(), "name": call}]},
+                {"role": "tool", "id": step.to_string(), "content": format!("answer to {call}")}])
+        };
+        let messages: Vec<Value> =
+            (0..5).flat_map(|step| message(step).as_array().unwrap().clone()).collect();
+        json!({"id": id, "messages": messages})
+    };
+    for (name, call) in [("a", "first"), ("b", "second")] {
+        fs::create_dir(folder.path(name)).unwrap();
+        let runs = json!({"simulations": [7, run("x", call), {"id": "lost", "messages": 3}, run("y", call)]});
+        folder.write(&format!("{name}/runs.json"), &runs.to_string());
+    }
+    let page = format!("{}.html", folder.path("").trim_end_matches('/'));
+    let whole = folder.path("");
+    ends("scan", &["--detectors", "loop", "--html", &page, &whole], 2);
+    let html = fs::read_to_string(&page).unwrap();
+    fs::remove_file(&page).unwrap();
+    let articles: Vec<&str> = html.split("<article").skip(1).collect();
+    assert_eq!(articles.len(), 4);
+    for (article, (run, folder, call)) in articles.iter().zip([
+        ("x", "a", "first"),
+        ("y", "a", "first"),
+        ("x", "b", "second"),
+        ("y", "b", "second"),
+    ]) {
+        assert!(article.contains(&format!("{run}, in")) && article.contains(&format!("/{folder}/runs.json")));
+        assert_eq!(article.matches(&format!("answer to {call}")).count(), 5, "{article}");
+    }
+}
+
+#[test]
+fn a_calibration_can_be_a_page() {
+    let folder = Folder::new("calibration");
+    ends("calibrate", &["--html", &folder.path("c.html")], 0);
+    let html = String::from_utf8(folder.bytes("c.html")).unwrap();
+    assert!(html.contains("F1 against always firing") && html.contains("wasted_actions over "), "{html}");
+}
+
+#[test]
 fn the_scan_takes_detectors_actors_presets_and_configurations() {
     let folder = Folder::new("choices");
     let out = folder.path("out.jsonl");

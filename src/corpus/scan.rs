@@ -7,7 +7,7 @@ use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::discover;
 use super::work::{Kept, Sink, Work};
-use crate::detectors::{Detector, Monitor};
+use crate::detectors::{Detector, Monitor, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::input::{ReadOptions, read_slice};
@@ -240,7 +240,12 @@ impl<'s> Folding<'s> {
     }
 
     pub(super) fn end(&mut self, ending: Ending) -> Option<TraceRecord> {
-        let verdicts = self.monitor.as_mut()?.close();
+        let monitor = self.monitor.as_mut()?;
+        let verdicts = monitor.close();
+        let inside = |(id, verdict): &(&'static str, Verdict)| match verdict.findings() {
+            [] => None,
+            findings => Some((*id, monitor.cost_inside(findings))),
+        };
         Some(TraceRecord {
             file: Arc::clone(&self.file),
             position: self.position,
@@ -248,6 +253,8 @@ impl<'s> Folding<'s> {
             reward: ending.reward,
             unpaired: ending.unpaired,
             actions: self.actions,
+            cost: monitor.total_cost(),
+            costs_inside: verdicts.iter().filter_map(inside).collect(),
             verdicts,
             digest: self.digest.take(),
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
