@@ -159,7 +159,11 @@ pub(crate) fn scan<T: Send>(
 pub(crate) fn render_inputs(inputs: &[Input]) -> String {
     let mut text = String::new();
     for input in inputs {
-        let format = input.format.unwrap_or(if input.runs_read > 0 { "several formats" } else { "not read" });
+        let format = input.format.unwrap_or(match (input.runs_read, input.faults) {
+            (0, 0) => "no runs of its own",
+            (0, _) => "not read",
+            _ => "several formats",
+        });
         text += &format!("{}: {format}, {} runs", input.file, input.runs_read);
         if input.runs_skipped > 0 {
             text += &format!(", {} not readable", input.runs_skipped);

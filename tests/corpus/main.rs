@@ -8,6 +8,7 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+mod companions;
 mod discovery;
 mod errors;
 mod fingerprints;
