@@ -498,6 +498,86 @@ fn the_scan_writes_a_record_per_run() {
     }
 }
 
+/// Runs of a shell in which a test fails and only something else succeeds later, or the test itself.
+fn shell_runs() -> String {
+    let call = |command: &str, status: &str| json!({"name": "bash", "arguments": {"command": command}, "status": status});
+    let run = |number: usize, agent: &str, task: &str, reward: f64, last: &str| {
+        json!({"version": 1, "id": number.to_string(), "agent": agent, "task": task, "domain": "d", "model": "m",
+            "reward": reward, "steps": [call("cd /x && pytest -q", "error"), call(last, "ok"),
+                {"actor": "user", "text": format!("run {number}")}]})
+    };
+    let mut text = String::new();
+    for number in 0..12 {
+        let (reward, last) = if number % 3 == 0 { (1.0, "pytest -q tests") } else { (0.0, "ls") };
+        let agent = if number < 6 { "terminus" } else { "codex" };
+        text += &format!("{}\n", run(number, agent, ["t1", "t2"][number % 2], reward, last));
+    }
+    text
+}
+
+#[test]
+fn the_replication_groups_runs_of_any_format() {
+    let folder = Folder::new("groups");
+    let path = folder.write("runs.jsonl", &shell_runs());
+    let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
+    let arguments = [
+        "--group-by",
+        "agent,domain,task",
+        "--resamples",
+        "50",
+        "--sims",
+        &sims,
+        "--summary",
+        &summary,
+        &path,
+    ];
+    let (told, _) = ends("replicate_tau2", &arguments, 0);
+    assert!(told.contains("By agent, domain, task") && told.contains("by program, with errors"), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    let grouped = folder.json("summary.json")["grouped"].clone();
+    assert_eq!(grouped["by"], json!(["agent", "domain", "task"]));
+    let groups = grouped["groups"].as_array().unwrap();
+    let names: Vec<_> = groups.iter().map(|group| group["names"].clone()).collect();
+    let expected =
+        [["codex", "d", "t1"], ["codex", "d", "t2"], ["terminus", "d", "t1"], ["terminus", "d", "t2"]];
+    assert_eq!(names, expected.map(|names| json!(names)));
+    for group in groups {
+        let counts =
+            ["sims", "errors", "recovered", "recovered_by_program"].map(|key| group[key].as_u64().unwrap());
+        assert_eq!(counts, [3, 3, 3, 1], "{group}");
+        assert_eq!(group["r_recovery_by_program_reward_errors_only"]["r"], 1.0);
+        // By tool alone, whatever succeeds recovers: nothing varies.
+        assert!(group["r_recovery_reward_errors_only"]["undefined"].is_string());
+    }
+    let row = &folder.lines("sims.jsonl")[1];
+    assert_eq!(
+        (&row["agent"], &row["recovered"], &row["recovered_by_program"]),
+        (&json!("terminus"), &json!(1), &json!(0))
+    );
+    assert_eq!((&row["recovery_rate"], &row["recovery_rate_by_program"]), (&json!(1.0), &json!(0.0)));
+
+    // Without the flag other formats are not read, and no row or table has more than it had.
+    ends("replicate_tau2", &[&path], 1);
+    let plain = |more: &[&str]| {
+        let first = ["--resamples", "50", "--sims", &sims];
+        let (told, _) = ends("replicate_tau2", &[&first, more, &["golden/tau2"]].concat(), 0);
+        (told, folder.lines("sims.jsonl"))
+    };
+    let ((without, bare), (with, rows)) = (plain(&[]), plain(&["--group-by", "model"]));
+    assert!(
+        !without.contains("by program") && with.starts_with(&without) && with.contains("By model\n"),
+        "{with}"
+    );
+    assert!(!keys(&bare[0]).contains("agent") && !keys(&bare[0]).contains("recovered_by_program"));
+    for (bare, row) in bare.iter().zip(&rows) {
+        assert!(keys(bare).iter().all(|key| bare[*key] == row[*key]), "{row}");
+        // The tools of tau2 are no shells.
+        assert_eq!(row["recovered"], row["recovered_by_program"]);
+    }
+    ends("replicate_tau2", &["--group-by", "colour", &path], 1);
+    ends("replicate_tau2", &["--as-published", "--group-by", "task", &path], 1);
+}
+
 #[test]
 fn the_scan_lists_detectors_with_all_defaults() {
     let listed = |arguments: &[&str]| -> Value {

@@ -4,6 +4,7 @@ mod calibration;
 mod cell;
 mod comparison;
 mod evaluation;
+mod grouped;
 #[cfg(feature = "html")]
 mod html;
 mod published;
@@ -21,6 +22,7 @@ pub use comparison::{comparison_tables, render_agent_comparison};
 pub use evaluation::{
     render_agreement, render_calls, render_evolution, render_modes, render_reflection, render_relations,
 };
+pub use grouped::{grouped_tables, render_grouped};
 #[cfg(feature = "html")]
 pub use html::*;
 pub use published::{render_pass_k, render_replication};
