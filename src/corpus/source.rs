@@ -75,8 +75,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
                 && path.is_dir()
                 && !found.has_any_below(&path)
             {
-                let what =
-                    "the directory holds no input (.json, .jsonl, .ndjson, .traj, or these with .gz or .zst)";
+                let what = "the directory holds no input (.json, .jsonl, .ndjson, .traj, .eval, or these with .gz or .zst)";
                 found.errors.push(Error::new(ErrorKind::Empty, what).in_file(&path));
             }
         }

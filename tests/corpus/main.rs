@@ -12,6 +12,7 @@ mod companions;
 mod discovery;
 mod errors;
 mod fingerprints;
+mod formats;
 mod order;
 mod replication;
 
