@@ -99,6 +99,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let options = ScanOptions {
         read: read.clone(),
         fingerprints: arguments.fingerprints,
+        digests: true,
         threads: arguments.threads,
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
         ..ScanOptions::default()

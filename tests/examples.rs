@@ -579,6 +579,60 @@ fn the_replication_groups_runs_of_any_format() {
 }
 
 #[test]
+fn the_scan_names_and_counts_foreign_files() {
+    let folder = Folder::new("foreign");
+    let good = folder.write("a.json", GOOD);
+    let package = folder.write("b.json", r#"{"name": "x", "version": "1.0.0"}"#);
+    let spans = folder.write("c.json", r#"{"resourceSpans": []}"#);
+    let damaged = folder.write("d.json", r#"{"simulations": ["#);
+    let (told, err) = ends("scan", &[&folder.path("")], 2);
+    for (path, how) in [
+        (&good, "tau2, 1 runs"),
+        (&package, "no known format, 0 runs"),
+        (&spans, "no known format, 0 runs"),
+        (&damaged, "tau2, 0 runs"),
+    ] {
+        assert!(told.contains(&format!("{path}: {how}")), "{told}");
+    }
+    assert!(told.contains("of no known format: 2 of 4 files\n"), "{told}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), 3, "{err}");
+    assert!(lines[0].contains(&package) && lines[0].contains("; native wants"), "{err}");
+    assert!(lines[1].contains(&spans) && lines[1].ends_with("`resourceSpans`"), "{err}");
+    assert!(lines[2].contains(&damaged), "{err}");
+}
+
+#[test]
+fn a_session_in_several_files_is_read_from_each_and_counted() {
+    let folder = Folder::new("sessions");
+    let line = |number: usize| {
+        let content =
+            json!([{"type": "tool_use", "id": number.to_string(), "name": "look", "input": {"at": number}}]);
+        json!({"type": "assistant", "sessionId": "s", "uuid": number.to_string(),
+            "message": {"id": number.to_string(), "role": "assistant", "content": content}})
+        .to_string()
+    };
+    let lines = |count: usize| (0..count).map(line).collect::<Vec<_>>().join("\n");
+    for (name, count) in [("a", 2), ("b", 3), ("c", 3), ("d", 5)] {
+        folder.write(&format!("{name}.jsonl"), &lines(count));
+    }
+    folder.write("e.jsonl", &lines(4).replace("\"s\"", "\"another\""));
+    let out = format!("{}.out", folder.path("").trim_end_matches('/'));
+    let (told, _) = ends("scan", &["--out", &out, &folder.path("")], 0);
+    let records = fs::read_to_string(&out).unwrap();
+    fs::remove_file(&out).unwrap();
+    let ids: Vec<Value> =
+        records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["trace"].clone()).collect();
+    assert_eq!(ids, ["s", "s", "s", "s", "another"]);
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected =
+        "Ids that several runs have: 1. Beside the first run of each, 1 repeat one of its runs and 2 differ";
+    assert!(told.contains(expected), "{told}");
+    let (told, _) = ends("scan", &[&folder.path("a.jsonl"), &folder.path("e.jsonl")], 0);
+    assert!(!told.contains("Ids that"), "{told}");
+}
+
+#[test]
 fn the_scan_lists_detectors_with_all_defaults() {
     let listed = |arguments: &[&str]| -> Value {
         serde_json::from_str(&ends("scan", &[&["--list-detectors"], arguments].concat(), 0).0).unwrap()

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cell::{Cell, name};
+use super::repeats::{Ids, Repeats};
 use super::table::{Kind, TEXT_WIDTH, Table};
+use super::wrap::wrapped;
 use crate::corpus::TraceRecord;
 use crate::detectors::Cost;
 use crate::stats::wilson;
@@ -14,6 +16,7 @@ use crate::stats::wilson;
 pub struct ScanSummary {
     runs: u64,
     flagged: u64,
+    ids: Ids,
     counts: BTreeMap<(&'static str, Option<Arc<str>>), Counts>,
 }
 
@@ -93,6 +96,7 @@ impl ScanSummary {
     /// Counts a run.
     pub fn add(&mut self, record: &TraceRecord) {
         self.runs += 1;
+        self.ids.add(record);
         self.flagged +=
             u64::from(record.verdicts.iter().any(|(_, verdict)| verdict.detected() == Some(true)));
         for (detector, verdict) in &record.verdicts {
@@ -117,6 +121,7 @@ impl ScanSummary {
     pub fn merge(&mut self, other: &Self) {
         self.runs += other.runs;
         self.flagged += other.flagged;
+        self.ids.merge(&other.ids);
         for (key, counts) in &other.counts {
             self.counts.entry(key.clone()).or_default().add(*counts);
         }
@@ -132,6 +137,13 @@ impl ScanSummary {
     #[must_use]
     pub fn flagged(&self) -> u64 {
         self.flagged
+    }
+
+    /// Runs that have the id of another run, where the scan takes digests
+    /// ([`ScanOptions::digests`](crate::ScanOptions)).
+    #[must_use]
+    pub fn repeats(&self) -> Repeats {
+        self.ids.repeats()
     }
 
     /// What the findings of each detector cost in the runs of each model, of the runs to which it applies.
@@ -154,8 +166,12 @@ impl ScanSummary {
     /// The counts as text that fits 80 columns; by model too where there are several.
     #[must_use]
     pub fn render(&self) -> String {
-        let tables: Vec<String> = self.tables().iter().map(|table| table.body(TEXT_WIDTH)).collect();
-        tables.join("\n")
+        let mut parts: Vec<String> = self.tables().iter().map(|table| table.body(TEXT_WIDTH)).collect();
+        if let Some(sentence) = self.repeats().sentence() {
+            let lines = wrapped(&sentence, TEXT_WIDTH - 2);
+            parts.push(lines.iter().map(|line| format!("  {line}\n")).collect());
+        }
+        parts.join("\n")
     }
 
     /// The rates as rows of a chart.

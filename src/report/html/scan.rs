@@ -15,6 +15,9 @@ pub fn scan_html(summary: &ScanSummary, costs: &[FailureCost], flagged: Vec<RunS
         summary.flagged(),
         summary.runs()
     ));
+    if let Some(sentence) = summary.repeats().sentence() {
+        report.paragraph(sentence);
+    }
     report.section("Detectors").chart(Chart::Intervals(IntervalChart {
         title: "Runs in which a detector fires, by model".to_owned(),
         caption: "Shares of the runs to which the detector applies, with Wilson intervals.".to_owned(),
