@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use tracelint::{
-    ALL, CalibrationOptions, CalibrationReport, GoldenSet, Sweep, Tier, calibrate, default_detectors,
-    render_calibration, render_sweeps, sweep,
+    ALL, CalibrationOptions, CalibrationReport, GoldenSet, Sweep, Tier, calibrate, calibration_html,
+    default_detectors, render_calibration, render_sweeps, sweep,
 };
 
 /// How good the detectors are on labelled runs.
@@ -34,6 +34,9 @@ struct Arguments {
     /// Write the report as JSON to this file
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
+    /// Write a report with tables and charts, one HTML file that needs nothing else
+    #[arg(long, value_name = "OUT.html")]
+    html: Option<PathBuf>,
     /// Exit with status 3 when a detector is below this tier, in any trial
     #[arg(long, value_enum)]
     gate: Option<Gates>,
@@ -103,6 +106,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
     if let Some(path) = &arguments.json {
         common::write_json(path, &[], &Output { report: &report, sweeps: &sweeps })?;
+    }
+    if let Some(path) = &arguments.html {
+        common::tables::write_text(path, &[golden], &calibration_html(&report, &sweeps))?;
     }
     let Some(gate) = options.gate else { return Ok(0) };
     let mut status = 0;

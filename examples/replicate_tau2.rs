@@ -19,16 +19,17 @@ use clap::{Parser, ValueEnum};
 use common::tables::{self, TableFiles};
 use serde::Serialize;
 use tracelint::{
-    Actors, ClusterBy, Detector, Format, Inference, InferenceOptions, PassK, ReadOptions, Relation,
-    Replication, ScanOptions, Scanner, SimulationRow, TEXT_WIDTH, ToolErrorRecovery, ToolErrorRecoveryConfig,
-    distinct_runs, forest_chart, pass_k_by_pair, pass_k_table, render_inference, render_pass_k,
-    render_replication, replication_html, replication_tables, simulation_table, stats::Resampling,
+    Actors, ClusterBy, Detector, Format, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK,
+    ReadOptions, RecoveryByProgram, Relation, Replication, ScanOptions, Scanner, SimulationRow, TEXT_WIDTH,
+    ToolErrorRecovery, ToolErrorRecoveryConfig, distinct_runs, forest_chart, grouped_tables, pass_k_by_pair,
+    pass_k_table, render_grouped, render_inference, render_pass_k, render_replication, replication_html,
+    replication_tables, simulation_table, stats::Resampling,
 };
 
 /// Correlates recovery from tool errors with reward, on tau2-bench results.
 #[derive(Parser)]
 struct Arguments {
-    /// Files or directories of tau2 results; without any, the bundled ones
+    /// Files or directories of tau2 results, or of any format with --group-by; without any, the bundled ones
     paths: Vec<PathBuf>,
     /// Whose calls count
     #[arg(long, value_enum, default_value = "all")]
@@ -48,6 +49,9 @@ struct Arguments {
     /// Runs with errors that a pair needs to be ranked among the signals
     #[arg(long, default_value_t = 20, value_name = "N")]
     min_n: u64,
+    /// Read any format, and add tables by these (agent, model, domain, task), with recovery by program in shells
+    #[arg(long, value_delimiter = ',', value_name = "WHAT", conflicts_with = "as_published")]
+    group_by: Vec<GroupBy>,
     /// Count runs that repeat the messages of another run
     #[arg(long)]
     keep_duplicates: bool,
@@ -96,6 +100,8 @@ struct Summary<'r, F: Serialize> {
     figures: &'r F,
     #[serde(skip_serializing_if = "Option::is_none")]
     pass_k: Option<&'r [PassK]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grouped: Option<&'r GroupedReplication>,
     inputs: &'r [common::Input],
     config: Config,
 }
@@ -121,8 +127,13 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         threshold: arguments.threshold,
         ..ToolErrorRecoveryConfig::published()
     };
-    let detector: Arc<dyn Detector> = Arc::new(ToolErrorRecovery::new(config.clone())?);
-    let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
+    let mut detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::new(config.clone())?)];
+    let groups = !arguments.group_by.is_empty();
+    if groups {
+        detectors.push(Arc::new(RecoveryByProgram::new(config.actors, config.threshold)?));
+    }
+    let read =
+        ReadOptions { format: (!groups).then_some(Format::Tau2), routes: false, ..ReadOptions::default() };
     let options = ScanOptions {
         read,
         threads: arguments.threads.map(Into::into),
@@ -135,7 +146,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         arguments.paths
     };
 
-    let scanner = Scanner::new(vec![detector], options)?;
+    let scanner = Scanner::new(detectors, options)?;
     let (inputs, rows) = tables::scan(&scanner, &paths, |record| SimulationRow::of(&record))?;
     let status = common::status(&inputs);
     if status == 1 {
@@ -153,8 +164,13 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         common::print(&render_replication(&replication))?;
         common::print(&pass_k.as_deref().map(render_pass_k).unwrap_or_default())?;
         if let Some(path) = &arguments.summary {
-            let summary =
-                Summary { figures: &replication, pass_k: pass_k.as_deref(), inputs: &inputs, config };
+            let summary = Summary {
+                figures: &replication,
+                pass_k: pass_k.as_deref(),
+                grouped: None,
+                inputs: &inputs,
+                config,
+            };
             common::write_json(path, &paths, &summary)?;
         }
     } else {
@@ -173,6 +189,13 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         let inference = pool.install(|| Inference::of(&rows, &options))?;
         common::print(&render_inference(&inference))?;
         let mut all = replication_tables(&inference);
+        let grouped = groups
+            .then(|| pool.install(|| GroupedReplication::of(&rows, &arguments.group_by, &options)))
+            .transpose()?;
+        if let Some(grouped) = &grouped {
+            common::print(&format!("\n{}", render_grouped(grouped)))?;
+            all.extend(grouped_tables(grouped));
+        }
         if let Some(groups) = &pass_k {
             let table = pass_k_table(groups);
             common::print(&format!("\n{}", table.text(TEXT_WIDTH)))?;
@@ -188,7 +211,8 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
             tables::write_text(path, &paths, &chart.svg())?;
         }
         if let Some(path) = &arguments.summary {
-            let summary = Summary { figures: &inference, pass_k: pass_k.as_deref(), inputs: &inputs, config };
+            let (pass_k, grouped) = (pass_k.as_deref(), grouped.as_ref());
+            let summary = Summary { figures: &inference, pass_k, grouped, inputs: &inputs, config };
             common::write_json(path, &paths, &summary)?;
         }
     }

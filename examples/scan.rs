@@ -14,15 +14,15 @@ use std::sync::Arc;
 use clap::Parser;
 use serde_json::Value;
 use tracelint::{
-    ALL, Actors, Alignment, Detector, Format, Preset, ReadOptions, ScanOptions, ScanSummary, Scanner,
-    TraceRecord, detector_info,
+    ALL, Actors, Alignment, Detector, FlaggedRun, FlaggedRuns, Format, Preset, ReadOptions, ScanOptions,
+    ScanSummary, Scanner, TraceRecord, detector_info, scan_html,
 };
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
 struct Arguments {
     /// Files or directories; `-` is standard input
-    #[arg(required_unless_present = "list_formats")]
+    #[arg(required_unless_present_any = ["list_formats", "list_detectors"])]
     paths: Vec<PathBuf>,
     /// Format of the input; default: as its content says. See --list-formats
     #[arg(long)]
@@ -54,9 +54,15 @@ struct Arguments {
     /// Write one JSON object per run to this file
     #[arg(long, value_name = "FINDINGS.jsonl")]
     out: Option<PathBuf>,
+    /// Write a report with tables, charts and the steps of the worst runs, one HTML file that needs nothing else
+    #[arg(long, value_name = "OUT.html")]
+    html: Option<PathBuf>,
     /// List the formats that can be read, and end
     #[arg(long)]
     list_formats: bool,
+    /// List the detectors with the configuration of the preset, as JSON, and end
+    #[arg(long)]
+    list_detectors: bool,
 }
 
 fn main() -> ExitCode {
@@ -73,11 +79,27 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         common::print(&lines.collect::<String>())?;
         return Ok(0);
     }
+    if arguments.list_detectors {
+        let listed: Vec<Value> = ALL
+            .iter()
+            .map(|info| {
+                serde_json::json!({
+                    "id": info.id,
+                    "mode": info.mode,
+                    "summary": info.summary,
+                    "config": info.config(arguments.preset, arguments.actors),
+                })
+            })
+            .collect();
+        common::print(&format!("{}\n", serde_json::to_string_pretty(&listed)?))?;
+        return Ok(0);
+    }
     let read =
         ReadOptions { format: arguments.format, alignment: arguments.alignment, ..ReadOptions::default() };
     let options = ScanOptions {
-        read,
+        read: read.clone(),
         fingerprints: arguments.fingerprints,
+        digests: true,
         threads: arguments.threads,
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
         ..ScanOptions::default()
@@ -85,23 +107,30 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let scanner = Scanner::new(detectors(arguments)?, options)?;
     let out = arguments.out.as_deref().map(|path| common::Output::create(path, &arguments.paths));
     let mut out = out.transpose()?;
-    let mut summary = ScanSummary::default();
-    let writes = out.is_some();
+    let html = arguments.html.as_deref().map(|path| common::Output::create(path, &arguments.paths));
+    let html = html.transpose()?;
+    let (mut summary, mut flagged) = (ScanSummary::default(), FlaggedRuns::default());
+    let (writes, draws) = (out.is_some(), html.is_some());
     // Records become text where they are read, and are only put in order here.
     let map = |record: TraceRecord| {
         let line = if writes { common::json_line(&record) } else { Ok(Vec::new()) };
         let mut counts = ScanSummary::default();
         counts.add(&record);
-        (line, counts)
+        (line, counts, if draws { FlaggedRun::of(&record) } else { None })
     };
-    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, counts)| {
+    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, counts, run)| {
         summary.merge(&counts);
+        flagged.extend(run);
         if let Some(out) = &mut out {
             out.write_all(&line?)?;
         }
         Ok(())
     })?;
     if let Some(out) = out {
+        out.finish()?;
+    }
+    if let Some(mut out) = html {
+        out.write_all(scan_html(&summary, &summary.costs(), flagged.read(&read)).as_bytes())?;
         out.finish()?;
     }
     common::print(&format!("{}\n{}", common::render_inputs(&inputs), summary.render()))?;

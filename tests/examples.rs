@@ -498,6 +498,249 @@ fn the_scan_writes_a_record_per_run() {
     }
 }
 
+/// Runs of a shell in which a test fails and only something else succeeds later, or the test itself.
+fn shell_runs() -> String {
+    let call = |command: &str, status: &str| json!({"name": "bash", "arguments": {"command": command}, "status": status});
+    let run = |number: usize, agent: &str, task: &str, reward: f64, last: &str| {
+        json!({"version": 1, "id": number.to_string(), "agent": agent, "task": task, "domain": "d", "model": "m",
+            "reward": reward, "steps": [call("cd /x && pytest -q", "error"), call(last, "ok"),
+                {"actor": "user", "text": format!("run {number}")}]})
+    };
+    let mut text = String::new();
+    for number in 0..12 {
+        let (reward, last) = if number % 3 == 0 { (1.0, "pytest -q tests") } else { (0.0, "ls") };
+        let agent = if number < 6 { "terminus" } else { "codex" };
+        text += &format!("{}\n", run(number, agent, ["t1", "t2"][number % 2], reward, last));
+    }
+    text
+}
+
+#[test]
+fn the_replication_groups_runs_of_any_format() {
+    let folder = Folder::new("groups");
+    let path = folder.write("runs.jsonl", &shell_runs());
+    let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
+    let arguments = [
+        "--group-by",
+        "agent,domain,task",
+        "--resamples",
+        "50",
+        "--sims",
+        &sims,
+        "--summary",
+        &summary,
+        &path,
+    ];
+    let (told, _) = ends("replicate_tau2", &arguments, 0);
+    assert!(told.contains("By agent, domain, task") && told.contains("by program, with errors"), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    let grouped = folder.json("summary.json")["grouped"].clone();
+    assert_eq!(grouped["by"], json!(["agent", "domain", "task"]));
+    let groups = grouped["groups"].as_array().unwrap();
+    let names: Vec<_> = groups.iter().map(|group| group["names"].clone()).collect();
+    let expected =
+        [["codex", "d", "t1"], ["codex", "d", "t2"], ["terminus", "d", "t1"], ["terminus", "d", "t2"]];
+    assert_eq!(names, expected.map(|names| json!(names)));
+    for group in groups {
+        let counts =
+            ["sims", "errors", "recovered", "recovered_by_program"].map(|key| group[key].as_u64().unwrap());
+        assert_eq!(counts, [3, 3, 3, 1], "{group}");
+        assert_eq!(group["r_recovery_by_program_reward_errors_only"]["r"], 1.0);
+        // By tool alone, whatever succeeds recovers: nothing varies.
+        assert!(group["r_recovery_reward_errors_only"]["undefined"].is_string());
+    }
+    let row = &folder.lines("sims.jsonl")[1];
+    assert_eq!(
+        (&row["agent"], &row["recovered"], &row["recovered_by_program"]),
+        (&json!("terminus"), &json!(1), &json!(0))
+    );
+    assert_eq!((&row["recovery_rate"], &row["recovery_rate_by_program"]), (&json!(1.0), &json!(0.0)));
+
+    // Without the flag other formats are not read, and no row or table has more than it had.
+    ends("replicate_tau2", &[&path], 1);
+    let plain = |more: &[&str]| {
+        let first = ["--resamples", "50", "--sims", &sims];
+        let (told, _) = ends("replicate_tau2", &[&first, more, &["golden/tau2"]].concat(), 0);
+        (told, folder.lines("sims.jsonl"))
+    };
+    let ((without, bare), (with, rows)) = (plain(&[]), plain(&["--group-by", "model"]));
+    assert!(
+        !without.contains("by program") && with.starts_with(&without) && with.contains("By model\n"),
+        "{with}"
+    );
+    assert!(!keys(&bare[0]).contains("agent") && !keys(&bare[0]).contains("recovered_by_program"));
+    for (bare, row) in bare.iter().zip(&rows) {
+        assert!(keys(bare).iter().all(|key| bare[*key] == row[*key]), "{row}");
+        // The tools of tau2 are no shells.
+        assert_eq!(row["recovered"], row["recovered_by_program"]);
+    }
+    ends("replicate_tau2", &["--group-by", "colour", &path], 1);
+    ends("replicate_tau2", &["--as-published", "--group-by", "task", &path], 1);
+}
+
+#[test]
+fn the_scan_names_and_counts_foreign_files() {
+    let folder = Folder::new("foreign");
+    let good = folder.write("a.json", GOOD);
+    let package = folder.write("b.json", r#"{"name": "x", "version": "1.0.0"}"#);
+    let spans = folder.write("c.json", r#"{"resourceSpans": []}"#);
+    let damaged = folder.write("d.json", r#"{"simulations": ["#);
+    let (told, err) = ends("scan", &[&folder.path("")], 2);
+    for (path, how) in [
+        (&good, "tau2, 1 runs"),
+        (&package, "no known format, 0 runs"),
+        (&spans, "no known format, 0 runs"),
+        (&damaged, "tau2, 0 runs"),
+    ] {
+        assert!(told.contains(&format!("{path}: {how}")), "{told}");
+    }
+    assert!(told.contains("of no known format: 2 of 4 files\n"), "{told}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), 3, "{err}");
+    assert!(lines[0].contains(&package) && lines[0].contains("; native wants"), "{err}");
+    assert!(lines[1].contains(&spans) && lines[1].ends_with("`resourceSpans`"), "{err}");
+    assert!(lines[2].contains(&damaged), "{err}");
+}
+
+#[test]
+fn a_session_in_several_files_is_read_from_each_and_counted() {
+    let folder = Folder::new("sessions");
+    let line = |number: usize| {
+        let content =
+            json!([{"type": "tool_use", "id": number.to_string(), "name": "look", "input": {"at": number}}]);
+        json!({"type": "assistant", "sessionId": "s", "uuid": number.to_string(),
+            "message": {"id": number.to_string(), "role": "assistant", "content": content}})
+        .to_string()
+    };
+    let lines = |count: usize| (0..count).map(line).collect::<Vec<_>>().join("\n");
+    for (name, count) in [("a", 2), ("b", 3), ("c", 3), ("d", 5)] {
+        folder.write(&format!("{name}.jsonl"), &lines(count));
+    }
+    folder.write("e.jsonl", &lines(4).replace("\"s\"", "\"another\""));
+    let out = format!("{}.out", folder.path("").trim_end_matches('/'));
+    let (told, _) = ends("scan", &["--out", &out, &folder.path("")], 0);
+    let records = fs::read_to_string(&out).unwrap();
+    fs::remove_file(&out).unwrap();
+    let ids: Vec<Value> =
+        records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["trace"].clone()).collect();
+    assert_eq!(ids, ["s", "s", "s", "s", "another"]);
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected =
+        "Ids that several runs have: 1. Beside the first run of each, 1 repeat one of its runs and 2 differ";
+    assert!(told.contains(expected), "{told}");
+    let (told, _) = ends("scan", &[&folder.path("a.jsonl"), &folder.path("e.jsonl")], 0);
+    assert!(!told.contains("Ids that"), "{told}");
+}
+
+#[test]
+fn the_scan_lists_detectors_with_all_defaults() {
+    let listed = |arguments: &[&str]| -> Value {
+        serde_json::from_str(&ends("scan", &[&["--list-detectors"], arguments].concat(), 0).0).unwrap()
+    };
+    let defaults = listed(&[]);
+    let of = |listed: &Value, id: &str| {
+        let found = listed.as_array().unwrap().iter().find(|entry| entry["id"] == id).unwrap();
+        assert!(
+            found["summary"].as_str().unwrap().contains(' ') && found["mode"].as_str().unwrap().contains('/')
+        );
+        found["config"].clone()
+    };
+    assert_eq!(defaults.as_array().unwrap().len(), 5);
+    for id in ["feedback_blindness", "loop", "wasted_actions"] {
+        let polls = of(&defaults, id)["exempt"].clone();
+        assert_eq!(
+            polls[0],
+            json!({"tool": "write_stdin", "argument": "chars", "values": [null, ""]}),
+            "{id}"
+        );
+        assert!(polls.as_array().unwrap().contains(&json!("BashOutput")), "{id}");
+    }
+    assert_eq!(of(&defaults, "tool_error_recovery")["subtools"]["bash"], "command");
+    let preset = listed(&["--preset", "bench-trace", "--actors", "all"]);
+    assert_eq!(of(&preset, "loop")["actors"], "all");
+    assert_eq!(of(&preset, "loop")["exempt"], json!([]));
+}
+
+/// A run of five equal calls, each response of which took 2 s, 100 tokens in and 10 out, and one without findings.
+fn costly(model: &str) -> String {
+    let call = |turn: u64, name: &str| {
+        json!({"name": name, "arguments": {}, "observation": "<b>dark</b>", "status": "ok", "turn": turn,
+            "usage": {"duration_ns": 2_000_000_000_u64, "input_tokens": 100, "output_tokens": 10}})
+    };
+    let looping: Vec<Value> = (0..5).map(|turn| call(turn, "look")).collect();
+    let calm: Vec<Value> = (0..5).map(|turn| call(turn, ["a", "b", "c", "d", "e"][turn as usize])).collect();
+    let run = |id: &str, steps: Vec<Value>| json!({"version": 1, "id": id, "model": model, "steps": steps});
+    format!("{}\n{}\n", run("calm", calm), run("looping", looping))
+}
+
+#[test]
+fn the_scan_says_what_failures_cost() {
+    let folder = Folder::new("costs");
+    let (path, page) = (folder.write("runs.jsonl", &costly("m")), folder.path("report.html"));
+    let (told, _) = ends("scan", &["--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
+    let row = |detector: &str| -> Vec<String> {
+        let costs = told.split_once("cost of findings").unwrap().1;
+        let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
+        line.split_whitespace().skip(1).map(str::to_owned).collect()
+    };
+    assert_eq!(row("loop"), ["5", "50.0%", "10", "50.0%", "550", "50.0%"]);
+    assert_eq!(row("tool_error_recovery"), ["0", "0.0%", "0", "0.0%", "0", "0.0%"]);
+    let html = String::from_utf8(folder.bytes("report.html")).unwrap();
+    assert!(html.contains("1 of 2 runs are flagged"), "{html}");
+    assert!(html.contains("What failures cost: tokens") && html.contains("50.0%, 550 of 1100"));
+    // The steps of the run are there, read once more, as text.
+    assert_eq!(html.matches("step 4: agent, look, succeeded").count(), 2, "{html}");
+    assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));
+    assert!(!html.contains("calm"));
+    // Where nothing is known of time and tokens there is no such table.
+    let (plain, _) = ends("scan", &["golden/tau2/scripted-quitter_airline.json"], 0);
+    assert!(!plain.contains("cost of findings"), "{plain}");
+}
+
+#[test]
+fn the_steps_drawn_are_those_of_the_flagged_runs() {
+    let folder = Folder::new("drawn");
+    // Runs that cannot be read have positions as well; files of one name lie in several folders.
+    let run = |id: &str, call: &str| {
+        let message = |step: usize| {
+            json!([{"role": "assistant", "tool_calls": [{"id": step.to_string(), "name": call}]},
+                {"role": "tool", "id": step.to_string(), "content": format!("answer to {call}")}])
+        };
+        let messages: Vec<Value> =
+            (0..5).flat_map(|step| message(step).as_array().unwrap().clone()).collect();
+        json!({"id": id, "messages": messages})
+    };
+    for (name, call) in [("a", "first"), ("b", "second")] {
+        fs::create_dir(folder.path(name)).unwrap();
+        let runs = json!({"simulations": [7, run("x", call), {"id": "lost", "messages": 3}, run("y", call)]});
+        folder.write(&format!("{name}/runs.json"), &runs.to_string());
+    }
+    let page = format!("{}.html", folder.path("").trim_end_matches('/'));
+    let whole = folder.path("");
+    ends("scan", &["--detectors", "loop", "--html", &page, &whole], 2);
+    let html = fs::read_to_string(&page).unwrap();
+    fs::remove_file(&page).unwrap();
+    let articles: Vec<&str> = html.split("<article").skip(1).collect();
+    assert_eq!(articles.len(), 4);
+    for (article, (run, folder, call)) in articles.iter().zip([
+        ("x", "a", "first"),
+        ("y", "a", "first"),
+        ("x", "b", "second"),
+        ("y", "b", "second"),
+    ]) {
+        assert!(article.contains(&format!("{run}, in")) && article.contains(&format!("/{folder}/runs.json")));
+        assert_eq!(article.matches(&format!("answer to {call}")).count(), 5, "{article}");
+    }
+}
+
+#[test]
+fn a_calibration_can_be_a_page() {
+    let folder = Folder::new("calibration");
+    ends("calibrate", &["--html", &folder.path("c.html")], 0);
+    let html = String::from_utf8(folder.bytes("c.html")).unwrap();
+    assert!(html.contains("F1 against always firing") && html.contains("wasted_actions over "), "{html}");
+}
+
 #[test]
 fn the_scan_takes_detectors_actors_presets_and_configurations() {
     let folder = Folder::new("choices");

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tracelint::{Progress, ScanEvent, Scanner, TraceRecord};
+use tracelint::{ErrorKind, Progress, ScanEvent, Scanner, TraceRecord};
 
 /// Any failure that ends the program: wrong usage, or output that cannot be written.
 pub(crate) type Failure = Box<dyn std::error::Error>;
@@ -63,6 +63,9 @@ pub(crate) struct Input {
     #[serde(skip)]
     pub(crate) without_actions: Vec<String>,
     pub(crate) passed_over: tracelint::PassedOver,
+    /// Whether it is of no format that is known.
+    #[serde(skip)]
+    pub(crate) is_foreign: bool,
     #[serde(skip)]
     pub(crate) faults: u64,
     /// The first of them.
@@ -105,6 +108,7 @@ pub(crate) fn scan<T: Send>(
     let mut failure: Option<String> = None;
     let mut closed = false;
     let mut errors = Vec::new();
+    let (mut is_foreign, mut told_formats) = (false, false);
     scanner.scan_map(paths, progress, map, |event| match event {
         ScanEvent::Record(record) => {
             if failure.is_none()
@@ -115,11 +119,20 @@ pub(crate) fn scan<T: Send>(
                 failure = (!closed).then(|| error.to_string());
             }
         }
-        ScanEvent::Error(error) if errors.len() < TOLD => {
-            bar.suspend(|| {
-                let _ = writeln!(io::stderr(), "error: {error}");
-            });
-            errors.push(error.to_string());
+        ScanEvent::Error(error) => {
+            is_foreign |= error.kind() == ErrorKind::Format;
+            let is_told = errors.len() < TOLD;
+            if is_told {
+                let mut told = error.to_string();
+                // What each format would have wanted is told once.
+                if error.kind() == ErrorKind::Format && std::mem::replace(&mut told_formats, true) {
+                    told.truncate(told.find("; ").unwrap_or(told.len()));
+                }
+                bar.suspend(|| {
+                    let _ = writeln!(io::stderr(), "error: {told}");
+                });
+                errors.push(error.to_string());
+            }
         }
         ScanEvent::End(summary) => {
             let told = errors.len() as u64;
@@ -137,6 +150,7 @@ pub(crate) fn scan<T: Send>(
                 runs_without_actions: summary.runs_without_actions,
                 without_actions: summary.without_actions,
                 passed_over: summary.passed_over,
+                is_foreign: std::mem::take(&mut is_foreign),
                 faults: summary.errors,
                 errors: std::mem::take(&mut errors),
             });
@@ -157,7 +171,12 @@ pub(crate) fn scan<T: Send>(
 pub(crate) fn render_inputs(inputs: &[Input]) -> String {
     let mut text = String::new();
     for input in inputs {
-        let format = input.format.unwrap_or(if input.runs_read > 0 { "several formats" } else { "not read" });
+        let format = input.format.unwrap_or(match (input.runs_read, input.faults) {
+            (0, 0) => "no runs of its own",
+            (0, _) if input.is_foreign => "no known format",
+            (0, _) => "not read",
+            _ => "several formats",
+        });
         text += &format!("{}: {format}, {} runs", input.file, input.runs_read);
         if input.runs_skipped > 0 {
             text += &format!(", {} not readable", input.runs_skipped);
@@ -171,6 +190,10 @@ pub(crate) fn render_inputs(inputs: &[Input]) -> String {
         for (reason, count) in &input.passed_over {
             text += &format!("  passed over: {count} {reason}\n");
         }
+    }
+    let foreign = inputs.iter().filter(|input| input.is_foreign && input.runs_read == 0).count();
+    if foreign > 0 {
+        text += &format!("of no known format: {foreign} of {} files\n", inputs.len());
     }
     text
 }

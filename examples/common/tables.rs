@@ -26,6 +26,7 @@ pub(crate) fn scan<T: Send>(
             runs_without_actions: summary.runs_without_actions,
             without_actions: summary.without_actions,
             passed_over: summary.passed_over,
+            is_foreign: false,
             faults: summary.errors,
             errors: std::mem::take(&mut errors),
         }),

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The endings of the names that a directory gives, compressed or not.
-const ENDINGS: [&str; 4] = ["json", "jsonl", "ndjson", "traj"];
+const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
 /// How a file is compressed, as its name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

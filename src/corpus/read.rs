@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::companion::{Companion, result_of_trial};
 use super::open::open;
 use super::record::{FileSummary, ScanEvent};
 use super::source::{Role, SourceFile, discover};
@@ -64,7 +65,13 @@ fn read_file<E>(
         summary: FileSummary::new(Arc::clone(&file.path)),
         each,
         failed: None,
+        companion: file.companion.as_deref(),
     };
+    if let Some(reading) = result_of_trial(&file.path) {
+        sink.summary.add(reading);
+        let Emitter { summary, each, .. } = sink;
+        return each(ScanEvent::End(summary));
+    }
     let again = || open(&file.path).ok();
     match open(&file.path) {
         Ok(input) => {
@@ -99,6 +106,7 @@ struct Emitter<'e, F, E> {
     summary: FileSummary,
     each: &'e mut F,
     failed: Option<E>,
+    companion: Option<&'e Companion>,
 }
 
 impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> Emitter<'_, F, E> {
@@ -118,7 +126,10 @@ impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F,
         self.collector.step(step);
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn end(&mut self, mut ending: Ending) {
+        if let Some(companion) = self.companion {
+            companion.complete(&mut ending);
+        }
         self.collector.end(ending);
         while let Some(trace) = self.collector.traces.pop() {
             self.emit(ScanEvent::Record(trace));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::detectors::Verdict;
+use crate::detectors::{Cost, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::input::{Format, PassedOver, Reading};
@@ -34,6 +34,10 @@ pub struct TraceRecord {
     pub actions: u64,
     /// The verdicts, in the order of the detectors.
     pub verdicts: Vec<(&'static str, Verdict)>,
+    /// What the whole run took, as far as the source tells.
+    pub cost: Cost,
+    /// What the steps inside of a detector's findings took, each step once; of the detectors that found something.
+    pub costs_inside: Vec<(&'static str, Cost)>,
     /// The digest of the content of the run, where it was asked for: of who said and did what, and what came back,
     /// in order. Ids, names, rewards and times do not count.
     pub digest: Option<Digest>,

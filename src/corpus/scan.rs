@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::companion::Companion;
 use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::discover;
 use super::work::{Kept, Sink, Work};
-use crate::detectors::{Detector, Monitor};
+use crate::detectors::{Detector, Monitor, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::input::{ReadOptions, read_slice};
@@ -171,7 +172,7 @@ impl Scanner {
     #[must_use]
     pub fn scan_slice(&self, path: &Path, bytes: &[u8]) -> FileScan {
         let path: Arc<Path> = path.into();
-        let mut sink = Sink::new(self, &path);
+        let mut sink = Sink::new(self, &path, None);
         let reading = read_slice(bytes, &self.options.read, &mut sink);
         let mut summary = FileSummary::new(Arc::clone(&path));
         let (mut traces, mut errors) = (Vec::new(), Vec::new());
@@ -194,6 +195,7 @@ impl Scanner {
 pub(super) struct Folding<'s> {
     scanner: &'s Scanner,
     file: Arc<Path>,
+    companion: Option<Arc<Companion>>,
     position: u64,
     actions: u64,
     /// Serves run after run.
@@ -203,10 +205,11 @@ pub(super) struct Folding<'s> {
 }
 
 impl<'s> Folding<'s> {
-    pub(super) fn new(scanner: &'s Scanner, file: &Arc<Path>) -> Self {
+    pub(super) fn new(scanner: &'s Scanner, file: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
         Self {
             scanner,
             file: Arc::clone(file),
+            companion: companion.cloned(),
             position: 0,
             actions: 0,
             monitor: None,
@@ -239,8 +242,16 @@ impl<'s> Folding<'s> {
         }
     }
 
-    pub(super) fn end(&mut self, ending: Ending) -> Option<TraceRecord> {
-        let verdicts = self.monitor.as_mut()?.close();
+    pub(super) fn end(&mut self, mut ending: Ending) -> Option<TraceRecord> {
+        if let Some(companion) = &self.companion {
+            companion.complete(&mut ending);
+        }
+        let monitor = self.monitor.as_mut()?;
+        let verdicts = monitor.close();
+        let inside = |(id, verdict): &(&'static str, Verdict)| match verdict.findings() {
+            [] => None,
+            findings => Some((*id, monitor.cost_inside(findings))),
+        };
         Some(TraceRecord {
             file: Arc::clone(&self.file),
             position: self.position,
@@ -248,6 +259,8 @@ impl<'s> Folding<'s> {
             reward: ending.reward,
             unpaired: ending.unpaired,
             actions: self.actions,
+            cost: monitor.total_cost(),
+            costs_inside: verdicts.iter().filter_map(inside).collect(),
             verdicts,
             digest: self.digest.take(),
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::companion::Companion;
 use super::open::{is_input, open};
 use crate::error::{Error, ErrorKind};
 use crate::input::{Header, ReadOptions, read_companion};
@@ -19,6 +20,8 @@ pub(super) struct SourceFile {
     /// Whether it can be opened again and gives the same.
     pub(super) is_regular: bool,
     pub(super) role: Role,
+    /// What may stand beside it.
+    pub(super) companion: Option<Arc<Companion>>,
 }
 
 #[derive(Debug, Clone)]
@@ -72,8 +75,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
                 && path.is_dir()
                 && !found.has_any_below(&path)
             {
-                let what =
-                    "the directory holds no input (.json, .jsonl, .ndjson, .traj, or these with .gz or .zst)";
+                let what = "the directory holds no input (.json, .jsonl, .ndjson, .traj, .eval, or these with .gz or .zst)";
                 found.errors.push(Error::new(ErrorKind::Empty, what).in_file(&path));
             }
         }
@@ -92,7 +94,10 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
                 None if is_header(&path) => Role::Header,
                 None => Role::Runs,
             };
-            SourceFile { path: path.into(), size, is_regular, role }
+            let path: Arc<Path> = path.into();
+            let may_have = is_regular && matches!(role, Role::Runs);
+            let companion = may_have.then(|| Arc::new(Companion::of(Arc::clone(&path))));
+            SourceFile { path, size, is_regular, role, companion }
         })
         .collect();
     (files, found.errors)

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use super::companion::{Companion, result_of_trial};
 use super::open::{Compression, open};
 use super::order::{Batch, Item, Key, Order};
 use super::record::{Progress, ScanEvent, TraceRecord};
@@ -133,9 +134,12 @@ where
 
     /// Reads a file, or cuts it.
     fn read_file(&self, file: usize, source: &'s SourceFile, buffer: &mut Vec<u8>) {
-        let sink = Sink::new(self.scanner, &source.path);
+        let sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let kept = Rc::clone(&sink.kept);
         let mut part = Part { work: self, file, source, kept, next: 0, since: 0, handed_on: 0 };
+        if let Some(reading) = result_of_trial(&source.path) {
+            return part.end(reading);
+        }
         let reading = match self.fill(source, buffer) {
             Ok(None) => part.read(&mut Window::over_slice(buffer), sink),
             Ok(Some(input)) => {
@@ -181,7 +185,7 @@ where
 
     fn read_job(&self, job: &Job) {
         let Some(source) = self.files.get(job.file) else { return };
-        let mut sink = Sink::new(self.scanner, &source.path);
+        let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         sink.hands_on = false;
         let kept = Rc::clone(&sink.kept);
         let options = &self.scanner.options.read;
@@ -348,8 +352,13 @@ pub(super) struct Sink<'s> {
 }
 
 impl<'s> Sink<'s> {
-    pub(super) fn new(scanner: &'s Scanner, path: &Arc<Path>) -> Self {
-        Self { folding: Folding::new(scanner, path), kept: Rc::default(), hands_on: true, hand_on: None }
+    pub(super) fn new(scanner: &'s Scanner, path: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
+        Self {
+            folding: Folding::new(scanner, path, companion),
+            kept: Rc::default(),
+            hands_on: true,
+            hand_on: None,
+        }
     }
 }
 

@@ -22,6 +22,31 @@ pub struct Cost {
     pub output_tokens: Option<u64>,
 }
 
+impl Cost {
+    /// Tokens read and written, where either is known.
+    #[must_use]
+    pub fn tokens(&self) -> Option<u64> {
+        plus(self.input_tokens, self.output_tokens)
+    }
+
+    fn add_range(&mut self, meter: &Meter, range: Option<(u64, u64)>) {
+        let Some((first, last)) = range else { return };
+        self.steps = self.steps.saturating_add(meter.steps_within(first, last));
+        let Some(cost) = meter.cost(first, last) else { return };
+        self.duration_ns = plus(self.duration_ns, cost.duration_ns);
+        self.input_tokens = plus(self.input_tokens, cost.input_tokens);
+        self.output_tokens = plus(self.output_tokens, cost.output_tokens);
+    }
+}
+
+/// The sum of what is known.
+fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// Adds usage up along a trace. Where no step has any, next to nothing is kept.
 ///
 /// A turn is the run of consecutive steps with one turn number; the first of them that knows its tokens tells those
@@ -108,6 +133,36 @@ impl Meter {
         });
     }
 
+    /// What the whole trace took so far.
+    pub(super) fn total(&self) -> Cost {
+        self.cost(0, u64::MAX).unwrap_or(Cost { steps: self.steps, ..Cost::default() })
+    }
+
+    /// What the steps inside of these findings took, each step once. The findings come in the order of their places.
+    pub(super) fn inside(&self, findings: &[Finding]) -> Cost {
+        let mut sum = Cost::default();
+        let mut open: Option<(u64, u64)> = None;
+        for finding in findings {
+            open = Some(match open {
+                Some((first, last)) if finding.first <= last.saturating_add(1) => {
+                    (first, last.max(finding.last))
+                }
+                before => {
+                    sum.add_range(self, before);
+                    (finding.first, finding.last)
+                }
+            });
+        }
+        sum.add_range(self, open);
+        sum
+    }
+
+    /// How many steps lie in a range.
+    fn steps_within(&self, first: u64, last: u64) -> u64 {
+        let before = first.checked_sub(1).map_or(0, |at| self.steps_up_to(at));
+        self.steps_up_to(last).saturating_sub(before)
+    }
+
     /// What the steps from `first` to `last` took; `None` where none of them tells.
     pub(super) fn cost(&self, first: u64, last: u64) -> Option<Cost> {
         let start = self.marks.partition_point(|mark| mark.index < first);
@@ -133,9 +188,7 @@ impl Meter {
             }
         }
         Some(Cost {
-            steps: self
-                .steps_up_to(last)
-                .saturating_sub(first.checked_sub(1).map_or(0, |at| self.steps_up_to(at))),
+            steps: self.steps_within(first, last),
             duration_ns: to.duration.since(before.duration),
             input_tokens: to.input.since(before.input),
             output_tokens: to.output.since(before.output),
@@ -177,6 +230,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::detectors::{FailureClass, FailureMode};
     use crate::trace::{Action, Actor, Gate, StepInput};
 
     type Given = (u64, u64, Option<(u64, u64)>);
@@ -219,6 +273,33 @@ mod tests {
         assert_eq!(cost(4, 8), Some((2, 11, 100, 10)));
         assert_eq!(cost(10, 11), Some((2, 8, 300, 30)));
         assert_eq!((cost(3, 3), cost(6, 8), cost(11, 11)), (None, None, None));
+    }
+
+    #[test]
+    fn steps_of_several_findings_count_once() {
+        let meter = meter(&[
+            (3, 0, None),
+            (4, 1, Some((5, 100))),
+            (5, 1, Some((6, 100))),
+            (9, 2, Some((7, 300))),
+            (10, 3, Some((8, 200))),
+        ]);
+        let inside = |places: &[(u64, u64)]| {
+            let finding = |place: &(u64, u64)| {
+                let evidence = super::super::Evidence::Other(serde_json::Value::Null);
+                Finding::new("d", FailureMode::new(FailureClass::System, "d"), *place, "m", evidence)
+            };
+            let cost = meter.inside(&places.iter().map(finding).collect::<Vec<_>>());
+            (cost.steps, cost.duration_ns, cost.tokens())
+        };
+        assert_eq!(inside(&[]), (0, None, None));
+        assert_eq!(inside(&[(3, 3)]), (1, None, None));
+        assert_eq!(inside(&[(3, 5), (4, 9)]), (4, Some(18), Some(440)));
+        // Beside one another within a turn: its tokens count once.
+        assert_eq!(inside(&[(3, 4), (5, 5), (10, 10)]), (4, Some(19), Some(330)));
+        let total = meter.total();
+        assert_eq!((total.steps, total.duration_ns, total.tokens()), (5, Some(26), Some(660)));
+        assert_eq!(Meter::default().total(), Cost::default());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "scan")]
+use super::cost::Cost;
 use super::cost::Meter;
 use super::finding::{FailureMode, Finding, Verdict};
 use crate::error::{Error, ErrorKind, Result};
@@ -163,6 +165,18 @@ impl Monitor {
         let meter = &self.meter;
         let verdict = |open: &mut OpenFold| (open.detector.id(), meter.seal(open.fold.finish()));
         self.folds.iter_mut().map(verdict).collect()
+    }
+
+    /// What the steps of the trace took so far.
+    #[cfg(feature = "scan")]
+    pub(crate) fn total_cost(&self) -> Cost {
+        self.meter.total()
+    }
+
+    /// What the steps inside of findings of a verdict took, each step once.
+    #[cfg(feature = "scan")]
+    pub(crate) fn cost_inside(&self, findings: &[Finding]) -> Cost {
+        self.meter.inside(findings)
     }
 
     /// Opens another trace for the same detectors, with the memory of the one before. Whatever the monitor has seen

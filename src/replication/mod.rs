@@ -6,9 +6,11 @@
 //! many pairs of model and domain some look strong by chance.
 
 mod association;
+mod by_program;
 mod clusters;
 mod duplicates;
 mod group;
+mod grouped;
 mod inference;
 mod pass_k;
 mod published;
@@ -18,9 +20,11 @@ mod signals;
 mod verdict;
 
 pub use association::{Association, ClusteredInterval};
+pub use by_program::{ByProgram, RecoveryByProgram};
 pub use clusters::ClusterBy;
 pub use duplicates::{Duplicate, distinct_runs};
 pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};
+pub use grouped::{GroupBy, GroupedReplication, NamedGroup};
 pub use inference::{
     Associations, Inference, InferenceOptions, ModelAssociations, PairAssociations, PooledRelation,
     WithinRelation,

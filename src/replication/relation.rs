@@ -14,6 +14,10 @@ pub enum Relation {
     Recovery,
     /// The recovery rate, over runs with errors.
     RecoveryWithErrors,
+    /// As [`Relation::Recovery`], by [`RecoveryByProgram`](super::RecoveryByProgram).
+    RecoveryByProgram,
+    /// As [`Relation::RecoveryWithErrors`], by [`RecoveryByProgram`](super::RecoveryByProgram).
+    RecoveryByProgramWithErrors,
     /// The number of errors.
     ErrorCount,
     /// The number of calls.
@@ -21,7 +25,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// All of them, in the order of the tables.
+    /// Those of the published rule, in the order of the tables.
     pub const ALL: [Self; 4] = [Self::Recovery, Self::RecoveryWithErrors, Self::ErrorCount, Self::CallCount];
 
     /// The name in JSON and CSV.
@@ -30,6 +34,8 @@ impl Relation {
         match self {
             Self::Recovery => "recovery_reward",
             Self::RecoveryWithErrors => "recovery_reward_errors_only",
+            Self::RecoveryByProgram => "recovery_by_program_reward",
+            Self::RecoveryByProgramWithErrors => "recovery_by_program_reward_errors_only",
             Self::ErrorCount => "error_count_reward",
             Self::CallCount => "tool_calls_reward",
         }
@@ -41,16 +47,22 @@ impl Relation {
         let mut columns = Columns { rows: Vec::new(), x: Vec::new(), y: Vec::new() };
         for row in rows {
             let Some(reward) = row.reward else { continue };
-            if self == Self::RecoveryWithErrors && row.errors == 0 {
+            let with_errors = matches!(self, Self::RecoveryWithErrors | Self::RecoveryByProgramWithErrors);
+            if with_errors && row.errors == 0 {
                 continue;
             }
+            let x = match self {
+                Self::Recovery | Self::RecoveryWithErrors => Some(row.recovery_rate),
+                Self::RecoveryByProgram | Self::RecoveryByProgramWithErrors => {
+                    row.by_program.map(|by_program| by_program.recovery_rate)
+                }
+                Self::ErrorCount => Some(row.errors as f64),
+                Self::CallCount => Some(row.tool_calls as f64),
+            };
+            let Some(x) = x else { continue };
             columns.rows.push(row);
             columns.y.push(reward);
-            columns.x.push(match self {
-                Self::Recovery | Self::RecoveryWithErrors => row.recovery_rate,
-                Self::ErrorCount => row.errors as f64,
-                Self::CallCount => row.tool_calls as f64,
-            });
+            columns.x.push(x);
         }
         columns
     }
@@ -61,6 +73,8 @@ impl fmt::Display for Relation {
         f.write_str(match self {
             Self::Recovery => "recovery rate, all runs",
             Self::RecoveryWithErrors => "recovery rate, with errors",
+            Self::RecoveryByProgram => "by program, all runs",
+            Self::RecoveryByProgramWithErrors => "by program, with errors",
             Self::ErrorCount => "error count",
             Self::CallCount => "call count",
         })

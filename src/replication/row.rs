@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::by_program::ByProgram;
 use crate::corpus::TraceRecord;
 use crate::trace::Digest;
 
@@ -38,6 +39,12 @@ pub struct SimulationRow {
     pub recovery_rate: f64,
     /// Whether `tool_error_recovery` was detected.
     pub detected: bool,
+    /// The agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Arc<str>>,
+    /// What [`RecoveryByProgram`](super::RecoveryByProgram) says, where it was among the detectors.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub by_program: Option<ByProgram>,
     /// The digest of what was said and done, where the scan takes it
     /// ([`ScanOptions::digests`](crate::ScanOptions)): by it, runs that repeat one another are known.
     #[serde(skip)]
@@ -66,6 +73,8 @@ impl SimulationRow {
             recovered: count("recovered")?,
             recovery_rate: verdict.measure("recovery_rate")?,
             detected: verdict.detected()?,
+            agent: record.metadata.agent.clone(),
+            by_program: ByProgram::of(record),
             // Runs that hold nothing are not known to be one run.
             digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
             termination: record.metadata.termination.clone(),

@@ -19,6 +19,8 @@ fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
         recovered: u64::from(recovered),
         recovery_rate: f64::from(u8::from(recovered)),
         detected: !recovered,
+        agent: None,
+        by_program: None,
         digest: None,
         termination: None,
     }

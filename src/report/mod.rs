@@ -4,10 +4,12 @@ mod calibration;
 mod cell;
 mod comparison;
 mod evaluation;
+mod grouped;
 #[cfg(feature = "html")]
 mod html;
 mod published;
 mod recovery;
+mod repeats;
 mod replication;
 mod runs;
 mod scan;
@@ -21,10 +23,12 @@ pub use comparison::{comparison_tables, render_agent_comparison};
 pub use evaluation::{
     render_agreement, render_calls, render_evolution, render_modes, render_reflection, render_relations,
 };
+pub use grouped::{grouped_tables, render_grouped};
 #[cfg(feature = "html")]
 pub use html::*;
 pub use published::{render_pass_k, render_replication};
 pub use recovery::{render_comparison, render_inheritance, render_replay, render_selection};
+pub use repeats::Repeats;
 pub use replication::{render_inference, replication_tables};
 pub use runs::{pass_k_table, simulation_table};
 pub use scan::ScanSummary;

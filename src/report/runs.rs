@@ -44,30 +44,35 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
     table
 }
 
-/// One row per run.
+/// One row per run; with the agent and with recovery by program, where a run has been looked at for that.
 #[must_use]
 pub fn simulation_table(rows: &[SimulationRow]) -> Table {
-    let mut table = Table::new(
-        "runs",
-        "Runs",
-        &[
-            ("file", "file", Kind::Text),
-            ("id", "id", Kind::Text),
-            ("model", "model", Kind::Text),
-            ("domain", "domain", Kind::Text),
-            ("task", "task", Kind::Text),
-            ("trial", "trial", Kind::Number),
-            ("reward", "reward", Kind::Number),
-            ("tool_calls", "calls", Kind::Number),
-            ("errors", "errors", Kind::Number),
-            ("recovered", "recovered", Kind::Number),
-            ("recovery_rate", "recovery rate", Kind::Number),
-            ("detected", "detected", Kind::Text),
-        ],
-    );
+    let by_program = rows.iter().any(|row| row.by_program.is_some());
+    let mut columns = vec![
+        ("file", "file", Kind::Text),
+        ("id", "id", Kind::Text),
+        ("model", "model", Kind::Text),
+        ("domain", "domain", Kind::Text),
+        ("task", "task", Kind::Text),
+        ("trial", "trial", Kind::Number),
+        ("reward", "reward", Kind::Number),
+        ("tool_calls", "calls", Kind::Number),
+        ("errors", "errors", Kind::Number),
+        ("recovered", "recovered", Kind::Number),
+        ("recovery_rate", "recovery rate", Kind::Number),
+        ("detected", "detected", Kind::Text),
+    ];
+    if by_program {
+        columns.extend([
+            ("agent", "agent", Kind::Text),
+            ("recovered_by_program", "recovered by program", Kind::Number),
+            ("recovery_rate_by_program", "recovery rate by program", Kind::Number),
+        ]);
+    }
+    let mut table = Table::new("runs", "Runs", &columns);
     for row in rows {
         let text = |text: Option<&str>| Cell::of(text, Cell::text);
-        table.row([
+        let mut cells = vec![
             Cell::text(&row.file),
             text(row.id.as_deref()),
             text(row.model.as_deref()),
@@ -80,7 +85,15 @@ pub fn simulation_table(rows: &[SimulationRow]) -> Table {
             Cell::Count(row.recovered),
             Cell::Real(row.recovery_rate, 4),
             Cell::text(row.detected.to_string()),
-        ]);
+        ];
+        if by_program {
+            cells.extend([
+                text(row.agent.as_deref()),
+                Cell::of(row.by_program, |found| Cell::Count(found.recovered)),
+                Cell::of(row.by_program, |found| Cell::Real(found.recovery_rate, 4)),
+            ]);
+        }
+        table.row(cells);
     }
     table
 }

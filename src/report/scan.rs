@@ -4,13 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cell::{Cell, name};
+use super::repeats::{Ids, Repeats};
 use super::table::{Kind, TEXT_WIDTH, Table};
+use super::wrap::wrapped;
 use crate::corpus::TraceRecord;
+use crate::detectors::Cost;
 use crate::stats::wilson;
 
-/// Counts, per detector and model, over the runs of a scan.
+/// Counts, per detector and model, over the runs of a scan, and what failures cost.
 #[derive(Debug, Clone, Default)]
 pub struct ScanSummary {
+    runs: u64,
+    flagged: u64,
+    ids: Ids,
     counts: BTreeMap<(&'static str, Option<Arc<str>>), Counts>,
 }
 
@@ -19,6 +25,36 @@ struct Counts {
     traces: u64,
     applicable: u64,
     detected: u64,
+    steps: Part,
+    duration_ns: Part,
+    tokens: Part,
+}
+
+/// How much of something lies inside of findings; of runs that tell it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    inside: u64,
+    all: u64,
+}
+
+impl Part {
+    fn of(inside: Option<u64>, all: Option<u64>) -> Self {
+        all.map_or(Self::default(), |all| Self { inside: inside.unwrap_or(0).min(all), all })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.inside = self.inside.saturating_add(other.inside);
+        self.all = self.all.saturating_add(other.all);
+    }
+
+    fn is_known(self) -> bool {
+        self.all > 0
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a share, shown with one decimal")]
+    fn share(self) -> Cell {
+        Cell::of(self.is_known().then(|| self.inside as f64 / self.all as f64), Cell::Share)
+    }
 }
 
 impl Counts {
@@ -26,6 +62,9 @@ impl Counts {
         self.traces += other.traces;
         self.applicable += other.applicable;
         self.detected += other.detected;
+        self.steps.add(other.steps);
+        self.duration_ns.add(other.duration_ns);
+        self.tokens.add(other.tokens);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
@@ -56,28 +95,83 @@ const COUNTS: [(&str, &str, Kind); 5] = [
 impl ScanSummary {
     /// Counts a run.
     pub fn add(&mut self, record: &TraceRecord) {
+        self.runs += 1;
+        self.ids.add(record);
+        self.flagged +=
+            u64::from(record.verdicts.iter().any(|(_, verdict)| verdict.detected() == Some(true)));
         for (detector, verdict) in &record.verdicts {
             let detected = verdict.detected();
+            let inside = record.costs_inside.iter().find(|(id, _)| id == detector).map(|(_, cost)| *cost);
+            let part = |of: fn(&Cost) -> Option<u64>| match detected {
+                Some(_) => Part::of(inside.as_ref().and_then(of), of(&record.cost)),
+                None => Part::default(),
+            };
             self.counts.entry((detector, record.metadata.model.clone())).or_default().add(Counts {
                 traces: 1,
                 applicable: u64::from(detected.is_some()),
                 detected: u64::from(detected == Some(true)),
+                steps: part(|cost| Some(cost.steps)),
+                duration_ns: part(|cost| cost.duration_ns),
+                tokens: part(Cost::tokens),
             });
         }
     }
 
     /// Adds the counts of another part of the scan.
     pub fn merge(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.flagged += other.flagged;
+        self.ids.merge(&other.ids);
         for (key, counts) in &other.counts {
             self.counts.entry(key.clone()).or_default().add(*counts);
         }
     }
 
+    /// Runs.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Runs in which at least one detector fires.
+    #[must_use]
+    pub fn flagged(&self) -> u64 {
+        self.flagged
+    }
+
+    /// Runs that have the id of another run, where the scan takes digests
+    /// ([`ScanOptions::digests`](crate::ScanOptions)).
+    #[must_use]
+    pub fn repeats(&self) -> Repeats {
+        self.ids.repeats()
+    }
+
+    /// What the findings of each detector cost in the runs of each model, of the runs to which it applies.
+    #[cfg(feature = "html")]
+    #[must_use]
+    pub fn costs(&self) -> Vec<super::html::FailureCost> {
+        let pair = |part: Part| part.is_known().then_some((part.inside, part.all));
+        let cost = |((detector, model), counts): (&(&'static str, Option<Arc<str>>), &Counts)| {
+            super::html::FailureCost {
+                detector: (*detector).to_owned(),
+                model: model.as_deref().map(str::to_owned),
+                steps: pair(counts.steps),
+                duration_ns: pair(counts.duration_ns),
+                tokens: pair(counts.tokens),
+            }
+        };
+        self.counts.iter().map(cost).collect()
+    }
+
     /// The counts as text that fits 80 columns; by model too where there are several.
     #[must_use]
     pub fn render(&self) -> String {
-        let tables: Vec<String> = self.tables().iter().map(|table| table.body(TEXT_WIDTH)).collect();
-        tables.join("\n")
+        let mut parts: Vec<String> = self.tables().iter().map(|table| table.body(TEXT_WIDTH)).collect();
+        if let Some(sentence) = self.repeats().sentence() {
+            let lines = wrapped(&sentence, TEXT_WIDTH - 2);
+            parts.push(lines.iter().map(|line| format!("  {line}\n")).collect());
+        }
+        parts.join("\n")
     }
 
     /// The rates as rows of a chart.
@@ -97,7 +191,8 @@ impl ScanSummary {
         self.counts.iter().filter(|(_, counts)| counts.applicable > 0).map(row).collect()
     }
 
-    /// The counts as tables: by detector, and by detector and model where there are several models.
+    /// The counts as tables: by detector, what findings cost where a source tells that, and by detector and model where
+    /// there are several models.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
@@ -113,6 +208,7 @@ impl ScanSummary {
             table.row(row);
         }
         let mut tables = vec![table];
+        tables.extend(self.cost_table());
         let models: std::collections::BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
         if models.len() > 1 {
             columns.insert(1, ("model", "model", Kind::Text));
@@ -125,5 +221,44 @@ impl ScanSummary {
             tables.push(table);
         }
         tables
+    }
+
+    /// What lies inside of the findings of each detector.
+    fn cost_table(&self) -> Option<Table> {
+        let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
+        for ((detector, _), counts) in &self.counts {
+            totals.entry(detector).or_default().add(*counts);
+        }
+        let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
+        totals.values().any(known).then_some(())?;
+        let columns = [
+            ("detector", "cost of findings", Kind::Text),
+            ("steps", "steps", Kind::Number),
+            ("steps_share", "share", Kind::Number),
+            ("seconds", "seconds", Kind::Number),
+            ("seconds_share", "share", Kind::Number),
+            ("tokens", "tokens", Kind::Number),
+            ("tokens_share", "share", Kind::Number),
+        ];
+        let mut table = Table::new("costs", "What lies inside of findings", &columns);
+        for (detector, counts) in totals {
+            let Counts { steps, duration_ns, tokens, .. } = counts;
+            #[expect(clippy::cast_precision_loss, reason = "seconds, shown whole")]
+            let seconds = duration_ns.is_known().then(|| duration_ns.inside as f64 / 1e9);
+            table.row([
+                Cell::text(detector),
+                Cell::Count(steps.inside),
+                steps.share(),
+                Cell::of(seconds, |seconds| Cell::Real(seconds, 0)),
+                duration_ns.share(),
+                Cell::of(tokens.is_known().then_some(tokens.inside), Cell::Count),
+                tokens.share(),
+            ]);
+        }
+        table.note(
+            "Of the runs to which a detector applies; time and tokens of those that tell them. A step inside of \
+             several findings of a detector counts once.",
+        );
+        Some(table)
     }
 }

@@ -8,9 +8,11 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+mod companions;
 mod discovery;
 mod errors;
 mod fingerprints;
+mod formats;
 mod order;
 mod replication;
 

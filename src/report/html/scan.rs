@@ -10,7 +10,14 @@ use crate::report::scan::ScanSummary;
 #[must_use]
 pub fn scan_html(summary: &ScanSummary, costs: &[FailureCost], flagged: Vec<RunStrip>) -> String {
     let mut report = HtmlReport::new("What the detectors found");
-    report.lead(format!("{} runs are flagged by at least one detector.", flagged.len()));
+    report.lead(format!(
+        "{} of {} runs are flagged by at least one detector.",
+        summary.flagged(),
+        summary.runs()
+    ));
+    if let Some(sentence) = summary.repeats().sentence() {
+        report.paragraph(sentence);
+    }
     report.section("Detectors").chart(Chart::Intervals(IntervalChart {
         title: "Runs in which a detector fires, by model".to_owned(),
         caption: "Shares of the runs to which the detector applies, with Wilson intervals.".to_owned(),

@@ -6,7 +6,7 @@ use super::markup::Markup;
 use crate::trace::{Actor, Status};
 
 /// As many runs are shown, the worst first.
-const RUNS: usize = 50;
+pub(super) const RUNS: usize = 50;
 
 /// Bytes that the steps of one run may take, so that 50 runs stay below 5 MB.
 const RUN_BYTES: usize = 68_000;

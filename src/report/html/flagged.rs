@@ -1,0 +1,209 @@
+//! The worst of the flagged runs of a scan: which they are, and, when the scan is over, their steps.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::strip::{RUNS, RunStrip, StripFinding, StripStep};
+use crate::corpus::{ScanEvent, TraceRecord, read_files};
+use crate::input::ReadOptions;
+use crate::trace::{Content, Event, Step, Trace};
+
+/// A flagged run: where it lies, and what was found in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlaggedRun {
+    file: Arc<Path>,
+    position: u64,
+    /// Step indices inside of findings.
+    covered: u64,
+    strip: RunStrip,
+}
+
+impl FlaggedRun {
+    /// The run of a record; `None` where no detector has found anything in it.
+    #[must_use]
+    pub fn of(record: &TraceRecord) -> Option<Self> {
+        let findings: Vec<StripFinding> = record
+            .verdicts
+            .iter()
+            .flat_map(|(_, verdict)| verdict.findings())
+            .map(|finding| StripFinding {
+                detector: finding.detector.to_string(),
+                first: finding.first,
+                last: finding.last,
+                message: finding.message.clone(),
+                evidence: serde_json::to_string(&finding.evidence).unwrap_or_default(),
+            })
+            .collect();
+        if findings.is_empty() {
+            return None;
+        }
+        let model = record.metadata.model.as_deref().map(|model| format!(", {model}")).unwrap_or_default();
+        let title = format!("{}{model}, in {}", record.trace_id(), record.file.display());
+        Some(Self {
+            file: Arc::clone(&record.file),
+            position: record.position,
+            covered: covered(&findings),
+            strip: RunStrip { title, steps: Vec::new(), findings },
+        })
+    }
+
+    fn rank(&self) -> (usize, u64) {
+        (self.strip.findings.len(), self.covered)
+    }
+}
+
+/// How many step indices lie in one of the ranges at least.
+fn covered(findings: &[StripFinding]) -> u64 {
+    let mut ranges: Vec<(u64, u64)> = findings.iter().map(|finding| (finding.first, finding.last)).collect();
+    ranges.sort_unstable();
+    let (mut sum, mut next) = (0_u64, 0);
+    for (first, last) in ranges {
+        let first = first.max(next);
+        if first <= last {
+            sum = sum.saturating_add((last - first).saturating_add(1));
+            next = last.saturating_add(1);
+        }
+    }
+    sum
+}
+
+/// The worst runs of a scan, as many as a report draws: those with the most findings, then those with the most steps
+/// inside of findings, then those that come first.
+///
+/// A scan does not keep steps. [`FlaggedRuns::read`] reads the files of these runs once more.
+///
+/// ```no_run
+/// use tracelint::{
+///     FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner, default_detectors, scan_html,
+/// };
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let (mut summary, mut flagged) = (ScanSummary::default(), FlaggedRuns::default());
+/// scanner.scan(["results"], |_| {}, |event| {
+///     if let ScanEvent::Record(record) = event {
+///         summary.add(&record);
+///         flagged.extend(FlaggedRun::of(&record));
+///     }
+/// })?;
+/// let html = scan_html(&summary, &summary.costs(), flagged.read(&ReadOptions::default()));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct FlaggedRuns {
+    worst: Vec<FlaggedRun>,
+}
+
+impl Extend<FlaggedRun> for FlaggedRuns {
+    /// Adds runs, which must come in the order of the scan.
+    fn extend<I: IntoIterator<Item = FlaggedRun>>(&mut self, runs: I) {
+        for run in runs {
+            let rank = Reverse(run.rank());
+            let place = self.worst.partition_point(|before| Reverse(before.rank()) <= rank);
+            if place < RUNS {
+                self.worst.insert(place, run);
+                self.worst.truncate(RUNS);
+            }
+        }
+    }
+}
+
+impl FlaggedRuns {
+    /// Reads the steps of these runs from their files, the worst run first. A run that cannot be read again, such as
+    /// one from standard input, stays without steps.
+    #[must_use]
+    pub fn read(mut self, options: &ReadOptions) -> Vec<RunStrip> {
+        let mut wanted: BTreeMap<(Arc<Path>, u64), usize> = BTreeMap::new();
+        for (place, run) in self.worst.iter().enumerate() {
+            if run.file.as_os_str() != "-" {
+                wanted.insert((Arc::clone(&run.file), run.position), place);
+            }
+        }
+        let mut files: Vec<Arc<Path>> = wanted.keys().map(|(file, _)| Arc::clone(file)).collect();
+        files.dedup();
+        let options = ReadOptions { routes: false, argument_texts: Some(true), ..options.clone() };
+        let mut now = (Arc::from(Path::new("")), 0);
+        let each = |event: ScanEvent<Trace>| {
+            match event {
+                ScanEvent::Begin(file) => now = (file, 0),
+                ScanEvent::Record(trace) => {
+                    let run = wanted.get(&now).and_then(|place| self.worst.get_mut(*place));
+                    if let Some(run) = run {
+                        run.strip.steps = trace.steps().map(|step| drawn(&step)).collect();
+                    }
+                    now.1 += 1;
+                }
+                // A run that cannot be read has a position as well.
+                ScanEvent::Error(error) => now.1 = error.run().map_or(now.1, |run| run + 1),
+                ScanEvent::End(_) => {}
+            }
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = read_files(files, &options, each);
+        self.worst.into_iter().map(|run| run.strip).collect()
+    }
+}
+
+fn drawn(step: &Step<'_>) -> StripStep {
+    let (tool, status, raw) = match step.event() {
+        Event::Message(text) => (None, None, text.to_str().into_owned()),
+        Event::Action(action) => {
+            let arguments = match &action.arguments {
+                Content::Absent => String::new(),
+                Content::NotRecorded => "arguments not recorded".to_owned(),
+                Content::Present(arguments) => arguments.json().unwrap_or_default().to_owned(),
+            };
+            let answer = match &action.observation {
+                Content::Absent => "no answer".to_owned(),
+                Content::NotRecorded => "answer not recorded".to_owned(),
+                Content::Present(text) => text.to_str().into_owned(),
+            };
+            let raw = format!("{}({arguments})\n→ {}: {answer}", action.name, action.status);
+            (Some(action.name.to_owned()), Some(action.status), raw)
+        }
+    };
+    StripStep { index: step.index(), actor: step.actor(), tool, status, raw }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, ranges: &[(u64, u64)]) -> FlaggedRun {
+        let finding = |&(first, last): &(u64, u64)| StripFinding {
+            detector: "d".to_owned(),
+            first,
+            last,
+            message: String::new(),
+            evidence: String::new(),
+        };
+        let findings: Vec<_> = ranges.iter().map(finding).collect();
+        FlaggedRun {
+            file: Path::new("f").into(),
+            position: 0,
+            covered: covered(&findings),
+            strip: RunStrip { title: name.to_owned(), steps: Vec::new(), findings },
+        }
+    }
+
+    #[test]
+    fn ranges_that_overlap_count_once() {
+        assert_eq!(run("", &[(2, 6), (5, 9), (1, 3), (20, 20)]).covered, 10);
+        assert_eq!(run("", &[(0, u64::MAX), (5, 9)]).covered, u64::MAX);
+    }
+
+    #[test]
+    fn the_worst_are_kept_in_order_however_many_come() {
+        let mut flagged = FlaggedRuns::default();
+        let middling = (0..RUNS).map(|number| run(&format!("m{number}"), &[(0, 4)]));
+        flagged.extend(middling);
+        flagged.extend([run("small", &[(0, 3)]), run("two", &[(0, 0), (1, 1)]), run("long", &[(0, 9)])]);
+        flagged.extend([run("late", &[(3, 7)])]);
+        let names: Vec<&str> = flagged.worst.iter().map(|run| run.strip.title.as_str()).collect();
+        assert_eq!(names.len(), RUNS);
+        assert_eq!(names.get(..4), Some(["two", "long", "m0", "m1"].as_slice()));
+        assert_eq!(names.last(), Some(&"m47"));
+    }
+}
