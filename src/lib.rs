@@ -68,8 +68,9 @@
 //! # Calibration and statistics
 //!
 //! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
-//! and errors with rewards; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
-//! Recovery-Bench ask of models: to find and explain failures, to avoid them, to recover from them.
+//! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
+//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and Recovery-Bench ask of
+//! models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Determinism
 //!
@@ -80,9 +81,14 @@
 //! # Errors and panics
 //!
 //! Everything that can fail gives an [`Error`] with an [`ErrorKind`] and, for files, path, run, line and column.
-//! No public function panics, whatever the bytes. The crate has no features and no `unsafe` code of its own.
+//! No public function panics, whatever the bytes. There is no `unsafe` code in this crate.
+//!
+//! # Features
+//!
+//! `html` (on by default): reports as one HTML file with tables and charts; needs no further crate.
 
 mod calibration;
+mod compare;
 mod corpus;
 mod detectors;
 mod error;
@@ -97,6 +103,7 @@ pub mod stats;
 mod trace;
 
 pub use calibration::*;
+pub use compare::*;
 pub use corpus::*;
 pub use detectors::*;
 pub use error::{Error, ErrorKind, Location, Result};

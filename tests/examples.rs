@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("benchtrace", &["reflect"], "weighted by episodes"),
     ("calibrate", &[], "tool_error_recovery"),
+    ("compare", &["--resamples", "200"], "scripted-persistent succeeds more often than scripted-careless"),
+    ("coverage", &["--samples", "20", "--resamples", "50"], "Permutation test without association"),
     ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
     ("embed", &[], "support-17: closed: loop: detected"),
     ("recovery", &["compare"], "Kendall's tau-b"),
@@ -293,6 +295,30 @@ fn the_replication_writes_its_rows_and_its_summary() {
     let summary = folder.json("summary.json");
     assert_eq!(
         keys(&summary),
+        BTreeSet::from([
+            "overall",
+            "by_model",
+            "by_model_domain",
+            "direction",
+            "inputs",
+            "config",
+            "unknown",
+            "duplicates",
+            "cluster",
+            "min_n",
+            "resamples",
+            "seed",
+            "associations",
+            "within",
+            "pooled",
+            "signals",
+            "changes"
+        ])
+    );
+    let published = folder.path("published.json");
+    ends("replicate_tau2", &["--as-published", "--summary", &published, &partly, &good], 2);
+    assert_eq!(
+        keys(&folder.json("published.json")),
         BTreeSet::from(["overall", "by_model", "by_model_domain", "direction", "inputs", "config"])
     );
     assert_eq!(summary["overall"]["sims"], 3);
@@ -352,10 +378,75 @@ fn the_replication_reads_the_bundled_files_by_default() {
     }
     assert_eq!(first["inputs"].as_array().unwrap().len(), 9);
     assert_eq!(first["overall"]["sims"], 408);
-    for title in ["Overall", "By model", "Strongest signals", "Direction", "scripted-quitter/telecom"] {
+    for title in ["Overall", "By model", "Strongest signals", "Direction", "scripted-quitter\n  airline"] {
         assert!(out.contains(title), "no {title}: {out}");
     }
     assert!(out.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "no line is wider than a terminal");
+    assert!(out.contains("Clustering changes the verdict on call count (all runs): r = -0.099"), "{out}");
+    // 3 runs with errors, r = 1: not ranked.
+    assert!(!out.contains("scripted-quitter/airline"), "{out}");
+
+    let (published, _) = ends("replicate_tau2", &["--as-published"], 0);
+    for line in
+        ["  recovery rate, runs with errors  +0.4862  [+0.3450, +0.6058]", "  scripted-quitter/airline "]
+    {
+        assert!(published.contains(line), "no {line}: {published}");
+    }
+}
+
+#[test]
+fn tables_and_pages_go_where_they_are_asked_for() {
+    let folder = Folder::new("tables");
+    let [markdown, latex, html, sims, svg] =
+        ["t.md", "t.tex", "r.html", "runs.csv", "f.svg"].map(|name| folder.path(name));
+    let csv = folder.path("csv");
+    let mut arguments = vec!["--csv", &csv, "--markdown", &markdown, "--latex", &latex, "--html", &html];
+    let plain = arguments.clone();
+    arguments.extend(["--sims", &sims, "--chart", &svg, "--resamples", "100"]);
+    ends("replicate_tau2", &arguments, 0);
+    let read = |path: &str| fs::read_to_string(path).unwrap();
+    assert!(read(&format!("{csv}/by_model.csv")).starts_with("model,runs,runs_with_errors,mean_reward,"));
+    assert_eq!(read(&sims).lines().count(), 409);
+    assert!(read(&markdown).contains("| scripted-quitter | telecom | 52 |"));
+    assert!(read(&latex).contains("scripted-quitter & telecom & 52 &"));
+    let page = read(&html);
+    assert!(
+        page.starts_with("<!DOCTYPE html>")
+            && page.ends_with("</html>\n")
+            && page.contains("pass^k of scripted-")
+    );
+    assert!(read(&svg).starts_with("<svg xmlns="));
+    ends("compare", &plain, 0);
+    assert!(read(&html).contains("scripted-persistent against scripted-careless"));
+    assert!(read(&format!("{csv}/tasks.csv")).starts_with("domain,task,first_successes,"));
+    // Nothing of a page or a table depends on the number of threads.
+    ends("replicate_tau2", &["--html", &html, "--threads", "1"], 0);
+    let one = read(&html);
+    ends("replicate_tau2", &["--html", &html, "--threads", "3"], 0);
+    assert_eq!(read(&html), one);
+}
+
+#[test]
+fn a_comparison_takes_two_sides() {
+    let folder = Folder::new("compare");
+    let summary = folder.path("summary.json");
+    let quitter = "golden/tau2/scripted-quitter_airline.json";
+    let careless = "golden/tau2/scripted-careless_airline.json";
+    ends("compare", &["--summary", &summary, "--resamples", "100", quitter, careless], 0);
+    let found = folder.json("summary.json");
+    assert_eq!(
+        (&found["tasks"], &found["first"]["counted"], &found["second"]["counted"]),
+        (&json!(10), &json!(40), &json!(40))
+    );
+    assert_eq!(found["first"]["label"], quitter);
+    let (out, _) = ends("compare", &["--resamples", "100", quitter, quitter], 0);
+    assert!(out.contains("cannot be told from"), "{out}");
+    for wrong in [&[quitter][..], &["--resamples", "0"], &[quitter, "nowhere.json", "third.json"]] {
+        ends("compare", wrong, 1);
+    }
+    let (_, err) = ends("compare", &["--resamples", "100", quitter, "nowhere.json"], 2);
+    assert!(err.contains("nowhere.json"), "{err}");
 }
 
 // ---- scan --------------------------------------------------------------------------------------------------------

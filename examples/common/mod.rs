@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
+pub(crate) mod tables;
+
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

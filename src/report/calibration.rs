@@ -1,49 +1,62 @@
 //! The tables of a calibration.
 
-use super::table::{Table, figure};
-use crate::calibration::{CalibrationReport, DetectorReport, Figures, Sweep};
-use crate::stats::Interval;
+use super::table::{Cell, Kind, TEXT_WIDTH, Table, wrapped};
+use crate::calibration::{CalibrationReport, DetectorReport, Sweep};
 
-/// A calibration as tables: figures, figures by difficulty, flipped verdicts, wrong verdicts.
+/// A calibration as text that fits 80 columns: figures, figures by difficulty, flipped verdicts, wrong verdicts.
 #[must_use]
 pub fn render_calibration(report: &CalibrationReport) -> String {
+    let tables: Vec<String> = calibration_tables(report).iter().map(|table| table.text(TEXT_WIDTH)).collect();
+    let mut text = tables.join("\n");
+    for detector in &report.detectors {
+        text += &details(detector);
+    }
+    text
+}
+
+/// The tables of a calibration: figures, figures by difficulty, intervals and localization.
+#[must_use]
+pub fn calibration_tables(report: &CalibrationReport) -> Vec<Table> {
+    vec![figures(report), by_difficulty(report), intervals(report)]
+}
+
+fn figures(report: &CalibrationReport) -> Table {
     let mut table = Table::new(
-        1,
-        [
-            "detector",
-            "n",
-            "F1",
-            "95% interval",
-            "precision",
-            "recall",
-            "tier",
-            "pass^k",
-            "always fires",
-            "never fires",
+        "calibration",
+        "Detectors on labelled traces",
+        &[
+            ("detector", "detector", Kind::Text),
+            ("n", "n", Kind::Number),
+            ("f1", "F1", Kind::Number),
+            ("f1_ci95", "95% interval", Kind::Interval),
+            ("precision", "precision", Kind::Number),
+            ("recall", "recall", Kind::Number),
+            ("tier", "tier", Kind::Text),
+            ("pass_k", "pass^k", Kind::Number),
+            ("always_fires", "always fires", Kind::Number),
+            ("never_fires", "never fires", Kind::Number),
         ],
     );
     for detector in &report.detectors {
         let figures = &detector.figures;
         table.row([
-            detector.detector.clone(),
-            figures.n.to_string(),
-            figure(figures.f1, 4),
-            interval(figures.f1_ci95.interval),
-            figure(figures.precision, 4),
-            figure(figures.recall, 4),
-            tier(detector),
-            detector.pass_k.pass.map_or_else(|| figure(None, 0), |pass| pass.to_string()),
-            figure(detector.baselines.always_fire_f1, 4),
-            figure(detector.baselines.never_fire_f1, 4),
+            Cell::text(&detector.detector),
+            Cell::Count(figures.n),
+            real(figures.f1),
+            Cell::of(figures.f1_ci95.interval, |interval| Cell::Interval(interval, 4)),
+            real(figures.precision),
+            real(figures.recall),
+            Cell::text(tier(detector)),
+            Cell::of(detector.pass_k.pass, |pass| Cell::Count(pass.into())),
+            real(detector.baselines.always_fire_f1),
+            real(detector.baselines.never_fire_f1),
         ]);
     }
-    let mut text = format!("{}\n", table.render());
-    text += &by_difficulty(report);
-    text += &intervals(report);
-    for detector in &report.detectors {
-        text += &details(detector);
-    }
-    text
+    table
+}
+
+fn real(value: Option<f64>) -> Cell {
+    Cell::of(value, |value| Cell::Real(value, 4))
 }
 
 fn tier(detector: &DetectorReport) -> String {
@@ -51,54 +64,71 @@ fn tier(detector: &DetectorReport) -> String {
     format!("{}{mark}", detector.tier.name())
 }
 
-fn by_difficulty(report: &CalibrationReport) -> String {
-    let mut table =
-        Table::new(2, ["detector", "difficulty", "n", "tp", "fp", "fn", "tn", "F1", "precision", "recall"]);
+fn by_difficulty(report: &CalibrationReport) -> Table {
+    let mut table = Table::new(
+        "by_difficulty",
+        "By difficulty",
+        &[
+            ("detector", "detector", Kind::Text),
+            ("difficulty", "difficulty", Kind::Text),
+            ("n", "n", Kind::Number),
+            ("tp", "tp", Kind::Number),
+            ("fp", "fp", Kind::Number),
+            ("fn", "fn", Kind::Number),
+            ("tn", "tn", Kind::Number),
+            ("f1", "F1", Kind::Number),
+            ("precision", "precision", Kind::Number),
+            ("recall", "recall", Kind::Number),
+        ],
+    )
+    .grouped();
     for detector in &report.detectors {
         for (difficulty, figures) in &detector.by_difficulty {
-            let Figures { confusion, .. } = figures;
+            let confusion = &figures.confusion;
             table.row([
-                detector.detector.clone(),
-                format!("{difficulty:?}").to_lowercase(),
-                figures.n.to_string(),
-                confusion.tp.to_string(),
-                confusion.fp.to_string(),
-                confusion.fn_.to_string(),
-                confusion.tn.to_string(),
-                figure(figures.f1, 4),
-                figure(figures.precision, 4),
-                figure(figures.recall, 4),
+                Cell::text(&detector.detector),
+                Cell::text(format!("{difficulty:?}").to_lowercase()),
+                Cell::Count(figures.n),
+                Cell::Count(confusion.tp),
+                Cell::Count(confusion.fp),
+                Cell::Count(confusion.fn_),
+                Cell::Count(confusion.tn),
+                real(figures.f1),
+                real(figures.precision),
+                real(figures.recall),
             ]);
         }
     }
-    format!("By difficulty\n{}\n", table.render())
+    table
 }
 
-fn intervals(report: &CalibrationReport) -> String {
+fn intervals(report: &CalibrationReport) -> Table {
     let mut table = Table::new(
-        1,
-        [
-            "detector",
-            "precision, 95%",
-            "recall, 95%",
-            "undefined resamples",
-            "with a place",
-            "similarity",
-            "localization recall",
+        "intervals",
+        "Intervals (Wilson) and localization (Jaccard)",
+        &[
+            ("detector", "detector", Kind::Text),
+            ("precision_ci95", "precision, 95%", Kind::Interval),
+            ("recall_ci95", "recall, 95%", Kind::Interval),
+            ("undefined_resamples", "undefined resamples", Kind::Number),
+            ("with_a_place", "with a place", Kind::Number),
+            ("similarity", "similarity", Kind::Number),
+            ("localization_recall", "localization recall", Kind::Number),
         ],
     );
     for detector in &report.detectors {
+        let interval = |interval| Cell::of(interval, |interval| Cell::Interval(interval, 4));
         table.row([
-            detector.detector.clone(),
+            Cell::text(&detector.detector),
             interval(detector.figures.precision_ci95),
             interval(detector.figures.recall_ci95),
-            detector.figures.f1_ci95.undefined.to_string(),
-            detector.localization.entries.to_string(),
-            figure(detector.localization.similarity, 4),
-            figure(detector.localization.recall, 4),
+            Cell::Count(detector.figures.f1_ci95.undefined as u64),
+            Cell::Count(detector.localization.entries),
+            real(detector.localization.similarity),
+            real(detector.localization.recall),
         ]);
     }
-    format!("Intervals (Wilson) and localization (Jaccard)\n{}", table.render())
+    table
 }
 
 fn details(detector: &DetectorReport) -> String {
@@ -119,14 +149,12 @@ fn details(detector: &DetectorReport) -> String {
         text += &format!("\n{}: {} wrong\n", detector.detector, detector.wrong.len());
     }
     for wrong in &detector.wrong {
-        text += &format!(
-            "  {} ({:?}, should be {})\n    label:    {}\n    detector: {}\n",
-            wrong.entry,
-            wrong.difficulty,
-            fired(wrong.label),
-            wrong.reason,
-            wrong.saw,
-        );
+        text += &format!("  {} ({:?}, should be {})\n", wrong.entry, wrong.difficulty, fired(wrong.label));
+        for (who, sentence) in [("label:    ", &wrong.reason), ("detector: ", &wrong.saw)] {
+            for (number, line) in wrapped(sentence, TEXT_WIDTH - 14).iter().enumerate() {
+                text += &format!("    {}{line}\n", if number == 0 { who } else { "          " });
+            }
+        }
     }
     text
 }
@@ -135,21 +163,28 @@ fn fired(detected: bool) -> &'static str {
     if detected { "detected" } else { "passed" }
 }
 
-fn interval(interval: Option<Interval>) -> String {
-    interval.map_or_else(|| figure(None, 0), |i| format!("[{:.4}, {:.4}]", i.low, i.high))
-}
-
-/// Sweeps as tables.
+/// Sweeps as text.
 #[must_use]
 pub fn render_sweeps(sweeps: &[Sweep]) -> String {
-    let mut text = String::new();
-    for sweep in sweeps {
-        let mut table = Table::new(0, [sweep.parameter, "F1", "precision", "recall"]);
-        for point in &sweep.points {
-            let value = if point.value.is_null() { "no limit".to_owned() } else { point.value.to_string() };
-            table.row([value, figure(point.f1, 4), figure(point.precision, 4), figure(point.recall, 4)]);
-        }
-        text += &format!("\n{} over {}\n{}", sweep.detector, sweep.parameter, table.render());
+    sweeps.iter().flat_map(|sweep| ["\n".to_owned(), sweep_table(sweep).text(TEXT_WIDTH)]).collect()
+}
+
+/// The figures of a detector over the values of its main parameter.
+#[must_use]
+pub fn sweep_table(sweep: &Sweep) -> Table {
+    let mut table = Table::new(
+        "sweep",
+        format!("{} over {}", sweep.detector, sweep.parameter),
+        &[
+            ("value", sweep.parameter, Kind::Number),
+            ("f1", "F1", Kind::Number),
+            ("precision", "precision", Kind::Number),
+            ("recall", "recall", Kind::Number),
+        ],
+    );
+    for point in &sweep.points {
+        let value = if point.value.is_null() { "no limit".to_owned() } else { point.value.to_string() };
+        table.row([Cell::text(value), real(point.f1), real(point.precision), real(point.recall)]);
     }
-    text
+    table
 }

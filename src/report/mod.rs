@@ -1,16 +1,26 @@
-//! Rendering of results as text. Reads results; decides nothing.
+//! Rendering of results: text, Markdown, LaTeX, CSV, HTML. Reads results; decides nothing.
 
 mod calibration;
+mod comparison;
 mod evaluation;
+#[cfg(feature = "html")]
+mod html;
+mod published;
 mod recovery;
 mod replication;
 mod scan;
 mod table;
+mod wide;
 
-pub use calibration::{render_calibration, render_sweeps};
+pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
+pub use comparison::{comparison_tables, render_comparison};
 pub use evaluation::{
     render_agreement, render_calls, render_evolution, render_modes, render_reflection, render_relations,
 };
-pub use recovery::{render_comparison, render_inheritance, render_replay, render_selection};
-pub use replication::{render_pass_k, render_replication};
+#[cfg(feature = "html")]
+pub use html::*;
+pub use published::{render_pass_k, render_replication};
+pub use recovery::{render_inheritance, render_recovery, render_replay, render_selection};
+pub use replication::{pass_k_table, render_inference, replication_tables, simulation_table};
 pub use scan::ScanSummary;
+pub use table::{Cell, TEXT_WIDTH, Table};

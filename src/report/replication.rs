@@ -1,166 +1,514 @@
-//! The tables of the replication.
+//! The replication with what can be inferred from it: text, and tables to take along.
 
-use super::table::{Table, figure, name};
-use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication, SignCount};
-use crate::stats::Correlation;
+use super::table::{Cell, Kind, TEXT_WIDTH, Table, figure, wrapped};
+use crate::replication::{
+    Association, ClusterBy, ClusteredInterval, Coefficient, Group, Inference, PassK, Relation, Signal,
+    SimulationRow,
+};
+use crate::stats::{Correlation, Interval};
 
-/// How many pairs the table of the strongest signals shows.
+/// How many signals the text shows.
 const STRONGEST: usize = 10;
 
-/// The tables of a replication, for a terminal.
+/// What every table with a column of all runs says.
+const ALL_RUNS: &str = "All runs: those without errors enter with a recovery rate of 1.";
+
+/// The replication as text that fits 80 columns, the result first.
 #[must_use]
-pub fn render_replication(replication: &Replication) -> String {
-    let overall = &replication.overall;
+pub fn render_inference(inference: &Inference) -> String {
+    let overall = &inference.tables.overall;
     let mut text = format!(
-        "Overall\n  {} runs, {} with a reward (mean {}), {} with tool errors ({}; mean reward {})\n  \
-         {} tool calls, {} errors, {} recovered\n\n",
+        "Overall\n  {} runs, {} with a reward (mean {})\n  {} with tool errors ({}; mean reward {})\n  \
+         {} tool calls, {} errors, {} recovered\n",
         overall.sims,
         overall.sims_with_reward,
         figure(overall.mean_reward, 4),
         overall.sims_with_errors,
-        percent(overall.sims_with_errors, overall.sims),
+        Cell::of(share(overall.sims_with_errors, overall.sims), Cell::Share).shown(),
         figure(overall.mean_reward_with_errors, 4),
         overall.tool_calls,
         overall.errors,
         overall.recovered,
     );
-    let mut table = Table::new(1, ["correlation with reward", "r", "95% interval", "p", "n"]);
-    for (label, coefficient) in [
-        ("recovery rate, all runs", &overall.r_recovery_reward),
-        ("recovery rate, runs with errors", &overall.r_recovery_reward_errors_only),
-        ("error count", &overall.r_error_count_reward),
-        ("call count", &overall.r_tool_calls_reward),
-    ] {
-        match &coefficient.0 {
-            Ok(c) => table.row([label.to_owned(), signed(c.r), interval(c), p_value(c.p), c.n.to_string()]),
-            Err(why) => table.row([format!("{label}: {why}"), dash(), dash(), dash(), dash()]),
+    if let Some(first) = inference.duplicates.first() {
+        let named =
+            |id: &Option<String>, file: &str| format!("{} of {file}", id.as_deref().unwrap_or("a run"));
+        paragraph(
+            &mut text,
+            &format!(
+                "{} more runs repeat the messages of another run and are left out; the first is {}, like {}",
+                inference.duplicates.len(),
+                named(&first.id, &first.file),
+                named(&first.of_id, &first.of_file),
+            ),
+        );
+    }
+    for change in inference.changes.iter().filter(|change| change.scope == "all runs") {
+        text.push('\n');
+        paragraph(&mut text, &change.to_string());
+    }
+    let elsewhere = inference.changes.iter().filter(|change| change.scope != "all runs").count();
+    if elsewhere > 0 {
+        text.push('\n');
+        paragraph(
+            &mut text,
+            &format!(
+                "Clustering changes the verdict on {elsewhere} more correlations of single models or pairs; the \
+                 table of intervals has them"
+            ),
+        );
+    }
+    for mut table in replication_tables(inference) {
+        if table.name() == "verdicts" {
+            continue;
+        }
+        if table.name() == "signals" {
+            table.keep_first(STRONGEST);
+        }
+        if !table.is_empty() {
+            text += &format!("\n{}", table.text(TEXT_WIDTH));
         }
     }
-    text += &table.render();
-    text += "\nBy model\n";
-    let mut table = Table::new(1, GROUP_COLUMNS);
-    for model in &replication.by_model {
-        table.row(group_row(name(model.model.as_deref()), &model.group));
-    }
-    text += &table.render();
-    text += "\nBy model and domain\n";
-    let mut table = Table::new(1, GROUP_COLUMNS);
-    for pair in &replication.by_model_domain {
-        table.row(group_row(pair_name(pair), &pair.group));
-    }
-    text += &table.render();
-    text += &strongest(&replication.by_model_domain);
-    let direction = &replication.direction;
-    let of = |sign: SignCount| format!("{} of {}", sign.count, sign.defined);
-    text += &format!(
-        "\nDirection, over {} pairs of model and domain\n  recovery positive in {} (runs with errors: {}), \
-         error count negative in {}, of those where r is defined\n",
-        direction.pairs,
-        of(direction.recovery_positive),
-        of(direction.recovery_errors_only_positive),
-        of(direction.error_count_negative),
-    );
-    text
+    text + &direction(inference)
 }
 
-const GROUP_COLUMNS: [&str; 8] = [
-    "",
-    "n",
-    "with errors",
-    "mean reward",
-    "r(rec, rew)",
-    "r(rec, rew) errors only",
-    "r(err#, rew)",
-    "r(calls, rew)",
-];
+fn paragraph(text: &mut String, sentence: &str) {
+    for line in wrapped(sentence, TEXT_WIDTH - 2) {
+        *text += &format!("  {line}\n");
+    }
+}
 
-fn group_row(label: String, group: &Group) -> [String; 8] {
-    let r = |coefficient: &Coefficient| coefficient.r().map_or_else(dash, signed);
-    [
-        label,
-        group.sims.to_string(),
-        group.sims_with_errors.to_string(),
-        figure(group.mean_reward, 4),
-        r(&group.r_recovery_reward),
-        r(&group.r_recovery_reward_errors_only),
-        r(&group.r_error_count_reward),
-        r(&group.r_tool_calls_reward),
+fn direction(inference: &Inference) -> String {
+    let direction = &inference.tables.direction;
+    format!(
+        "\nDirection, over {} pairs of model and domain\n  recovery positive in {} of {} (with errors: {} of {})\n  \
+         error count negative in {} of {}, of those where r is defined\n",
+        direction.pairs,
+        direction.recovery_positive.count,
+        direction.recovery_positive.defined,
+        direction.recovery_errors_only_positive.count,
+        direction.recovery_errors_only_positive.defined,
+        direction.error_count_negative.count,
+        direction.error_count_negative.defined,
+    )
+}
+
+/// The tables of a replication: measures, intervals, models, pairs, within and pooled, signals, changed verdicts.
+#[must_use]
+pub fn replication_tables(inference: &Inference) -> Vec<Table> {
+    vec![
+        measures(inference),
+        intervals(inference),
+        by_model(inference),
+        by_pair(inference),
+        pair_intervals(inference),
+        pooled(inference),
+        signals(inference),
+        verdicts(inference),
     ]
 }
 
-/// The pairs whose recovery correlates most with reward.
-fn strongest(pairs: &[PairGroup]) -> String {
-    let mut signals: Vec<(&PairGroup, &str, &Correlation)> = Vec::new();
-    for pair in pairs {
-        for (scope, coefficient) in [
-            ("all", &pair.group.r_recovery_reward),
-            ("errors only", &pair.group.r_recovery_reward_errors_only),
-        ] {
-            if let Ok(correlation) = &coefficient.0 {
-                signals.push((pair, scope, correlation));
-            }
+fn measures(inference: &Inference) -> Table {
+    let mut table = Table::new(
+        "measures",
+        "Correlation with reward, all runs",
+        &[
+            ("relation", "", Kind::Text),
+            ("n", "n", Kind::Number),
+            ("r", "r", Kind::Number),
+            ("spearman", "Spearman", Kind::Number),
+            ("success", "success", Kind::Number),
+            ("p_permutation", "p within", Kind::Number),
+            ("q", "q", Kind::Number),
+        ],
+    );
+    for one in &inference.associations.overall {
+        let mut row = vec![Cell::text(one.relation.to_string()), n(&one.pearson), r(&one.pearson)];
+        row.extend([r(&one.spearman), r(&one.success), p(one), q(one)]);
+        table.row(row);
+        if let Err(why) = &one.pearson.0 {
+            table.note(format!("{}: no correlation, as {why}", one.relation));
         }
     }
-    signals.sort_by(|a, b| b.2.r.abs().total_cmp(&a.2.r.abs()));
-    if signals.is_empty() {
-        return String::new();
+    table.note(ALL_RUNS);
+    table.note(format!(
+        "success: point-biserial, reward within 1e-6 of 1. p within: rewards permuted within model and domain, {}; q: \
+         adjusted for the tests of the table (Benjamini and Hochberg).",
+        match inference.cluster {
+            ClusterBy::None => "among all runs",
+            _ => "among runs of one cluster or among runs alone in theirs",
+        },
+    ));
+    table
+}
+
+fn intervals(inference: &Inference) -> Table {
+    let mut columns = vec![("relation", "", Kind::Text), ("independent", "if independent", Kind::Interval)];
+    let kinds: Vec<ClusterBy> = inference
+        .associations
+        .overall
+        .first()
+        .map(|one| one.clustered.iter().map(|clustered| clustered.by).collect())
+        .unwrap_or_default();
+    for by in &kinds {
+        columns.push(match by {
+            ClusterBy::Task => ("by_task", "by task", Kind::Interval),
+            ClusterBy::File => ("by_file", "by file", Kind::Interval),
+            ClusterBy::ModelDomain => ("by_model_domain", "by model-domain", Kind::Interval),
+            ClusterBy::None => ("by_run", "by run", Kind::Interval),
+        });
     }
-    let mut table = Table::new(2, ["", "runs", "r(rec, rew)", "95% interval", "p", "n"]);
-    for (pair, scope, correlation) in signals.into_iter().take(STRONGEST) {
+    let chosen = inference.cluster.name();
+    columns.push(("percentile", "percentile", Kind::Interval));
+    columns.push(("bca", "BCa", Kind::Interval));
+    let mut table = Table::new("intervals", "95% intervals of r, all runs", &columns);
+    for one in &inference.associations.overall {
+        let mut row = vec![Cell::text(one.relation.to_string()), ci(fisher(&one.pearson))];
+        row.extend(one.clustered.iter().map(|clustered| ci(clustered.interval())));
+        let plain = one.clustered.first().map(|clustered| clustered.bootstrap);
+        row.push(ci(plain.and_then(|bootstrap| bootstrap.percentile)));
+        row.push(ci(plain.and_then(|bootstrap| bootstrap.bca)));
+        table.row(row);
+    }
+    table.note(format!(
+        "if independent: Fisher's, which assumes that no run has to do with another. by …: bootstrap of clusters, \
+         percentiles widened for their number. percentile, BCa: the plain and the bias-corrected, accelerated interval by \
+         {chosen}.",
+    ));
+    if let Some(one) = inference.associations.overall.first() {
+        let counts: Vec<String> = one.clustered.iter().map(counted).collect();
+        if !counts.is_empty() {
+            table.note(format!(
+                "Clusters: {}; {} resamples, seed {}.",
+                counts.join(", "),
+                inference.resamples,
+                inference.seed
+            ));
+        }
+        if one.clustered.iter().any(ClusteredInterval::is_doubtful) {
+            table.note(
+                "With fewer than 20 clusters an interval is doubtful, with fewer than 5 there is none.",
+            );
+        }
+    }
+    table
+}
+
+fn counted(clustered: &ClusteredInterval) -> String {
+    let ClusteredInterval { by, bootstrap } = clustered;
+    let undefined = match bootstrap.undefined {
+        0 => String::new(),
+        undefined => format!(" ({undefined} resamples undefined)"),
+    };
+    format!("{} {}{undefined}", bootstrap.clusters, by.plural())
+}
+
+const FIGURES: [(&str, &str, Kind); 7] = [
+    ("runs", "n", Kind::Number),
+    ("runs_with_errors", "errors", Kind::Number),
+    ("mean_reward", "reward", Kind::Number),
+    ("r_recovery_reward", "rec", Kind::Number),
+    ("r_recovery_reward_errors_only", "rec|err", Kind::Number),
+    ("r_error_count_reward", "err#", Kind::Number),
+    ("r_tool_calls_reward", "calls", Kind::Number),
+];
+
+fn figures(group: &Group) -> [Cell; 7] {
+    [
+        Cell::Count(group.sims),
+        Cell::Count(group.sims_with_errors),
+        Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3)),
+        r3(&group.r_recovery_reward),
+        r3(&group.r_recovery_reward_errors_only),
+        r3(&group.r_error_count_reward),
+        r3(&group.r_tool_calls_reward),
+    ]
+}
+
+const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
+                            recovery rate (runs with errors); err#, error count; calls, call count.";
+
+fn by_model(inference: &Inference) -> Table {
+    let mut columns = vec![("model", "model", Kind::Text)];
+    columns.extend(FIGURES);
+    let mut table = Table::new("by_model", "By model", &columns);
+    for model in &inference.tables.by_model {
+        let mut row = vec![Cell::text(model.model.clone().unwrap_or_default())];
+        row.extend(figures(&model.group));
+        table.row(row);
+    }
+    table.note(FIGURES_NOTE);
+    table
+}
+
+fn by_pair(inference: &Inference) -> Table {
+    let mut columns = vec![("model", "model", Kind::Text), ("domain", "domain", Kind::Text)];
+    columns.extend(FIGURES);
+    let mut table = Table::new("by_model_domain", "By model and domain", &columns).grouped();
+    for pair in &inference.tables.by_model_domain {
+        let mut row = vec![
+            Cell::text(pair.model.clone().unwrap_or_default()),
+            Cell::text(pair.domain.clone().unwrap_or_default()),
+        ];
+        row.extend(figures(&pair.group));
+        table.row(row);
+    }
+    if let Some(unknown) = &inference.unknown {
+        let mut row = vec![Cell::text("model or domain not named, no pair"), Cell::text("–")];
+        row.extend(figures(unknown));
+        table.row(row);
+    }
+    table
+}
+
+fn pair_intervals(inference: &Inference) -> Table {
+    let mut table = Table::new(
+        "pair_intervals",
+        "Recovery rate and reward by model and domain, runs with errors",
+        &[
+            ("model", "model", Kind::Text),
+            ("domain", "domain", Kind::Text),
+            ("n", "n", Kind::Number),
+            ("r", "r", Kind::Number),
+            ("independent", "if independent", Kind::Interval),
+            ("clustered", "over clusters", Kind::Interval),
+            ("clusters", "k", Kind::Number),
+            ("p_permutation", "p within", Kind::Number),
+            ("q", "q", Kind::Number),
+        ],
+    )
+    .grouped();
+    for pair in &inference.associations.by_model_domain {
+        let found = pair.associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors);
+        let Some(one) = found else { continue };
         table.row([
-            pair_name(pair),
-            scope.to_owned(),
-            signed(correlation.r),
-            interval(correlation),
-            p_value(correlation.p),
-            correlation.n.to_string(),
+            Cell::text(&pair.model),
+            Cell::text(&pair.domain),
+            n(&one.pearson),
+            r3(&one.pearson),
+            ci(fisher(&one.pearson)),
+            ci(one.interval()),
+            Cell::of(one.clustered.first(), |clustered| Cell::Count(clustered.bootstrap.clusters)),
+            p(one),
+            q(one),
         ]);
     }
-    format!("\nStrongest signals of recovery, by model and domain\n{}", table.render())
+    table.note(format!(
+        "over clusters: by {}, none with fewer than 5. k: clusters. q: over all tests by model and domain.",
+        inference.cluster
+    ));
+    table
+}
+
+fn pooled(inference: &Inference) -> Table {
+    let mut table = Table::new(
+        "pooled",
+        "Over pairs of model and domain",
+        &[
+            ("relation", "", Kind::Text),
+            ("r_within", "within", Kind::Number),
+            ("within_clustered", "over clusters", Kind::Interval),
+            ("r_pooled", "pooled", Kind::Number),
+            ("pooled", "95%", Kind::Interval),
+            ("pairs", "pairs", Kind::Number),
+            ("q", "Q", Kind::Number),
+            ("q_p", "p of Q", Kind::Number),
+            ("i2", "I²", Kind::Number),
+            ("tau2", "τ²", Kind::Number),
+        ],
+    );
+    for (within, pooled) in inference.within.iter().zip(&inference.pooled) {
+        let effects = pooled.effects;
+        table.row([
+            Cell::text(within.relation.to_string()),
+            r3(&within.r),
+            ci(within.clustered.interval()),
+            Cell::of(effects, |effects| Cell::Signed(effects.r, 3)),
+            ci(effects.map(|effects| effects.ci95)),
+            Cell::of(effects, |effects| Cell::Count(effects.groups)),
+            Cell::of(effects, |effects| Cell::Real(effects.q, 1)),
+            Cell::of(effects, |effects| Cell::P(effects.q_p)),
+            Cell::of(effects, |effects| Cell::Share(effects.i2)),
+            Cell::of(effects, |effects| Cell::Real(effects.tau2, 4)),
+        ]);
+    }
+    table.note(
+        "within: both measured from the means of their pair. pooled: random effects on Fisher's z (DerSimonian and \
+         Laird; interval of Hartung and Knapp). Q, I², τ²: how much pairs differ.",
+    );
+    table
+}
+
+fn signals(inference: &Inference) -> Table {
+    let mut table = Table::new(
+        "signals",
+        "Strongest signals of recovery, by model and domain",
+        &[
+            ("pair", "pair", Kind::Text),
+            ("relation", "runs", Kind::Text),
+            ("n", "n", Kind::Number),
+            ("r", "r", Kind::Number),
+            ("clustered", "over clusters", Kind::Interval),
+            ("at_least", "|r| from", Kind::Number),
+            ("p_permutation", "p within", Kind::Number),
+            ("q", "q", Kind::Number),
+        ],
+    )
+    .grouped();
+    for Signal { model, domain, at_least, association, .. } in &inference.signals {
+        let runs = if association.relation == Relation::Recovery { "all" } else { "with errors" };
+        table.row([
+            Cell::text(format!("{model}/{domain}")),
+            Cell::text(runs),
+            n(&association.pearson),
+            r3(&association.pearson),
+            ci(association.interval()),
+            Cell::Real(*at_least, 3),
+            p(association),
+            q(association),
+        ]);
+    }
+    table.note(format!(
+        "Pairs with at least {} runs with errors, by where the interval over clusters begins.",
+        inference.min_n
+    ));
+    table
+}
+
+fn verdicts(inference: &Inference) -> Table {
+    let mut table = Table::new(
+        "verdicts",
+        "Correlations on which clustering changes the verdict",
+        &[
+            ("scope", "", Kind::Text),
+            ("relation", "", Kind::Text),
+            ("r", "r", Kind::Number),
+            ("independent", "if independent", Kind::Interval),
+            ("clustered", "over clusters", Kind::Interval),
+        ],
+    );
+    for change in &inference.changes {
+        table.row([
+            Cell::text(&change.scope),
+            Cell::text(change.relation.to_string()),
+            Cell::Signed(change.r.r, 4),
+            ci(change.r.ci95),
+            ci(change.clustered.first().and_then(ClusteredInterval::interval)),
+        ]);
+    }
+    table
 }
 
 /// The table of pass^k.
 #[must_use]
-pub fn render_pass_k(groups: &[PassK]) -> String {
-    let mut text = String::from("\npass^k, by model and domain\n");
-    let mut table = Table::new(1, ["", "tasks", "runs", "pass^1, pass^2, …", "left out"]);
+pub fn pass_k_table(groups: &[PassK]) -> Table {
+    const NAMES: [(&str, &str); 8] = [
+        ("pass_1", "pass^1"),
+        ("pass_2", "pass^2"),
+        ("pass_3", "pass^3"),
+        ("pass_4", "pass^4"),
+        ("pass_5", "pass^5"),
+        ("pass_6", "pass^6"),
+        ("pass_7", "pass^7"),
+        ("pass_8", "pass^8"),
+    ];
+    let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(NAMES.len());
+    let mut columns = vec![
+        ("model", "model", Kind::Text),
+        ("domain", "domain", Kind::Text),
+        ("tasks", "tasks", Kind::Number),
+        ("runs", "runs", Kind::Number),
+        ("infrastructure_errors", "infra", Kind::Number),
+        ("without_task", "no task", Kind::Number),
+    ];
+    columns.extend(NAMES.iter().take(most).map(|(key, heading)| (*key, *heading, Kind::Number)));
+    let mut table = Table::new("pass_k", "pass^k, by model and domain", &columns).grouped();
     for group in groups {
-        let pass: Vec<String> = group.pass.iter().map(|pass| format!("{pass:.4}")).collect();
-        let left_out =
-            format!("{} infrastructure, {} no task", group.infrastructure_errors, group.without_task);
+        let mut row = vec![
+            Cell::text(group.model.as_deref().unwrap_or("–")),
+            Cell::text(group.domain.as_deref().unwrap_or("–")),
+            Cell::Count(group.tasks),
+            Cell::Count(group.runs),
+            Cell::Count(group.infrastructure_errors),
+            Cell::Count(group.without_task),
+        ];
+        row.extend((0..most).map(|k| Cell::of(group.pass.get(k), |pass| Cell::Real(*pass, 4))));
+        table.row(row);
+    }
+    table.note("infra, no task: runs left out, as they ended in an infrastructure error or name no task.");
+    table
+}
+
+/// One row per run.
+#[must_use]
+pub fn simulation_table(rows: &[SimulationRow]) -> Table {
+    let mut table = Table::new(
+        "runs",
+        "Runs",
+        &[
+            ("file", "file", Kind::Text),
+            ("id", "id", Kind::Text),
+            ("model", "model", Kind::Text),
+            ("domain", "domain", Kind::Text),
+            ("task", "task", Kind::Text),
+            ("trial", "trial", Kind::Number),
+            ("reward", "reward", Kind::Number),
+            ("tool_calls", "calls", Kind::Number),
+            ("errors", "errors", Kind::Number),
+            ("recovered", "recovered", Kind::Number),
+            ("recovery_rate", "recovery rate", Kind::Number),
+            ("detected", "detected", Kind::Text),
+        ],
+    );
+    for row in rows {
+        let text = |text: Option<&str>| Cell::of(text, Cell::text);
         table.row([
-            format!("{}/{}", name(group.model.as_deref()), name(group.domain.as_deref())),
-            group.tasks.to_string(),
-            group.runs.to_string(),
-            if pass.is_empty() { dash() } else { pass.join(" ") },
-            left_out,
+            Cell::text(&row.file),
+            text(row.id.as_deref()),
+            text(row.model.as_deref()),
+            text(row.domain.as_deref()),
+            text(row.task.as_deref()),
+            Cell::of(row.trial, Cell::Count),
+            Cell::of(row.reward, |reward| Cell::Real(reward, 4)),
+            Cell::Count(row.tool_calls),
+            Cell::Count(row.errors),
+            Cell::Count(row.recovered),
+            Cell::Real(row.recovery_rate, 4),
+            Cell::text(row.detected.to_string()),
         ]);
     }
-    text += &table.render();
-    text
+    table
 }
 
-fn pair_name(pair: &PairGroup) -> String {
-    format!("{}/{}", name(pair.model.as_deref()), name(pair.domain.as_deref()))
+fn n(coefficient: &Coefficient) -> Cell {
+    Cell::of(coefficient.0.as_ref().ok(), |c| Cell::Count(c.n as u64))
 }
 
-fn dash() -> String {
-    figure(None, 0)
+fn r(coefficient: &Coefficient) -> Cell {
+    Cell::of(coefficient.r(), |r| Cell::Signed(r, 4))
 }
 
-fn signed(r: f64) -> String {
-    format!("{r:+.4}")
+fn r3(coefficient: &Coefficient) -> Cell {
+    Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
 }
 
-fn interval(correlation: &Correlation) -> String {
-    correlation.ci95.map_or_else(dash, |ci| format!("[{:+.4}, {:+.4}]", ci.low, ci.high))
+fn fisher(coefficient: &Coefficient) -> Option<Interval> {
+    coefficient.0.as_ref().ok().and_then(|correlation: &Correlation| correlation.ci95)
 }
 
-fn p_value(p: f64) -> String {
-    if p < 1e-4 { format!("{p:.1e}") } else { format!("{p:.4}") }
+fn ci(interval: Option<Interval>) -> Cell {
+    Cell::of(interval, |interval| Cell::SignedInterval(interval, 3))
+}
+
+fn p(association: &Association) -> Cell {
+    Cell::of(association.permutation, |test| Cell::P(test.p))
+}
+
+fn q(association: &Association) -> Cell {
+    Cell::of(association.q, Cell::P)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
-fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { dash() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -1,55 +1,501 @@
-//! Aligned columns.
+//! A table, and its forms: text, Markdown, LaTeX, CSV.
+//!
+//! Cells hold values, not their spelling: CSV gets every digit, the other forms what a reader needs.
 
-/// A table whose first columns are text and whose other columns are figures.
-#[derive(Debug)]
-pub(super) struct Table {
-    text_columns: usize,
-    rows: Vec<Vec<String>>,
+use std::io::Write;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::stats::Interval;
+
+/// The width of a terminal that every text table fits.
+pub const TEXT_WIDTH: usize = 80;
+
+/// What stands for a value that is not there.
+const DASH: &str = "–";
+
+/// A cell of a [`Table`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Cell {
+    /// A text.
+    Text(String),
+    /// A count.
+    Count(u64),
+    /// A number, with so many decimals.
+    Real(f64, usize),
+    /// A number with its sign, with so many decimals.
+    Signed(f64, usize),
+    /// A share, shown in percent.
+    Share(f64),
+    /// A p-value.
+    P(f64),
+    /// An interval of numbers, with so many decimals.
+    Interval(Interval, usize),
+    /// An interval of signed numbers, with so many decimals.
+    SignedInterval(Interval, usize),
+    /// Nothing.
+    Missing,
+}
+
+impl Cell {
+    /// A text, or nothing.
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The cell of a value, where there is one.
+    pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Missing, cell)
+    }
+
+    /// As a reader sees it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(count) => count.to_string(),
+            Self::Real(value, decimals) => format!("{value:.decimals$}"),
+            Self::Signed(value, decimals) => format!("{value:+.decimals$}"),
+            Self::Share(share) => format!("{:.1}%", 100.0 * share),
+            Self::P(p) if *p < 1e-4 => format!("{p:.0e}"),
+            Self::P(p) => format!("{p:.4}"),
+            Self::Interval(i, decimals) => format!("[{:.decimals$}, {:.decimals$}]", i.low, i.high),
+            Self::SignedInterval(i, decimals) => format!("[{:+.decimals$},{:+.decimals$}]", i.low, i.high),
+            Self::Missing => DASH.to_owned(),
+        }
+    }
+}
+
+/// Whether a column is text, a number, or an interval, which takes two columns in CSV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    Interval,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Column {
+    /// The name in CSV.
+    key: &'static str,
+    /// The heading for a reader.
+    heading: String,
+    kind: Kind,
+}
+
+/// A table with a title, columns and notes.
+///
+/// ```
+/// use tracelint::{Inference, InferenceOptions, replication_tables};
+///
+/// let inference = Inference::of(&[], &InferenceOptions::default())?;
+/// for table in replication_tables(&inference) {
+///     assert!(table.text(80).lines().all(|line| line.chars().count() <= 80));
+///     assert!(table.csv()?.contains(','));
+/// }
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    name: &'static str,
+    title: String,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+    notes: Vec<String>,
+    grouped: bool,
 }
 
 impl Table {
-    pub(super) fn new<const N: usize>(text_columns: usize, header: [&str; N]) -> Self {
-        Self { text_columns, rows: vec![header.iter().map(ToString::to_string).collect()] }
+    /// A table without rows; `name` becomes the name of a file.
+    pub(super) fn new(
+        name: &'static str,
+        title: impl Into<String>,
+        columns: &[(&'static str, &str, Kind)],
+    ) -> Self {
+        let column = |(key, heading, kind): &(&'static str, &str, Kind)| Column {
+            key,
+            heading: (*heading).to_owned(),
+            kind: *kind,
+        };
+        Self {
+            name,
+            title: title.into(),
+            columns: columns.iter().map(column).collect(),
+            rows: Vec::new(),
+            notes: Vec::new(),
+            grouped: false,
+        }
     }
 
-    pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
+    /// In text, a change in the first column becomes a line of its own, and the column goes.
+    #[must_use]
+    pub(super) fn grouped(mut self) -> Self {
+        self.grouped = true;
+        self
+    }
+
+    pub(super) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
         self.rows.push(cells.into());
     }
 
-    pub(super) fn render(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let line = |cells: &mut dyn Iterator<Item = String>| {
-            let line: Vec<String> = cells.collect();
-            format!("  {}\n", line.join("  ").trim_end())
-        };
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// The name, fit for a file.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The title.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Keeps the first rows.
+    pub(super) fn keep_first(&mut self, rows: usize) {
+        self.rows.truncate(rows);
+    }
+
+    #[cfg(feature = "html")]
+    pub(super) fn headings(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
+    }
+
+    pub(super) fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+
+    #[cfg(feature = "html")]
+    pub(super) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The table as text of at most `width` columns, down to 40. Columns that do not fit follow below, with the
+    /// first columns again.
+    #[must_use]
+    pub fn text(&self, width: usize) -> String {
+        let width = width.max(40);
         let mut text = String::new();
-        for (number, row) in self.rows.iter().enumerate() {
-            text += &line(&mut row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                if column < self.text_columns { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-            }));
-            if number == 0 {
-                text += &line(&mut widths.iter().map(|width| "-".repeat(*width)));
+        for line in wrapped(&self.title, width) {
+            text += &format!("{line}\n");
+        }
+        text += &self.body(width);
+        for note in &self.notes {
+            for line in wrapped(note, width - 2) {
+                text += &format!("  {line}\n");
             }
         }
         text
     }
+
+    /// The columns and rows as text.
+    pub(super) fn body(&self, width: usize) -> String {
+        let skip = usize::from(self.grouped);
+        let labels = self.columns.iter().take_while(|column| column.kind == Kind::Text).count().max(skip + 1);
+        let room = width.saturating_sub(2);
+        let most_of_label = (room / 2).max(16);
+        let cells: Vec<Vec<String>> =
+            self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect();
+        let widths: Vec<usize> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(place, column)| {
+                let cells = cells.iter().filter_map(|row| row.get(place)).map(|cell| cell.chars().count());
+                let widest = cells.chain([column.heading.chars().count()]).max().unwrap_or(0);
+                if column.kind == Kind::Text && width < usize::MAX {
+                    widest.min(most_of_label)
+                } else {
+                    widest.min(room)
+                }
+            })
+            .collect();
+        let wide = |places: &[usize]| -> usize {
+            places.iter().filter_map(|place| widths.get(*place)).map(|width| width + 2).sum()
+        };
+        let first: Vec<usize> = (skip..labels).collect();
+        let mut blocks: Vec<Vec<usize>> = vec![first.clone()];
+        for place in labels..self.columns.len() {
+            match blocks.last_mut() {
+                Some(block) if block.len() == first.len() || wide(block) + wide(&[place]) <= width => {
+                    block.push(place);
+                }
+                _ => blocks.push(first.iter().copied().chain([place]).collect()),
+            }
+        }
+        let blocks: Vec<String> = blocks.iter().map(|block| self.block(block, &widths, &cells)).collect();
+        blocks.join("\n")
+    }
+
+    fn block(&self, places: &[usize], widths: &[usize], cells: &[Vec<String>]) -> String {
+        let headings: Vec<String> = self.columns.iter().map(|column| column.heading.clone()).collect();
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = places
+                .iter()
+                .filter_map(|place| {
+                    Some((self.columns.get(*place)?, widths.get(*place)?, cells.get(*place)?))
+                })
+                .map(|(column, width, cell)| {
+                    let cell = shortened(cell, *width);
+                    if column.kind == Kind::Text {
+                        format!("{cell:<width$}")
+                    } else {
+                        format!("{cell:>width$}")
+                    }
+                })
+                .collect();
+            format!("  {}\n", cells.join("  ").trim_end())
+        };
+        let mut text = line(&headings);
+        text += &line(&widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>());
+        let mut group = None;
+        for row in cells {
+            if self.grouped && group != row.first() {
+                group = row.first();
+                let all = widths.iter().sum::<usize>().clamp(36, TEXT_WIDTH - 2);
+                text += &format!("{}\n", shortened(group.map_or("", String::as_str), all));
+            }
+            text += &line(row);
+        }
+        text
+    }
+
+    /// The table as GitHub's Markdown.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let escape = |text: &str| {
+            let text =
+                text.replace('\\', "\\\\").replace('|', "\\|").replace('&', "&amp;").replace('<', "&lt;");
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = format!("### {}\n\n", escape(&self.title));
+        text += &line(self.columns.iter().map(|column| escape(&column.heading)).collect());
+        let rule = |column: &Column| if column.kind == Kind::Text { "---" } else { "--:" }.to_owned();
+        text += &line(self.columns.iter().map(rule).collect());
+        for row in &self.rows {
+            text += &line(row.iter().map(|cell| escape(&cell.shown())).collect());
+        }
+        for note in &self.notes {
+            text += &format!("\n{}\n", escape(note));
+        }
+        text
+    }
+
+    /// The table as LaTeX, for the package `booktabs`.
+    #[must_use]
+    pub fn latex(&self) -> String {
+        let cell = |cell: &Cell| match cell {
+            Cell::Missing => "--".to_owned(),
+            Cell::Share(_) | Cell::Text(_) | Cell::Count(_) => latex_text(&cell.shown()),
+            number => format!("${}$", number.shown()),
+        };
+        let align: String =
+            self.columns.iter().map(|column| if column.kind == Kind::Text { 'l' } else { 'r' }).collect();
+        let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
+        let mut text = format!(
+            "\\begin{{table}}\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\centering\n\\begin{{tabular}}{{{align}}}\n\\toprule\n",
+            latex_text(&self.title),
+            self.name.replace('_', "-"),
+        );
+        text += &line(self.columns.iter().map(|column| latex_text(&column.heading)).collect());
+        text += "\\midrule\n";
+        for row in &self.rows {
+            text += &line(row.iter().map(cell).collect());
+        }
+        text += "\\bottomrule\n\\end{tabular}\n";
+        for note in &self.notes {
+            text += &format!("\n\\smallskip {{\\footnotesize {}}}\n", latex_text(note));
+        }
+        text + "\\end{table}\n"
+    }
+
+    /// Writes the table as CSV: every digit, an interval in two columns, nothing where nothing is known.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where `out` does not take it.
+    pub fn write_csv(&self, out: impl Write) -> Result<()> {
+        let mut writer = csv::Writer::from_writer(out);
+        let mut header = Vec::new();
+        for column in &self.columns {
+            if column.kind == Kind::Interval {
+                header.extend([format!("{}_low", column.key), format!("{}_high", column.key)]);
+            } else {
+                header.push(column.key.to_owned());
+            }
+        }
+        writer.write_record(&header).map_err(|error| not_written(&error))?;
+        for row in &self.rows {
+            let mut record = Vec::new();
+            for (cell, column) in row.iter().zip(&self.columns) {
+                let interval = column.kind == Kind::Interval;
+                match cell {
+                    Cell::Text(text) => record.push(text.clone()),
+                    Cell::Count(count) => record.push(count.to_string()),
+                    Cell::Real(value, _) | Cell::Signed(value, _) | Cell::Share(value) | Cell::P(value) => {
+                        record.push(value.to_string());
+                    }
+                    Cell::Interval(i, _) | Cell::SignedInterval(i, _) => {
+                        record.extend([i.low.to_string(), i.high.to_string()]);
+                    }
+                    Cell::Missing if interval => record.extend([String::new(), String::new()]),
+                    Cell::Missing => record.push(String::new()),
+                }
+            }
+            writer.write_record(&record).map_err(|error| not_written(&error))?;
+        }
+        writer.flush()?;
+        Ok(())
+    }
+
+    /// The table as CSV, in memory.
+    ///
+    /// # Errors
+    /// None that memory does not give.
+    pub fn csv(&self) -> Result<String> {
+        let mut bytes = Vec::new();
+        self.write_csv(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|error| not_written(&error))
+    }
+}
+
+fn not_written(error: &dyn std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Io, error.to_string())
+}
+
+/// The text in so many characters, its middle left out.
+fn shortened(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let end = width.saturating_sub(1) / 2;
+    let start = width.saturating_sub(1) - end;
+    let head: String = text.chars().take(start).collect();
+    let tail: String = text.chars().skip(length - end).collect();
+    format!("{head}…{tail}")
+}
+
+/// The text in lines of at most `width` characters, broken between words where it can be.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + length <= width => *line += &format!(" {word}"),
+            _ => {
+                let letters: Vec<char> = word.chars().collect();
+                lines.extend(letters.chunks(width.max(1)).map(|part| part.iter().collect::<String>()));
+            }
+        }
+    }
+    lines
+}
+
+fn latex_text(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        match letter {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', letter]),
+            '\\' => escaped += "\\textbackslash{}",
+            '~' => escaped += "\\textasciitilde{}",
+            '^' => escaped += "\\textasciicircum{}",
+            '–' => escaped += "--",
+            letter if letter.is_control() => escaped.push(' '),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
 }
 
 /// A figure with this many decimals, or a dash.
 pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
+    Cell::of(value, |value| Cell::Real(value, decimals)).shown()
 }
 
 /// A name, or a dash.
 pub(super) fn name(value: Option<&str>) -> String {
-    value.unwrap_or("–").to_owned()
+    value.unwrap_or(DASH).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new(
+            "sample",
+            "A sample of 50% & more",
+            &[
+                ("model", "model", Kind::Text),
+                ("n", "n", Kind::Number),
+                ("r", "r", Kind::Number),
+                ("ci", "95% interval", Kind::Interval),
+                ("p", "p", Kind::Number),
+            ],
+        );
+        table.row([
+            Cell::text("a_b|<c>, \"d\""),
+            Cell::Count(7),
+            Cell::Signed(1.0 / 3.0, 4),
+            Cell::SignedInterval(Interval { low: -0.1, high: 0.25 }, 3),
+            Cell::P(1.6e-7),
+        ]);
+        table.row([Cell::text("x".repeat(60)), Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]);
+        table.note("A note.");
+        table
+    }
+
+    #[test]
+    fn text_fits_whatever_the_width() {
+        for width in [40, 60, 80, 120, usize::MAX] {
+            let text = sample().text(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
+            assert!(text.lines().all(|line| line == line.trim_end()));
+            for part in ["+0.3333", "[-0.100,+0.250]", "2e-7", "A note."] {
+                assert!(text.contains(part), "{width}: no {part}\n{text}");
+            }
+        }
+        assert!(sample().text(usize::MAX).contains(&"x".repeat(60)));
+        assert!(sample().grouped().text(80).contains("\na_b|<c>, \"d\"\n"));
+    }
+
+    #[test]
+    fn csv_has_every_digit_and_quotes_what_needs_it() {
+        let csv = sample().csv().unwrap();
+        let mut lines = csv.lines();
+        assert_eq!(lines.next(), Some("model,n,r,ci_low,ci_high,p"));
+        assert_eq!(lines.next(), Some("\"a_b|<c>, \"\"d\"\"\",7,0.3333333333333333,-0.1,0.25,0.00000016"));
+        assert_eq!(lines.next().map(|line| line.ends_with("x,,,,,")), Some(true));
+    }
+
+    #[test]
+    fn markdown_and_latex_escape() {
+        let markdown = sample().markdown();
+        assert!(
+            markdown.contains("| a_b\\|&lt;c>, \"d\" | 7 | +0.3333 | [-0.100,+0.250] | 2e-7 |"),
+            "{markdown}"
+        );
+        let latex = sample().latex();
+        assert!(latex.contains(r"\caption{A sample of 50\% \& more}"), "{latex}");
+        assert!(
+            latex.contains(r#"a\_b|<c>, "d" & 7 & $+0.3333$ & $[-0.100,+0.250]$ & $2e-7$ \\"#),
+            "{latex}"
+        );
+    }
+
+    #[test]
+    fn long_words_are_broken_and_names_shortened() {
+        assert_eq!(wrapped("ab cde fghijkl", 5), ["ab", "cde", "fghij", "kl"]);
+        assert_eq!(shortened("abcdefgh", 5), "ab…gh");
+        assert_eq!(shortened("äöü", 3), "äöü");
+    }
 }

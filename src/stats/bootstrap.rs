@@ -96,7 +96,7 @@ where
 }
 
 /// The `q` quantile of sorted values, `q` in [0, 1].
-fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
+pub(crate) fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let position = q * float(sorted.len().checked_sub(1)? as u64);
     #[expect(
         clippy::cast_possible_truncation,

@@ -56,12 +56,6 @@ pub enum StatsError {
         /// The constant column.
         side: Side,
     },
-    /// The squared deviations of a column overflow or underflow.
-    #[error("the spread of {side} is too large or too small for its square to be represented")]
-    OutOfRange {
-        /// The column at fault.
-        side: Side,
-    },
     /// An argument lies outside its domain.
     #[error("{name} {why}")]
     InvalidArgument {
@@ -99,7 +93,6 @@ mod tests {
             StatsError::TooFew { n: 2, needed: 3 },
             StatsError::NonFinite { side: Side::X, index: 4 },
             StatsError::ZeroVariance { side: Side::Y },
-            StatsError::OutOfRange { side: Side::X },
             StatsError::InvalidArgument { name: "confidence", why: "must be in (0, 1)" },
             StatsError::SuccessesExceedTrials { successes: 3, trials: 2 },
             StatsError::KTooLarge { k: 5, trials: 4 },

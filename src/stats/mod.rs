@@ -6,32 +6,66 @@
 //!
 //! | question | answer | reference |
 //! |---|---|---|
-//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`] | Pearson 1895, Chan et al. 1983, Fisher 1921 |
+//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial`] | Pearson 1895, Fisher 1921, Spearman 1904 |
+//! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, `DerSimonian` & Laird 1986, Hartung & Knapp 2001 |
+//! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
+//! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
+//! | do two sides differ? | [`mcnemar()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | `McNemar` 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
 //! | how sure is a proportion? | [`wilson`] | Wilson 1927 |
 //! | how sure is any other statistic? | [`bootstrap_percentile`], [`f1_bootstrap`] | Efron 1979 |
+//! | do two readers agree? | [`cohens_kappa`] | Cohen 1960, Fleiss et al. 1969 |
+//! | what is the sum, to the last bit? | [`ExactSum`] | Kulisch 2013 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
 //! | how well are ranges located? | [`jaccard`], [`localization_similarity`], [`localization_recall`] | Jaccard 1912 |
 //! | how often do k tries all succeed? | [`pass_hat_k`] | tau-bench, arXiv:2406.12045 |
 
+mod benjamini_hochberg;
 mod bootstrap;
 mod classification;
-mod double_double;
+mod cluster_bootstrap;
+mod clustered;
 mod error;
+mod exact_sum;
 mod interval;
+mod jensen_shannon;
+mod kappa;
 mod localization;
+mod mcnemar;
+mod mean_difference;
+mod normal;
 mod pass_k;
 mod pearson;
+mod permutation;
+mod random_effects;
+mod rational;
+mod resampling;
 mod rng;
+mod spearman;
 mod student_t;
+mod within_group;
 
+pub use benjamini_hochberg::benjamini_hochberg;
+pub(crate) use bootstrap::quantile;
 pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
+pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
+pub use clustered::{ClusteredPearson, ClusteredSpearman, ClusteredWithin, PairSums, PairedDifference};
 pub use error::{Side, StatsError};
+pub use exact_sum::ExactSum;
 pub use interval::{Interval, wilson};
+pub use jensen_shannon::jensen_shannon;
+pub use kappa::{Kappa, cohens_kappa};
 pub use localization::{jaccard, localization_recall, localization_similarity};
+pub use mcnemar::mcnemar;
+pub use mean_difference::{MeanDifference, TwoSides, mean_difference};
 pub use pass_k::{TaskTrials, pass_hat_k};
 pub use pearson::{Correlation, PearsonAccumulator, pearson};
+pub use permutation::{PermutationTest, permutation_test};
+pub use random_effects::{RandomEffects, random_effects};
+pub use resampling::Resampling;
 pub(crate) use rng::Rng;
+pub use spearman::{point_biserial, spearman};
+pub use within_group::within_group;
 
 /// A count as a float.
 #[expect(

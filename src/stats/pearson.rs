@@ -6,29 +6,28 @@
 //! ci95 = tanh(artanh(r) ± 1.96/sqrt(n - 3))     Fisher's z, n > 3
 //! ```
 //!
-//! Two samples are pooled by the pairwise update, with `δ` the difference of their means,
+//! Sums, squares and products are [exact](super::exact_sum), and r is rounded once, correctly, from
 //!
 //! ```text
-//! M = Ma + Mb + δ² * na*nb/n,  C = Ca + Cb + δx*δy * na*nb/n
+//! r = sign(C) * sqrt(C² / (Mx * My)),  n*C = n*Σxy - Σx*Σy,  n*M = n*Σx² - (Σx)²
 //! ```
 //!
-//! and one value is a sample of one. Means are kept relative to the first value and all moments in
-//! [double-double](super::double_double) arithmetic: a large common offset costs no digits, exactly
-//! collinear columns have `r = ±1` exactly, and how a sample is split into shards shows, if at all,
-//! in the last digit.
+//! in integers: a common offset costs no digits, no value is too large or too small, exactly collinear
+//! columns have `r = ±1` exactly, and how a sample is split into shards cannot show in any bit.
 //!
-//! References: Chan, Golub & `LeVeque`, "Updating formulae and a pairwise algorithm for computing
-//! sample variances" (1979) and Am. Stat. 37 (1983); Fisher, "On the probable error of a coefficient
-//! of correlation", Metron 1 (1921). Oracle: `scipy.stats.pearsonr(x, y)` and its
-//! `confidence_interval()`.
+//! References: Pearson, "Notes on regression and inheritance in the case of two parents", Proc. R.
+//! Soc. 58 (1895); Fisher, "On the probable error of a coefficient of correlation", Metron 1 (1921).
+//! Oracle: `scipy.stats.pearsonr(x, y)` and its `confidence_interval()`.
 //!
 //! Errors: columns of different length, fewer than 3 pairs, a value that is not finite, a constant
-//! column, a spread whose square overflows or underflows.
+//! column.
 
-use serde::{Serialize, Serializer};
+use num_bigint::{BigInt, Sign};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::double_double::DoubleDouble;
+use super::exact_sum::{ExactProducts, ExactSum};
 use super::interval::Interval;
+use super::rational::ratio_to_root;
 use super::student_t::two_sided_p;
 use super::{Side, StatsError, float};
 
@@ -37,9 +36,6 @@ const MIN_PAIRS: usize = 3;
 
 /// `scipy.special.ndtri(0.975)`
 const Z_95: f64 = 1.959_963_984_540_054;
-
-/// Below this sum of squared deviations, single squares lose digits to underflow.
-const MIN_SQUARES: f64 = 1e-280;
 
 /// A correlation coefficient, serialized as `{"r", "n", "p", "ci95": [low, high]}`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -61,8 +57,7 @@ pub struct Correlation {
 /// # Errors
 ///
 /// [`StatsError::LengthMismatch`], [`StatsError::TooFew`] for fewer than three pairs,
-/// [`StatsError::NonFinite`], [`StatsError::ZeroVariance`] and [`StatsError::OutOfRange`], in this
-/// order.
+/// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], in this order.
 pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     if x.len() != y.len() {
         return Err(StatsError::LengthMismatch { x: x.len(), y: y.len() });
@@ -77,13 +72,15 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     pairs.correlation()
 }
 
-/// [`pearson`] for pairs that arrive one by one, or in shards that are merged.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// [`pearson`] for pairs that arrive one by one, or in shards that are merged: the same bits in any
+/// order and from any partition. The JSON form holds the sums exactly.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PearsonAccumulator {
-    count: usize,
-    x: Moments,
-    y: Moments,
-    comoment: DoubleDouble,
+    x: ExactSum,
+    y: ExactSum,
+    xx: ExactProducts,
+    yy: ExactProducts,
+    xy: ExactProducts,
 }
 
 impl PearsonAccumulator {
@@ -101,114 +98,86 @@ impl PearsonAccumulator {
     pub fn push(&mut self, x: f64, y: f64) -> Result<(), StatsError> {
         for (side, value) in [(Side::X, x), (Side::Y, y)] {
             if !value.is_finite() {
-                return Err(StatsError::NonFinite { side, index: self.count });
+                return Err(StatsError::NonFinite { side, index: self.count() });
             }
         }
-        self.merge(&Self {
-            count: 1,
-            x: Moments::of_one(x),
-            y: Moments::of_one(y),
-            comoment: DoubleDouble::default(),
-        });
+        self.x.add(x);
+        self.y.add(y);
+        self.xx.add(x, x);
+        self.yy.add(y, y);
+        self.xy.add(x, y);
         Ok(())
     }
 
     /// Adds the pairs of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
-        }
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        let n_a = DoubleDouble::from(float(self.count as u64));
-        let n_b = DoubleDouble::from(float(other.count as u64));
-        let share = n_b / (n_a + n_b);
-        let weight = n_a * share;
-        let delta_x = self.x.delta(&other.x);
-        let delta_y = self.y.delta(&other.y);
-        self.x.pool(&other.x, delta_x, share, weight);
-        self.y.pool(&other.y, delta_y, share, weight);
-        self.comoment = self.comoment + other.comoment + delta_x * delta_y * weight;
-        self.count = self.count.saturating_add(other.count);
+        self.x.merge(&other.x);
+        self.y.merge(&other.y);
+        self.xx.merge(&other.xx);
+        self.yy.merge(&other.yy);
+        self.xy.merge(&other.xy);
     }
 
     /// The number of pairs.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.count
+        usize::try_from(self.x.count()).unwrap_or(usize::MAX)
+    }
+
+    /// The mean of x; none without pairs.
+    #[must_use]
+    pub fn mean_x(&self) -> Option<f64> {
+        self.x.mean()
+    }
+
+    /// The mean of y; none without pairs.
+    #[must_use]
+    pub fn mean_y(&self) -> Option<f64> {
+        self.y.mean()
     }
 
     /// The correlation of the pairs so far.
     ///
     /// # Errors
     ///
-    /// [`StatsError::TooFew`] for fewer than three pairs, [`StatsError::ZeroVariance`] and
-    /// [`StatsError::OutOfRange`].
+    /// [`StatsError::TooFew`] for fewer than three pairs and [`StatsError::ZeroVariance`].
     pub fn correlation(&self) -> Result<Correlation, StatsError> {
-        if self.count < MIN_PAIRS {
-            return Err(StatsError::TooFew { n: self.count, needed: MIN_PAIRS });
+        let n = self.count();
+        if n < MIN_PAIRS {
+            return Err(StatsError::TooFew { n, needed: MIN_PAIRS });
         }
-        for (side, moments) in [(Side::X, &self.x), (Side::Y, &self.y)] {
-            if moments.min >= moments.max {
+        let (x, y) = (self.x.integer(), self.y.integer());
+        let deviations = |products: &ExactProducts, one: &BigInt, other: &BigInt| {
+            products.integer() * BigInt::from(n) - one * other
+        };
+        let (x_squares, y_squares) = (deviations(&self.xx, &x, &x), deviations(&self.yy, &y, &y));
+        for (side, squares) in [(Side::X, &x_squares), (Side::Y, &y_squares)] {
+            // Never negative but in a form that was not written by this crate.
+            if squares.sign() != Sign::Plus {
                 return Err(StatsError::ZeroVariance { side });
             }
         }
-        for (side, moments) in [(Side::X, &self.x), (Side::Y, &self.y)] {
-            if !moments.squares.is_finite() || moments.squares.value() < MIN_SQUARES {
-                return Err(StatsError::OutOfRange { side });
-            }
-        }
-        let r = self.comoment / (self.x.squares.sqrt() * self.y.squares.sqrt());
-        if !r.is_finite() {
-            let x_is_wider = self.x.squares.value() >= self.y.squares.value();
-            let side = if x_is_wider { Side::X } else { Side::Y };
-            return Err(StatsError::OutOfRange { side });
-        }
-        let r = r.value().clamp(-1.0, 1.0);
-        let n = float(self.count as u64);
-        let half_width = Z_95 / (n - 3.0).sqrt();
-        Ok(Correlation {
+        let square = x_squares.magnitude() * y_squares.magnitude();
+        let r = ratio_to_root(&deviations(&self.xy, &x, &y), &square);
+        Ok(Correlation::of(r, n, float(n as u64) - 2.0))
+    }
+}
+
+impl Correlation {
+    /// What follows from a coefficient that was taken over `n` observations and left `dof` degrees of
+    /// freedom, at least 1: its p-value, and Fisher's interval where more than one is left.
+    pub(super) fn of(r: f64, n: usize, dof: f64) -> Self {
+        let r = r.clamp(-1.0, 1.0);
+        let half_width = Z_95 / (dof - 1.0).sqrt();
+        Self {
             r,
-            n: self.count,
-            p: two_sided_p(r, n - 2.0),
-            ci95: (self.count > 3).then(|| Interval {
+            n,
+            p: two_sided_p(r, dof),
+            ci95: (dof > 1.0).then(|| Interval {
                 low: (r.atanh() - half_width).tanh(),
                 high: (r.atanh() + half_width).tanh(),
             }),
-        })
-    }
-}
-
-/// The moments of one column.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Moments {
-    /// The first value, from which the mean is measured.
-    origin: f64,
-    mean: DoubleDouble,
-    /// The sum of squared deviations from the mean.
-    squares: DoubleDouble,
-    min: f64,
-    max: f64,
-}
-
-impl Moments {
-    fn of_one(value: f64) -> Self {
-        Self { origin: value, min: value, max: value, ..Self::default() }
-    }
-
-    /// The mean of `other` less that of `self`, whatever their origins.
-    fn delta(&self, other: &Self) -> DoubleDouble {
-        DoubleDouble::difference(other.origin, self.origin) + other.mean - self.mean
-    }
-
-    /// Adds the values of `other`, which make up `share` of the whole.
-    fn pool(&mut self, other: &Self, delta: DoubleDouble, share: DoubleDouble, weight: DoubleDouble) {
-        self.mean = self.mean + delta * share;
-        self.squares = self.squares + other.squares + delta * delta * weight;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        }
     }
 }
 
@@ -219,4 +188,4 @@ fn interval_or_nulls<S: Serializer>(interval: &Option<Interval>, serializer: S) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -21,6 +21,12 @@ impl Rng {
         Self { state: std::array::from_fn(|_| split_mix_64(&mut counter)) }
     }
 
+    /// The generator of one of many streams of `seed`, each as good as a generator of its own.
+    pub(crate) fn stream(seed: u64, number: u64) -> Self {
+        let (mut of_seed, mut of_number) = (seed, number);
+        Self::new(split_mix_64(&mut of_seed) ^ split_mix_64(&mut of_number).rotate_left(32))
+    }
+
     /// The next 64 random bits.
     pub(crate) fn next_u64(&mut self) -> u64 {
         let [s0, s1, s2, s3] = self.state;
@@ -119,6 +125,14 @@ mod tests {
         // Chi-squared with 5 degrees of freedom: scipy.stats.chi2.ppf(0.999, 5) = 20.515
         let chi_squared: f64 = seen.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(chi_squared < 20.515, "{seen:?}");
+    }
+
+    #[test]
+    fn streams_differ_by_seed_and_number() {
+        let firsts: std::collections::BTreeSet<u64> = (0..40)
+            .flat_map(|seed| (0..40).map(move |number| Rng::stream(seed, number).next_u64()))
+            .collect();
+        assert_eq!(firsts.len(), 1600);
     }
 
     #[test]

@@ -1,0 +1,152 @@
+//! The figures of groups of runs, as the note has them.
+
+use serde::{Serialize, Serializer};
+
+use super::relation::Relation;
+use super::row::SimulationRow;
+use crate::stats::{Correlation, ExactSum, StatsError, pearson};
+
+/// A correlation, or why there is none. In JSON `{"r", "n", "p", "ci95": [low, high]}` or `{"undefined": "why"}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Coefficient(pub Result<Correlation, StatsError>);
+
+impl Coefficient {
+    /// r, where it is defined.
+    #[must_use]
+    pub fn r(&self) -> Option<f64> {
+        self.0.as_ref().ok().map(|correlation| correlation.r)
+    }
+}
+
+impl Serialize for Coefficient {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Ok(correlation) => correlation.serialize(serializer),
+            Err(why) => serializer.collect_map([("undefined", why.to_string())]),
+        }
+    }
+}
+
+/// The figures of one group of runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Group {
+    /// Runs.
+    pub sims: u64,
+    /// Runs with a reward.
+    pub sims_with_reward: u64,
+    /// Runs with at least one error.
+    pub sims_with_errors: u64,
+    /// Errors.
+    pub errors: u64,
+    /// Errors recovered.
+    pub recovered: u64,
+    /// Actions of the chosen actors.
+    pub tool_calls: u64,
+    /// Mean reward of the runs that have one.
+    pub mean_reward: Option<f64>,
+    /// Mean reward of those among them that have errors.
+    pub mean_reward_with_errors: Option<f64>,
+    /// Recovery rate against reward, all runs with a reward.
+    pub r_recovery_reward: Coefficient,
+    /// Recovery rate against reward, those with errors only.
+    pub r_recovery_reward_errors_only: Coefficient,
+    /// Error count against reward.
+    pub r_error_count_reward: Coefficient,
+    /// Call count against reward.
+    pub r_tool_calls_reward: Coefficient,
+}
+
+impl Group {
+    pub(super) fn of(rows: &[&SimulationRow]) -> Self {
+        let rewards = || rows.iter().filter_map(|row| Some((row.reward?, row.errors > 0)));
+        let all: ExactSum = rewards().map(|(reward, _)| reward).collect();
+        let failing: ExactSum = rewards().filter(|(_, failing)| *failing).map(|(reward, _)| reward).collect();
+        let r = |relation: Relation| {
+            let columns = relation.columns(rows);
+            Coefficient(pearson(&columns.x, &columns.y))
+        };
+        let total = |count: fn(&SimulationRow) -> u64| rows.iter().map(|row| count(row)).sum();
+        Self {
+            sims: rows.len() as u64,
+            sims_with_reward: all.count(),
+            sims_with_errors: rows.iter().filter(|row| row.errors > 0).count() as u64,
+            errors: total(|row| row.errors),
+            recovered: total(|row| row.recovered),
+            tool_calls: total(|row| row.tool_calls),
+            mean_reward: all.mean(),
+            mean_reward_with_errors: failing.mean(),
+            r_recovery_reward: r(Relation::Recovery),
+            r_recovery_reward_errors_only: r(Relation::RecoveryWithErrors),
+            r_error_count_reward: r(Relation::ErrorCount),
+            r_tool_calls_reward: r(Relation::CallCount),
+        }
+    }
+}
+
+/// The figures of one model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelGroup {
+    /// The model; null where the files name none.
+    pub model: Option<String>,
+    /// Its figures.
+    #[serde(flatten)]
+    pub group: Group,
+}
+
+/// The figures of one model in one domain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairGroup {
+    /// The model; null where the files name none.
+    pub model: Option<String>,
+    /// The domain; null where the files name none.
+    pub domain: Option<String>,
+    /// Their figures.
+    #[serde(flatten)]
+    pub group: Group,
+}
+
+/// How many pairs of model and domain have a correlation of a sign, out of those where it is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SignCount {
+    /// Pairs whose correlation has the sign.
+    pub count: u64,
+    /// Pairs whose correlation is defined.
+    pub defined: u64,
+}
+
+impl SignCount {
+    fn of(pairs: &[PairGroup], r: fn(&Group) -> &Coefficient, has_sign: fn(f64) -> bool) -> Self {
+        let defined: Vec<f64> = pairs.iter().filter_map(|pair| r(&pair.group).r()).collect();
+        Self { count: defined.iter().filter(|r| has_sign(**r)).count() as u64, defined: defined.len() as u64 }
+    }
+}
+
+/// The directions of the correlations over the pairs of model and domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Direction {
+    /// Pairs of model and domain.
+    pub pairs: u64,
+    /// Recovery rate against reward, all runs: positive.
+    pub recovery_positive: SignCount,
+    /// Recovery rate against reward, runs with errors: positive.
+    pub recovery_errors_only_positive: SignCount,
+    /// Error count against reward: negative.
+    pub error_count_negative: SignCount,
+}
+
+impl Direction {
+    pub(super) fn of(pairs: &[PairGroup]) -> Self {
+        Self {
+            pairs: pairs.len() as u64,
+            recovery_positive: SignCount::of(pairs, |g| &g.r_recovery_reward, |r| r > 0.0),
+            recovery_errors_only_positive: SignCount::of(
+                pairs,
+                |g| &g.r_recovery_reward_errors_only,
+                |r| r > 0.0,
+            ),
+            error_count_negative: SignCount::of(pairs, |g| &g.r_error_count_reward, |r| r < 0.0),
+        }
+    }
+}

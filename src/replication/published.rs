@@ -1,0 +1,69 @@
+//! The note's tables: overall, by model, by model and domain.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::group::{Direction, Group, ModelGroup, PairGroup};
+use super::row::SimulationRow;
+
+/// The replication over a corpus.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Replication {
+    /// All runs.
+    pub overall: Group,
+    /// By model, sorted.
+    pub by_model: Vec<ModelGroup>,
+    /// By model and domain, sorted.
+    pub by_model_domain: Vec<PairGroup>,
+    /// Signs over the pairs.
+    pub direction: Direction,
+}
+
+impl Replication {
+    /// The replication over these runs, as the note does it: every run counts, and runs that name no model or no
+    /// domain form pairs of their own.
+    #[must_use]
+    pub fn of(rows: &[SimulationRow]) -> Self {
+        let all: Vec<&SimulationRow> = rows.iter().collect();
+        let mut models: BTreeMap<Option<&str>, Vec<&SimulationRow>> = BTreeMap::new();
+        for row in rows {
+            models.entry(row.model.as_deref()).or_default().push(row);
+        }
+        let by_model = models
+            .into_iter()
+            .map(|(model, rows)| ModelGroup { model: model.map(str::to_owned), group: Group::of(&rows) })
+            .collect();
+        let by_model_domain: Vec<PairGroup> = by_pair(rows)
+            .into_iter()
+            .map(|((model, domain), rows)| PairGroup {
+                model: model.map(str::to_owned),
+                domain: domain.map(str::to_owned),
+                group: Group::of(&rows),
+            })
+            .collect();
+        let direction = Direction::of(&by_model_domain);
+        Self { overall: Group::of(&all), by_model, by_model_domain, direction }
+    }
+
+    /// The replication where pairs are those of a known model in a known domain; by model, too, only where it is
+    /// known.
+    pub(super) fn of_known(rows: &[SimulationRow]) -> Self {
+        let mut tables = Self::of(rows);
+        tables.by_model.retain(|group| group.model.is_some());
+        tables.by_model_domain.retain(|group| group.model.is_some() && group.domain.is_some());
+        tables.direction = Direction::of(&tables.by_model_domain);
+        tables
+    }
+}
+
+pub(super) type Pair<'r> = (Option<&'r str>, Option<&'r str>);
+
+pub(super) fn by_pair(rows: &[SimulationRow]) -> BTreeMap<Pair<'_>, Vec<&SimulationRow>> {
+    let mut pairs: BTreeMap<Pair<'_>, Vec<&SimulationRow>> = BTreeMap::new();
+    for row in rows {
+        pairs.entry((row.model.as_deref(), row.domain.as_deref())).or_default().push(row);
+    }
+    pairs
+}

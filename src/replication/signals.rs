@@ -1,0 +1,57 @@
+//! Which correlations stand out, when it is known how many were looked at.
+
+use serde::Serialize;
+
+use super::inference::{Association, PairAssociations};
+use super::relation::Relation;
+use crate::stats::{Interval, benjamini_hochberg};
+
+/// A model in a domain in which recovery goes with reward.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Signal {
+    /// The model.
+    pub model: String,
+    /// The domain.
+    pub domain: String,
+    /// How far from 0 the interval over clusters begins; 0 where it holds 0.
+    pub at_least: f64,
+    /// The association.
+    #[serde(flatten)]
+    pub association: Association,
+}
+
+/// The signals of recovery, the surest first, of pairs with at least `min_n` runs with errors.
+pub(super) fn strongest(pairs: &[PairAssociations], min_n: u64) -> Vec<Signal> {
+    let mut signals: Vec<Signal> = pairs
+        .iter()
+        .filter(|pair| pair.runs_with_errors >= min_n)
+        .flat_map(|pair| pair.associations.iter().map(move |association| (pair, association)))
+        .filter(|(_, one)| matches!(one.relation, Relation::Recovery | Relation::RecoveryWithErrors))
+        .filter(|(_, one)| one.pearson.r().is_some())
+        .map(|(pair, association)| Signal {
+            model: pair.model.clone(),
+            domain: pair.domain.clone(),
+            at_least: association.interval().map_or(0.0, distance_from_zero),
+            association: association.clone(),
+        })
+        .collect();
+    adjust(signals.iter_mut().map(|signal| &mut signal.association));
+    let size = |signal: &Signal| signal.association.pearson.r().map_or(0.0, f64::abs);
+    signals.sort_by(|a, b| b.at_least.total_cmp(&a.at_least).then_with(|| size(b).total_cmp(&size(a))));
+    signals
+}
+
+fn distance_from_zero(interval: Interval) -> f64 {
+    interval.low.max(-interval.high).max(0.0)
+}
+
+/// Adjusts the p-values of one table's tests.
+pub(super) fn adjust<'a>(associations: impl Iterator<Item = &'a mut Association>) {
+    let mut tested: Vec<&mut Association> = associations.filter(|one| one.permutation.is_some()).collect();
+    let p_values: Vec<f64> = tested.iter().filter_map(|one| one.permutation.map(|test| test.p)).collect();
+    // The p-values are probabilities, so that there is an answer.
+    for (one, q) in tested.iter_mut().zip(benjamini_hochberg(&p_values).unwrap_or_default()) {
+        one.q = Some(q);
+    }
+}

@@ -1,0 +1,113 @@
+//! Markup that cannot be broken by what it shows: the only way in for a text is one that escapes it.
+
+/// A growing piece of HTML or SVG.
+#[derive(Debug, Default)]
+pub(super) struct Markup(String);
+
+impl Markup {
+    /// An element with what `inside` puts into it. Names of tags and attributes are the crate's own.
+    pub(super) fn element(
+        &mut self,
+        tag: &'static str,
+        attributes: &[(&'static str, &str)],
+        inside: impl FnOnce(&mut Self),
+    ) {
+        self.open(tag, attributes);
+        self.0.push('>');
+        inside(self);
+        self.0.push_str("</");
+        self.0.push_str(tag);
+        self.0.push('>');
+    }
+
+    /// An element that holds a text.
+    pub(super) fn leaf(&mut self, tag: &'static str, attributes: &[(&'static str, &str)], text: &str) {
+        self.element(tag, attributes, |inside| inside.text(text));
+    }
+
+    /// An element of SVG that holds nothing.
+    pub(super) fn shape(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
+        self.open(tag, attributes);
+        self.0.push_str("/>");
+    }
+
+    /// A void element of HTML.
+    pub(super) fn void(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
+        self.open(tag, attributes);
+        self.0.push('>');
+    }
+
+    /// A text, escaped.
+    pub(super) fn text(&mut self, text: &str) {
+        escape(text, &mut self.0);
+    }
+
+    /// Markup of the crate's own, as it stands.
+    pub(super) fn constant(&mut self, markup: &'static str) {
+        self.0.push_str(markup);
+    }
+
+    /// Another piece of markup.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.0.push_str(&other.0);
+    }
+
+    pub(super) fn line(&mut self) {
+        self.0.push('\n');
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+
+    fn open(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
+        self.0.push('<');
+        self.0.push_str(tag);
+        for (name, value) in attributes {
+            self.0.push(' ');
+            self.0.push_str(name);
+            self.0.push_str("=\"");
+            escape(value, &mut self.0);
+            self.0.push('"');
+        }
+    }
+}
+
+/// Escapes a text for content and attributes alike. Controls that no document may hold, and those that turn the
+/// direction of what follows, become a replacement character.
+fn escape(text: &str, out: &mut String) {
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(letter),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
+                out.push('\u{fffd}');
+            }
+            letter if letter.is_control() => out.push('\u{fffd}'),
+            letter => out.push(letter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_stays_a_text() {
+        let mut markup = Markup::default();
+        markup.leaf("p", &[("title", "\" onclick='x'>")], "</p><script>\u{0}\u{202e}&");
+        assert_eq!(
+            markup.finish(),
+            "<p title=\"&quot; onclick=&#39;x&#39;&gt;\">&lt;/p&gt;&lt;script&gt;\u{fffd}\u{fffd}&amp;</p>"
+        );
+    }
+}

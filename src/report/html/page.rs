@@ -1,0 +1,266 @@
+//! The page: one file, no script, no request.
+
+use super::chart::Chart;
+use super::markup::Markup;
+use super::strip::{RunStrip, strips};
+use crate::report::table::{Cell, Table};
+
+/// A report as one self-contained HTML file: light and dark, printable, readable without a script. It asks for
+/// nothing from anywhere, and its policy forbids that it should.
+///
+/// ```
+/// use tracelint::{Bar, BarChart, Chart, HtmlReport};
+///
+/// let bar = Bar { label: "<loop>".into(), share: 0.25, note: "25%".into() };
+/// let chart = BarChart { title: "Cost".into(), caption: "Share of steps.".into(), bars: vec![bar] };
+/// let mut report = HtmlReport::new("A report");
+/// report.lead("What it is about.").section("Costs").chart(Chart::Bars(chart));
+/// let html = report.render();
+/// assert!(html.contains("&lt;loop&gt;") && !html.contains("<loop>"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct HtmlReport {
+    title: String,
+    lead: Vec<String>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Section(String),
+    Paragraph(String),
+    Warning(String),
+    Table(Table),
+    Chart(Chart),
+    Strips(Vec<RunStrip>),
+}
+
+impl Part {
+    fn is_chart(&self) -> bool {
+        matches!(self, Self::Chart(_))
+    }
+}
+
+impl HtmlReport {
+    /// A report with a title and nothing else.
+    #[must_use]
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), lead: Vec::new(), parts: Vec::new() }
+    }
+
+    fn part(&mut self, part: Part) -> &mut Self {
+        self.parts.push(part);
+        self
+    }
+
+    /// A sentence under the title.
+    pub fn lead(&mut self, text: impl Into<String>) -> &mut Self {
+        self.lead.push(text.into());
+        self
+    }
+
+    /// A new section.
+    pub fn section(&mut self, title: impl Into<String>) -> &mut Self {
+        self.part(Part::Section(title.into()))
+    }
+
+    /// A paragraph.
+    pub fn paragraph(&mut self, text: impl Into<String>) -> &mut Self {
+        self.part(Part::Paragraph(text.into()))
+    }
+
+    /// A paragraph that nobody should read past.
+    pub fn warning(&mut self, text: impl Into<String>) -> &mut Self {
+        self.part(Part::Warning(text.into()))
+    }
+
+    /// A table; one without rows is left out.
+    pub fn table(&mut self, table: Table) -> &mut Self {
+        if table.is_empty() { self } else { self.part(Part::Table(table)) }
+    }
+
+    /// A chart; one that shows nothing is left out.
+    pub fn chart(&mut self, chart: Chart) -> &mut Self {
+        if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
+    }
+
+    /// Runs as strips of their steps, the 50 worst first.
+    pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
+        if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut page = Markup::default();
+        page.constant("<!DOCTYPE html>\n");
+        page.element("html", &[("lang", "en")], |html| {
+            html.element("head", &[], |head| self.head(head));
+            html.line();
+            html.element("body", &[], |body| self.body(body));
+        });
+        page.line();
+        page.finish()
+    }
+
+    fn head(&self, head: &mut Markup) {
+        head.void("meta", &[("charset", "utf-8")]);
+        head.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+        head.void(
+            "meta",
+            &[
+                ("http-equiv", "Content-Security-Policy"),
+                (
+                    "content",
+                    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+                ),
+            ],
+        );
+        head.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
+        // Without an icon of its own, a browser asks for one.
+        head.void("link", &[("rel", "icon"), ("href", "data:,")]);
+        head.leaf("title", &[], &self.title);
+        head.constant("<style>");
+        head.constant(PAGE_STYLE);
+        head.constant(CHART_STYLE);
+        head.constant("</style>");
+    }
+
+    fn body(&self, body: &mut Markup) {
+        let sections: Vec<&str> = self
+            .parts
+            .iter()
+            .filter_map(|part| if let Part::Section(title) = part { Some(title.as_str()) } else { None })
+            .collect();
+        body.element("header", &[], |header| {
+            header.leaf("h1", &[], &self.title);
+            for sentence in &self.lead {
+                header.leaf("p", &[("class", "lead")], sentence);
+            }
+            if sections.len() > 1 {
+                header.element("nav", &[("aria-label", "Sections")], |nav| {
+                    for (number, title) in sections.iter().enumerate() {
+                        nav.leaf("a", &[("href", &format!("#section-{number}"))], title);
+                        nav.text(" ");
+                    }
+                });
+            }
+        });
+        body.line();
+        body.element("main", &[], |main| {
+            let (mut section, mut figure) = (0, 0);
+            for parts in self.parts.chunk_by(|one, next| one.is_chart() && next.is_chart()) {
+                if parts.iter().all(Part::is_chart) {
+                    main.element("div", &[("class", "charts")], |charts| {
+                        for part in parts {
+                            if let Part::Chart(chart) = part {
+                                chart.figure(charts, &format!("figure-{figure}"));
+                                figure += 1;
+                            }
+                        }
+                    });
+                    main.line();
+                    continue;
+                }
+                let Some(part) = parts.first() else { continue };
+                match part {
+                    Part::Section(title) => {
+                        main.leaf("h2", &[("id", &format!("section-{section}"))], title);
+                        section += 1;
+                    }
+                    Part::Paragraph(text) => main.leaf("p", &[], text),
+                    Part::Warning(text) => main.leaf("p", &[("class", "warning"), ("role", "note")], text),
+                    Part::Table(table) => html_table(main, table),
+                    Part::Chart(_) => {}
+                    Part::Strips(runs) => strips(main, runs),
+                }
+                main.line();
+            }
+        });
+        body.line();
+        body.leaf("footer", &[], concat!("Made by tracelint ", env!("CARGO_PKG_VERSION"), "."));
+    }
+}
+
+/// A table with a caption, headings of columns and rows, and its notes.
+fn html_table(markup: &mut Markup, table: &Table) {
+    let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", table.title())];
+    markup.element("div", &region, |region| {
+        region.element("table", &[], |out| {
+            out.leaf("caption", &[], table.title());
+            out.element("thead", &[], |head| {
+                head.element("tr", &[], |row| {
+                    for (heading, number) in table.headings() {
+                        let class = if number { "number" } else { "text" };
+                        row.leaf("th", &[("scope", "col"), ("class", class)], heading);
+                    }
+                });
+            });
+            out.element("tbody", &[], |rows| {
+                for cells in table.rows() {
+                    rows.element("tr", &[], |row| {
+                        for (place, cell) in cells.iter().enumerate() {
+                            html_cell(row, place, cell);
+                        }
+                    });
+                }
+            });
+        });
+    });
+    for note in table.notes() {
+        markup.leaf("p", &[("class", "note")], note);
+    }
+}
+
+fn html_cell(row: &mut Markup, place: usize, cell: &Cell) {
+    let class = if matches!(cell, Cell::Text(_)) { "text" } else { "number" };
+    if place == 0 && class == "text" {
+        row.leaf("th", &[("scope", "row"), ("class", class)], &cell.shown());
+    } else {
+        row.leaf("td", &[("class", class)], &cell.shown());
+    }
+}
+
+/// The page's style. Blue and orange, which those see apart who do not see red from green.
+const PAGE_STYLE: &str = "
+:root{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--shade:#f4f6f8;--a:#0b5cad;--b:#b54708;--c:#5b3fa8;--d:#00695c;--warn:#fff4e0}
+@media(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e6edf3;--soft:#9aa7b4;--rule:#38424d;--shade:#1d242c;--a:#6cb2ff;--b:#ffa657;--c:#c3a6ff;--d:#5fd4c0;--warn:#3a2a10}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:1rem;max-width:70rem;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+h1{font-size:1.6rem;line-height:1.2;margin:.5rem 0}h2{font-size:1.25rem;margin:2.5rem 0 .75rem;border-bottom:1px solid var(--rule)}h3{font-size:1rem;margin:0 0 .5rem}
+a{color:var(--a)}nav a{display:inline-block;padding:.2rem .4rem .2rem 0}
+.lead{font-size:1.1rem}.note,figcaption,footer{color:var(--soft);font-size:.875rem}.note{margin:.25rem 0}footer{margin-top:3rem}
+.warning{background:var(--warn);border-left:4px solid var(--b);padding:.6rem .8rem}
+.scroll{overflow-x:auto;margin:1rem 0 .25rem}
+table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
+caption{text-align:left;font-weight:600;padding:.25rem 0}
+th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
+thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:anywhere;min-width:9rem}
+figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
+article{border-top:1px solid var(--rule);padding:.75rem 0}
+.strip{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:3px}
+.strip li{max-width:100%}.strip li:has(details[open]){flex-basis:100%}
+.strip summary{list-style:none;cursor:pointer;width:1.7rem;height:1.9rem;display:flex;align-items:center;justify-content:center;border:2px solid var(--soft);border-radius:4px;background:var(--shade);font:600 .8rem/1 ui-monospace,monospace}
+.strip summary::-webkit-details-marker{display:none}.strip summary:focus-visible{outline:3px solid var(--a)}
+.strip .user summary{border-radius:50%}.strip .other summary{border-style:dotted}
+.strip .error summary{background:var(--b);color:var(--paper);border-color:var(--b)}.strip .unknown summary{border-style:dashed}
+.strip li:not(:has(details[open])){width:1.7rem}
+.strip li:has(details[open]) .lanes{display:none}
+.lanes i{display:block;height:.72rem;margin:1px -3px 0 0;font:600 .62rem/.72rem ui-monospace,monospace;color:var(--paper);padding-left:2px}
+.lanes .lane0{background:var(--a)}.lanes .lane1{background:var(--c)}.lanes .lane2{background:var(--d)}
+pre{background:var(--shade);padding:.5rem;margin:.25rem 0;overflow-x:auto;white-space:pre-wrap;font-size:.8rem;max-height:24rem}
+@media print{body{max-width:none;font-size:10pt}.scroll{overflow:visible}nav{display:none}figure,tr,article{break-inside:avoid}pre{max-height:none}}
+";
+
+/// The style of charts, within a page and alone.
+pub(super) const CHART_STYLE: &str = "
+svg.chart{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--a:#0b5cad;--b:#b54708;--c:#5b3fa8;--d:#00695c;width:100%;height:auto;font-family:system-ui,sans-serif;font-size:12px}
+@media(prefers-color-scheme:dark){svg.chart{--paper:#14181d;--ink:#e6edf3;--soft:#9aa7b4;--rule:#38424d;--a:#6cb2ff;--b:#ffa657;--c:#c3a6ff;--d:#5fd4c0}}
+.chart text{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}.chart .tick,.chart .note{fill:var(--soft);font-size:11px}.chart .strong{font-weight:600}
+.chart .paper{fill:var(--paper)}.chart .grid{stroke:var(--rule);stroke-width:1}.chart .reference{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:4 3}
+.chart .interval{stroke:var(--a);stroke-width:2}.chart .point{fill:var(--a)}.chart .other{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:2 2}
+.chart .pooled{fill:var(--b)}.chart .baseline{stroke:var(--b);stroke-width:3}.chart .bar{fill:var(--a)}
+.chart .line{fill:none;stroke-width:2}.chart .d1{stroke-dasharray:6 3}
+.chart .s0{stroke:var(--a)}.chart .s1{stroke:var(--b)}.chart .s2{stroke:var(--c)}.chart .s3{stroke:var(--d)}
+.chart .mark{stroke-width:1.5;fill:var(--paper)}
+";

@@ -1,0 +1,171 @@
+//! The replication as a page.
+
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::page::HtmlReport;
+use crate::replication::{ClusteredInterval, Inference, PassK, Relation, SimulationRow};
+use crate::report::replication::{pass_k_table, replication_tables};
+use crate::report::table::Cell;
+use crate::stats::{ExactSum, Interval, wilson};
+
+/// The replication as one HTML file.
+#[must_use]
+pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &[PassK]) -> String {
+    let overall = &inference.tables.overall;
+    let mut report = HtmlReport::new("Recovery from tool errors and reward");
+    report.lead(format!(
+        "{} runs, {} with a reward, {} with tool errors.",
+        overall.sims, overall.sims_with_reward, overall.sims_with_errors
+    ));
+    if !inference.duplicates.is_empty() {
+        report.lead(format!(
+            "{} more runs repeat the messages of another run and are left out.",
+            inference.duplicates.len()
+        ));
+    }
+    report.section("Result");
+    for change in &inference.changes {
+        if change.scope == "all runs" {
+            report.warning(change.to_string());
+        }
+    }
+    report.chart(forest_chart(inference, Relation::RecoveryWithErrors));
+    report.chart(forest_chart(inference, Relation::Recovery));
+    report.chart(reward_by_recovery(rows));
+    if !pass_k.is_empty() {
+        report.section("pass^k");
+        for groups in pass_k.chunk_by(|one, next| one.model == next.model) {
+            report.chart(pass_k_chart(groups));
+        }
+        report.table(pass_k_table(pass_k));
+    }
+    report.section("Tables");
+    for table in replication_tables(inference) {
+        report.table(table);
+    }
+    report.render()
+}
+
+/// The forest plot of a relation: r by model and domain with intervals over clusters, and the pooled diamond.
+#[must_use]
+pub fn forest_chart(inference: &Inference, relation: Relation) -> Chart {
+    let row =
+        |label: String, r: f64, n: usize, over: Option<Interval>, other: Option<Interval>| IntervalRow {
+            label,
+            note: format!("n = {n}, {}", shown(r, over)),
+            estimate: Some(r),
+            interval: over,
+            other,
+            baseline: None,
+            pooled: false,
+        };
+    let mut rows: Vec<IntervalRow> = inference
+        .associations
+        .by_model_domain
+        .iter()
+        .filter_map(|pair| {
+            let one = pair.associations.iter().find(|one| one.relation == relation)?;
+            let r = one.pearson.0.as_ref().ok()?;
+            Some(row(format!("{} / {}", pair.model, pair.domain), r.r, r.n, one.interval(), r.ci95))
+        })
+        .collect();
+    let pooled = inference.pooled.iter().find(|one| one.relation == relation).and_then(|one| one.effects);
+    if let Some(effects) = pooled {
+        rows.push(IntervalRow {
+            label: "Pooled, random effects".to_owned(),
+            note: format!("{} pairs, {}", effects.groups, shown(effects.r, Some(effects.ci95))),
+            estimate: Some(effects.r),
+            interval: Some(effects.ci95),
+            other: None,
+            baseline: None,
+            pooled: true,
+        });
+    }
+    if let Some(one) = inference.associations.overall.iter().find(|one| one.relation == relation)
+        && let Ok(r) = &one.pearson.0
+    {
+        let over = one.clustered.first().and_then(ClusteredInterval::interval);
+        rows.push(row("All runs".to_owned(), r.r, r.n, over, r.ci95));
+    }
+    Chart::Intervals(IntervalChart {
+        title: format!("Correlation with reward: {relation}"),
+        caption: format!(
+            "r with its 95% interval over clusters (by {}); dotted below it, Fisher's interval, which takes runs for \
+             independent. The diamond pools the pairs of model and domain.",
+            inference.cluster
+        ),
+        rows,
+        range: Some((-1.0, 1.0)),
+        reference: Some(0.0),
+    })
+}
+
+fn shown(value: f64, interval: Option<Interval>) -> String {
+    let interval = interval.map(|interval| format!(" {}", Cell::SignedInterval(interval, 2).shown()));
+    format!("{value:+.2}{}", interval.unwrap_or_default())
+}
+
+/// Success by recovery rate, in bins.
+fn reward_by_recovery(rows: &[SimulationRow]) -> Chart {
+    type Bin = (&'static str, fn(&SimulationRow) -> bool);
+    const BINS: [Bin; 6] = [
+        ("no error", |row| row.errors == 0),
+        ("errors, none recovered", |row| row.errors > 0 && row.recovered == 0),
+        ("recovered up to half", |row| row.recovered > 0 && row.recovery_rate <= 0.5),
+        ("recovered more than half", |row| {
+            row.errors > 0 && row.recovery_rate > 0.5 && row.recovered < row.errors
+        }),
+        ("all recovered, one error", |row| row.errors == 1 && row.recovered == 1),
+        ("all recovered, several errors", |row| row.errors > 1 && row.recovered == row.errors),
+    ];
+    let bins = BINS.iter().filter_map(|(label, holds)| {
+        let inside: Vec<&SimulationRow> =
+            rows.iter().filter(|row| row.reward.is_some() && holds(row)).collect();
+        let rewards: ExactSum = inside.iter().filter_map(|row| row.reward).collect();
+        let successes = inside.iter().filter(|row| row.succeeded()).count() as u64;
+        let n = inside.len() as u64;
+        let interval = wilson(successes, n, 0.95).ok()?;
+        let mean = rewards.mean()?;
+        Some(IntervalRow {
+            label: (*label).to_owned(),
+            note: format!("n = {n}, mean reward {mean:.2}"),
+            estimate: Some(share(successes, n)),
+            interval: Some(interval),
+            other: None,
+            baseline: None,
+            pooled: false,
+        })
+    });
+    Chart::Intervals(IntervalChart {
+        title: "Success by recovery".to_owned(),
+        caption: "Share of runs with a reward within 1e-6 of 1, with Wilson intervals, which take runs for independent."
+            .to_owned(),
+        rows: bins.collect(),
+        range: Some((0.0, 1.0)),
+        reference: None,
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn pass_k_chart(groups: &[PassK]) -> Chart {
+    let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(16);
+    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "–".to_owned());
+    Chart::Lines(LineChart {
+        title: format!("pass^k of {}", groups.first().map_or_else(String::new, |group| name(&group.model))),
+        caption: "The chance that k independent trials of a task all succeed; the figure beside a name is that of the \
+                  largest k."
+            .to_owned(),
+        places: (1..=most).map(|k| format!("k={k}")).collect(),
+        lines: groups
+            .iter()
+            .filter(|group| !group.pass.is_empty())
+            .map(|group| Line {
+                label: name(&group.domain),
+                values: group.pass.iter().map(|value| Some(*value)).collect(),
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,266 @@
+//! Run strips: the steps of a run in a row, with what the detectors found drawn under them.
+
+use std::fmt::Write as _;
+
+use super::markup::Markup;
+use crate::trace::{Actor, Status};
+
+/// As many runs are shown, the worst first.
+const RUNS: usize = 50;
+
+/// Bytes that the steps of one run may take, so that 50 runs stay below 5 MB.
+const RUN_BYTES: usize = 68_000;
+
+/// Bytes that the findings of one run may take.
+const FINDING_BYTES: usize = 10_000;
+
+/// Findings that are drawn under the boxes of one run.
+const LANES: usize = 6;
+
+/// Characters of one raw step.
+const STEP_CHARS: usize = 1_200;
+
+/// Characters of a message or of evidence.
+const TEXT_CHARS: usize = 600;
+
+/// A run, to be drawn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunStrip {
+    /// What the run is called.
+    pub title: String,
+    /// Its steps, in order.
+    pub steps: Vec<StripStep>,
+    /// What was found in it.
+    pub findings: Vec<StripFinding>,
+}
+
+/// A step of a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct StripStep {
+    /// The index in the source, which findings point to.
+    pub index: u64,
+    /// Who acts or speaks.
+    pub actor: Actor,
+    /// The tool, or nothing where somebody speaks.
+    pub tool: Option<String>,
+    /// How an action ended.
+    pub status: Option<Status>,
+    /// The step as it was recorded.
+    pub raw: String,
+}
+
+/// A finding in a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct StripFinding {
+    /// The detector.
+    pub detector: String,
+    /// Index of the first step.
+    pub first: u64,
+    /// Index of the last step, inclusive.
+    pub last: u64,
+    /// The message.
+    pub message: String,
+    /// The evidence, as JSON.
+    pub evidence: String,
+}
+
+impl RunStrip {
+    /// Steps inside of findings.
+    fn covered(&self) -> usize {
+        self.steps.iter().filter(|step| self.findings.iter().any(|finding| finding.holds(step.index))).count()
+    }
+}
+
+impl StripFinding {
+    fn holds(&self, index: u64) -> bool {
+        self.first <= index && index <= self.last
+    }
+}
+
+/// The worst runs: a table that leads to them, then each run. Those with the most findings come first, then those
+/// with the most steps inside of findings.
+pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
+    let mut order: Vec<&RunStrip> = runs.iter().collect();
+    order.sort_by_key(|run| std::cmp::Reverse((run.findings.len(), run.covered())));
+    let more = order.len().saturating_sub(RUNS);
+    order.truncate(RUNS);
+    markup.leaf("p", &[("class", "note")], LEGEND);
+    left_out(markup, more, "runs");
+    let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", "Flagged runs")];
+    markup.element("div", &region, |region| {
+        region.element("table", &[("id", "runs")], |table| {
+            table.leaf("caption", &[], "Flagged runs, the worst first");
+            table.element("thead", &[], |head| {
+                head.element("tr", &[], |row| {
+                    for (heading, class) in [
+                        ("run", "text"),
+                        ("steps", "number"),
+                        ("inside findings", "number"),
+                        ("findings", "text"),
+                    ] {
+                        row.leaf("th", &[("scope", "col"), ("class", class)], heading);
+                    }
+                });
+            });
+            table.element("tbody", &[], |rows| {
+                for (number, run) in order.iter().enumerate() {
+                    rows.element("tr", &[], |row| summary_row(row, number, run));
+                }
+            });
+        });
+    });
+    for (number, run) in order.iter().enumerate() {
+        markup.line();
+        article(markup, number, run);
+    }
+}
+
+const LEGEND: &str = "Each box is a step: a letter for the agent (A), the user (U), the system (S) or the environment \
+                      (E) where they speak; for a call + (it succeeded), × on a filled box (it failed) or ? (not known), \
+                      round boxes are the user's. \
+                      A bar under boxes is a finding, with its number where it begins. Open a box to read the step.";
+
+fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {
+    row.element("th", &[("scope", "row"), ("class", "text")], |cell| {
+        cell.leaf("a", &[("href", &format!("#run-{number}"))], &cut(&run.title, 200));
+    });
+    row.leaf("td", &[("class", "number")], &run.steps.len().to_string());
+    row.leaf("td", &[("class", "number")], &run.covered().to_string());
+    let mut detectors: Vec<&str> = run.findings.iter().map(|finding| finding.detector.as_str()).collect();
+    detectors.dedup();
+    row.leaf("td", &[("class", "text")], &cut(&detectors.join(", "), 200));
+}
+
+fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
+    let id = format!("run-{number}");
+    markup.element("article", &[("id", &id), ("aria-label", &cut(&run.title, 200))], |article| {
+        article.leaf("h3", &[], &cut(&run.title, 200));
+        // The longer a run, the shorter its steps are quoted.
+        let chars = (RUN_BYTES / 2 / run.steps.len().max(1)).clamp(120, STEP_CHARS);
+        let mut drawn = 0;
+        article.element("ol", &[("class", "strip")], |list| {
+            let start = list.len();
+            for step in &run.steps {
+                if list.len() - start >= RUN_BYTES {
+                    break;
+                }
+                list.element("li", &[("class", classes(step))], |item| {
+                    box_of(item, run, step, chars);
+                    lanes_of(item, run, step);
+                });
+                drawn += 1;
+            }
+        });
+        left_out(article, run.steps.len() - drawn, "steps");
+        let mut listed = 0;
+        article.element("ol", &[], |list| {
+            let start = list.len();
+            for finding in &run.findings {
+                if list.len() - start >= FINDING_BYTES {
+                    break;
+                }
+                list.element("li", &[], |item| {
+                    item.leaf("strong", &[], &cut(&finding.detector, 80));
+                    let message = cut(&finding.message, TEXT_CHARS);
+                    item.text(&format!(", steps {}–{}: {message}", finding.first, finding.last));
+                    item.element("details", &[], |details| {
+                        details.leaf("summary", &[], "evidence");
+                        details.leaf("pre", &[], &cut(&finding.evidence, TEXT_CHARS));
+                    });
+                });
+                listed += 1;
+            }
+        });
+        left_out(article, run.findings.len() - listed, "findings");
+        article.element("p", &[("class", "note")], |back| {
+            back.leaf("a", &[("href", "#runs")], "All flagged runs");
+        });
+    });
+}
+
+fn left_out(markup: &mut Markup, count: usize, what: &str) {
+    if count > 0 {
+        markup.leaf("p", &[("class", "note")], &format!("{count} more {what} are not drawn."));
+    }
+}
+
+fn classes(step: &StripStep) -> &'static str {
+    match (step.actor, &step.status) {
+        (Actor::Agent, Some(Status::Error)) => "agent error",
+        (Actor::Agent, Some(Status::Ok)) => "agent ok",
+        (Actor::Agent, Some(_)) => "agent unknown",
+        (Actor::Agent, None) => "agent",
+        (Actor::User, Some(Status::Error)) => "user error",
+        (Actor::User, Some(Status::Ok)) => "user ok",
+        (Actor::User, Some(_)) => "user unknown",
+        (Actor::User, None) => "user",
+        (_, Some(Status::Error)) => "other error",
+        _ => "other",
+    }
+}
+
+fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
+    let sign = match (&step.status, step.actor) {
+        (Some(Status::Ok), _) => "+",
+        (Some(Status::Error), _) => "×",
+        (Some(_), _) => "?",
+        (None, Actor::Agent) => "A",
+        (None, Actor::User) => "U",
+        (None, Actor::System) => "S",
+        (None, _) => "E",
+    };
+    let status = match &step.status {
+        Some(Status::Ok) => ", succeeded",
+        Some(Status::Error) => ", failed",
+        Some(_) => ", outcome not known",
+        None => "",
+    };
+    let who = match step.actor {
+        Actor::Agent => "agent",
+        Actor::User => "user",
+        Actor::System => "system",
+        Actor::Environment => "environment",
+    };
+    let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
+    let mut name = format!("step {}: {who}, {what}{status}", step.index);
+    let begun: Vec<String> = lanes(run)
+        .filter(|(_, finding)| finding.first == step.index)
+        .map(|(place, _)| (place + 1).to_string())
+        .collect();
+    if !begun.is_empty() {
+        let _ = write!(name, ", finding {} begins", begun.join(", "));
+    }
+    item.element("details", &[], |details| {
+        details.leaf("summary", &[("aria-label", &name)], sign);
+        details.leaf("div", &[("class", "note")], &name);
+        details.leaf("pre", &[], &cut(&step.raw, chars));
+    });
+}
+
+/// The findings that have a lane of their own under the boxes.
+fn lanes(run: &RunStrip) -> impl Iterator<Item = (usize, &StripFinding)> {
+    run.findings.iter().enumerate().take(LANES)
+}
+
+/// A bar in the lane of each finding that holds the step, with the finding's number where it begins.
+fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
+    const CLASSES: [&str; 3] = ["lane0", "lane1", "lane2"];
+    item.element("div", &[("class", "lanes"), ("aria-hidden", "true")], |under| {
+        for (place, finding) in lanes(run) {
+            let class = CLASSES.get(place % CLASSES.len()).copied().filter(|_| finding.holds(step.index));
+            let number = if finding.first == step.index { (place + 1).to_string() } else { String::new() };
+            under.leaf("i", class.map(|class| ("class", class)).as_slice(), &number);
+        }
+    });
+}
+
+/// The first characters of a text, and how many more there are.
+fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+            format!("{head} … ({} more characters)", rest.chars().count())
+        }
+    }
+}

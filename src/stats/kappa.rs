@@ -1,0 +1,135 @@
+//! Cohen's kappa: how far two readers agree beyond chance.
+//!
+//! With `p(i, j)` the share of items that the first reader calls i and the second j,
+//!
+//! ```text
+//! κ = (po - pe)/(1 - pe),  po = Σ p(i, i),  pe = Σ p(i, +) p(+, i)
+//! n (1 - pe)⁴ var = Σ p(i, i) ((1 - pe) - (p(i, +) + p(+, i))(1 - po))²
+//!                 + (1 - po)² Σ over i ≠ j of p(i, j) (p(+, i) + p(j, +))² - (po pe - 2 pe + po)²
+//! ci95 = κ ± 1.96 sd
+//! ```
+//!
+//! References: Cohen, "A coefficient of agreement for nominal scales", Educ. Psychol. Meas. 20 (1960);
+//! standard deviation: Fleiss, Cohen & Everitt, Psychol. Bull. 72 (1969). Oracle:
+//! `statsmodels.stats.inter_rater.cohens_kappa`.
+//!
+//! Errors: a table that is not square, no items. Where chance agreement is complete (both readers use
+//! one and the same category) kappa is undefined.
+
+use serde::Serialize;
+
+use super::interval::Interval;
+use super::normal::normal_quantile;
+use super::{StatsError, float};
+
+/// Agreement beyond chance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Kappa {
+    /// The coefficient, at most 1; 0 is what chance gives.
+    pub kappa: f64,
+    /// Items.
+    pub n: u64,
+    /// Its standard deviation.
+    pub sd: f64,
+    /// The 95% interval, as published: its upper end can exceed 1.
+    pub ci95: Interval,
+    /// The share of items on which the readers agree.
+    pub agreement: f64,
+}
+
+/// Cohen's kappa of a square table of counts: rows are the first reader's categories, columns the
+/// second's. `None`: undefined, as both readers use one and the same category only.
+///
+/// # Errors
+///
+/// [`StatsError::InvalidArgument`] for a table that is not square, [`StatsError::TooFew`] without items.
+pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
+    if table.iter().any(|row| row.len() != table.len()) {
+        return Err(StatsError::InvalidArgument { name: "table", why: "must be square" });
+    }
+    let n = table.iter().copied().flatten().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    if n == 0 {
+        return Err(StatsError::TooFew { n: 0, needed: 1 });
+    }
+    let share = |count: &u64| float(*count) / float(n);
+    let rows: Vec<f64> = table.iter().map(|row| row.iter().map(share).sum()).collect();
+    let columns: Vec<f64> = (0..table.len())
+        .map(|column| table.iter().filter_map(|row| row.get(column)).map(share).sum())
+        .collect();
+    let cells = || {
+        table
+            .iter()
+            .enumerate()
+            .flat_map(|(i, row)| row.iter().enumerate().map(move |(j, count)| (i, j, share(count))))
+    };
+    let at = |shares: &[f64], index: usize| shares.get(index).copied().unwrap_or(0.0);
+    let agreement: f64 = cells().filter(|(i, j, _)| i == j).map(|(_, _, p)| p).sum();
+    let by_chance: f64 = rows.iter().zip(&columns).map(|(row, column)| row * column).sum();
+    let rest = 1.0 - by_chance;
+    if rest <= 0.0 {
+        return Ok(None);
+    }
+    let kappa = (agreement - by_chance) / rest;
+    let (mut on, mut off) = (0.0, 0.0);
+    for (i, j, p) in cells() {
+        if i == j {
+            on += p * (rest - (at(&rows, i) + at(&columns, i)) * (1.0 - agreement)).powi(2);
+        } else {
+            off += p * (at(&columns, i) + at(&rows, j)).powi(2);
+        }
+    }
+    let excess = (agreement * by_chance - 2.0 * by_chance + agreement).powi(2);
+    let variance = (on + (1.0 - agreement).powi(2) * off - excess) / (rest.powi(4) * float(n));
+    let sd = variance.max(0.0).sqrt();
+    let half_width = normal_quantile(0.975) * sd;
+    let ci95 = Interval { low: kappa - half_width, high: kappa + half_width };
+    Ok(Some(Kappa { kappa, n, sd, ci95, agreement }))
+}
+
+#[cfg(test)]
+#[expect(clippy::unreadable_literal, reason = "copied from statsmodels' output")]
+mod tests {
+    use super::super::assert_close;
+    use super::*;
+
+    /// `cohens_kappa(table)`: `kappa`, `std_kappa`, `kappa_low`, `kappa_upp`, statsmodels 0.15.0
+    #[test]
+    fn agrees_with_statsmodels() {
+        let tables: [(&[&[u64]], [f64; 4]); 4] = [
+            (
+                &[&[20, 5], &[10, 15]],
+                [0.3999999999999999, 0.12699606293110033, 0.151092290476661, 0.6489077095233389],
+            ),
+            (
+                &[&[45, 15], &[25, 15]],
+                [0.13043478260869554, 0.0986615376234396, -0.06293827779258965, 0.3238078430099807],
+            ),
+            (
+                &[&[30, 2], &[1, 67]],
+                [0.9304911955514364, 0.039501794395577924, 0.8530691012113976, 1.0079132898914753],
+            ),
+            (
+                &[&[10, 2, 1], &[3, 12, 4], &[0, 5, 9]],
+                [0.5035971223021584, 0.10696803562194902, 0.2939436249861407, 0.713250619618176],
+            ),
+        ];
+        for (table, expected) in tables {
+            let found = cohens_kappa(table).unwrap().unwrap();
+            let found = [found.kappa, found.sd, found.ci95.low, found.ci95.high];
+            for (found, expected) in found.into_iter().zip(expected) {
+                assert_close(found, expected, 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn ends() {
+        assert_eq!(cohens_kappa(&[&[5, 0], &[0, 0]]), Ok(None));
+        assert_eq!(cohens_kappa(&[]), Err(StatsError::TooFew { n: 0, needed: 1 }));
+        assert_eq!(cohens_kappa(&[&[0, 0], &[0, 0]]), Err(StatsError::TooFew { n: 0, needed: 1 }));
+        assert!(cohens_kappa(&[&[1, 2]]).is_err());
+        let perfect = cohens_kappa(&[&[5, 0], &[0, 5]]).unwrap().unwrap();
+        assert_eq!((perfect.kappa, perfect.sd, perfect.agreement), (1.0, 0.0, 1.0));
+    }
+}

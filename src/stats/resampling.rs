@@ -1,0 +1,46 @@
+//! How often, from which seed and to which level statistics are resampled.
+//!
+//! Every resample has a generator of its own, made from the seed and its number. Whichever thread draws
+//! it, it is the same, so that results do not depend on the number of threads.
+//!
+//! Errors: a confidence outside (0, 1), no resamples.
+
+use super::StatsError;
+use super::interval::checked_confidence;
+
+/// How to resample.
+///
+/// ```
+/// use tracelint::stats::Resampling;
+///
+/// let usual = Resampling::default();
+/// assert_eq!((usual.resamples, usual.seed, usual.confidence), (2000, 0, 0.95));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Resampling {
+    /// Resamples; at least 1.
+    pub resamples: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The confidence of intervals, in (0, 1).
+    pub confidence: f64,
+}
+
+impl Default for Resampling {
+    fn default() -> Self {
+        Self { resamples: 2000, seed: 0, confidence: 0.95 }
+    }
+}
+
+impl Resampling {
+    /// # Errors
+    ///
+    /// [`StatsError::InvalidArgument`].
+    pub(super) fn checked(&self) -> Result<Self, StatsError> {
+        checked_confidence(self.confidence)?;
+        if self.resamples == 0 {
+            return Err(StatsError::InvalidArgument { name: "resamples", why: "must be at least 1" });
+        }
+        Ok(*self)
+    }
+}

@@ -1,0 +1,253 @@
+//! Reports as HTML: well-formed, silent, and unmoved by what traces say.
+
+#![cfg(feature = "html")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "helpers of tests say what they expect by failing"
+)]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use tracelint::stats::{Interval, Resampling};
+use tracelint::{
+    Actor, Bar, BarChart, CalibrationOptions, Chart, ComparedRun, Comparison, FailureCost, GoldenSet,
+    HtmlReport, IntervalChart, IntervalRow, Line, LineChart, RunStrip, ScanSummary, Status, StripFinding,
+    StripStep, calibrate, calibration_html, comparison_html, default_detectors, scan_html,
+};
+
+const HOSTILE: &str = "</script></style></title><img src=x onerror=alert(1)><svg onload=alert(2)>\" onmouseover='alert(3)' \
+                       javascript:alert(4) ]]>--><!-- \u{0}\u{1b}[31m\u{202e} &lt;b&gt; {{7*7}}";
+
+fn step(index: u64) -> StripStep {
+    let actors = [Actor::Agent, Actor::User, Actor::System, Actor::Environment];
+    let speaks = index.is_multiple_of(3);
+    StripStep {
+        index,
+        actor: actors[usize::try_from(index / 3).unwrap() % 4],
+        tool: (!speaks).then(|| HOSTILE.to_owned()),
+        status: (!speaks).then(|| [Status::Ok, Status::Error][usize::from(index % 3 == 1)]),
+        raw: format!("{HOSTILE}\n{}", "x".repeat(5_000)),
+    }
+}
+
+fn strip(steps: u64) -> RunStrip {
+    let finding = |first, last| StripFinding {
+        detector: HOSTILE.to_owned(),
+        first,
+        last,
+        message: HOSTILE.repeat(20),
+        evidence: HOSTILE.repeat(100),
+    };
+    RunStrip {
+        title: HOSTILE.to_owned(),
+        steps: (0..steps).map(step).collect(),
+        findings: vec![finding(2, 6), finding(5, 9), finding(1, u64::MAX)],
+    }
+}
+
+/// Every kind of part, each with a hostile text wherever a text goes.
+fn hostile_report() -> String {
+    let text = || HOSTILE.to_owned();
+    let mut report = HtmlReport::new(HOSTILE);
+    report.lead(HOSTILE).section(HOSTILE).paragraph(HOSTILE).warning(HOSTILE);
+    let row = |pooled| IntervalRow {
+        label: text(),
+        note: text(),
+        estimate: Some(0.1),
+        interval: Some(Interval { low: -0.2, high: 0.4 }),
+        other: Some(Interval { low: -0.1, high: 0.3 }),
+        baseline: Some(0.0),
+        pooled,
+    };
+    report.chart(Chart::Intervals(IntervalChart {
+        title: text(),
+        caption: text(),
+        rows: vec![row(false), row(true)],
+        range: None,
+        reference: Some(0.0),
+    }));
+    report.chart(Chart::Lines(LineChart {
+        title: text(),
+        caption: text(),
+        places: vec![text(), text()],
+        lines: vec![Line { label: text(), values: vec![Some(0.5), None, Some(1.0)] }],
+    }));
+    let bar = Bar { label: text(), share: 0.3, note: text() };
+    report.chart(Chart::Bars(BarChart { title: text(), caption: text(), bars: vec![bar] }));
+    report.section("Runs").strips(vec![strip(30), strip(3)]);
+    report.render()
+}
+
+/// The tags that reports use.
+const TAGS: &str = "html head meta link title style body header nav main footer h1 h2 h3 p a div table caption \
+    thead tbody tr th td figure figcaption svg desc line text circle polygon path rect ol li \
+    details summary pre strong i article";
+
+/// The attributes that reports use.
+const ATTRIBUTES: &str = "lang charset name content http-equiv rel href id class role tabindex aria-label aria-hidden aria-labelledby \
+    scope viewBox x y x1 x2 y1 y2 cx cy r d points transform text-anchor width height title xmlns";
+
+fn among(name: &str, list: &str) -> bool {
+    list.split_whitespace().any(|one| one == name)
+}
+
+/// Walks the tags and fails where they do not nest, where one is none of those that reports use, or where an
+/// attribute is none of theirs. Gives the text between them.
+fn well_formed(html: &str) -> String {
+    let mut open: Vec<String> = Vec::new();
+    let mut text = String::new();
+    let mut rest = html.strip_prefix("<!DOCTYPE html>").unwrap_or(html);
+    while let Some(start) = rest.find('<') {
+        text += &rest[..start];
+        let end = start + rest[start..].find('>').unwrap();
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name));
+            continue;
+        }
+        let (name, mut attributes) = tag.split_once(' ').unwrap_or((tag.trim_end_matches('/'), ""));
+        assert!(among(name, TAGS), "a tag <{tag}>");
+        if !tag.ends_with('/') && !["meta", "link"].contains(&name) {
+            open.push(name.to_owned());
+        }
+        attributes = attributes.trim_end_matches('/');
+        while let Some((attribute, value)) = attributes.split_once("=\"") {
+            assert!(among(attribute.trim(), ATTRIBUTES), "an attribute {attribute} in <{tag}>");
+            let (value, others) = value.split_once('"').unwrap();
+            if attribute.trim() == "href" {
+                assert!(value.starts_with('#') || value == "data:,", "a link to {value}");
+            }
+            attributes = others;
+        }
+        assert_eq!(attributes.trim(), "", "<{tag}>");
+    }
+    assert!(open.is_empty(), "{open:?} are not closed");
+    text + rest
+}
+
+fn silent(html: &str) {
+    let text = well_formed(html);
+    for part in ["<script", "http://", "https://", "url(", "@import"] {
+        assert!(!html.replace("xmlns=\"http://www.w3.org/2000/svg\"", "").contains(part), "{part}");
+    }
+    assert!(!text.contains('\u{202e}') && !text.contains('\u{0}') && !text.contains('\u{1b}'));
+}
+
+#[test]
+fn a_hostile_trace_stays_text() {
+    let html = hostile_report();
+    silent(&html);
+    assert!(html.contains("&lt;/script&gt;&lt;/style&gt;&lt;/title&gt;&lt;img src=x onerror=alert(1)&gt;"));
+    assert!(html.contains("&amp;lt;b&amp;gt;"));
+}
+
+#[test]
+fn fifty_long_runs_stay_small() {
+    let html = scan_html(&ScanSummary::default(), &[], (0..60).map(|_| strip(2_000)).collect());
+    silent(&html);
+    assert!(html.len() < 5_000_000, "{} bytes", html.len());
+    assert!(html.contains("10 more runs are not drawn") && html.contains(" more steps are not drawn"));
+    assert_eq!(html.matches("<article").count(), 50);
+    // The table leads to each run, and each run back.
+    assert_eq!(html.matches("href=\"#run-").count(), 50);
+    assert_eq!(html.matches("href=\"#runs\"").count(), 50);
+}
+
+#[test]
+fn the_worst_run_comes_first() {
+    let calm = RunStrip {
+        title: "calm".to_owned(),
+        findings: strip(0).findings.into_iter().take(1).collect(),
+        ..strip(4)
+    };
+    let worst = RunStrip { title: "worst".to_owned(), ..strip(4) };
+    let html = scan_html(&ScanSummary::default(), &[], vec![calm, worst]);
+    assert!(html.find(">worst<").unwrap() < html.find(">calm<").unwrap());
+    for name in ["step 0: agent, message", ", failed", "environment"] {
+        let many = scan_html(&ScanSummary::default(), &[], vec![strip(14)]);
+        assert!(many.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn costs_are_drawn_where_they_are_known() {
+    let cost = FailureCost {
+        detector: "loop".to_owned(),
+        model: None,
+        steps: Some((10, 40)),
+        duration_ns: None,
+        tokens: Some((0, 0)),
+    };
+    let html = scan_html(&ScanSummary::default(), &[cost], vec![]);
+    silent(&html);
+    assert!(html.contains("25.0%, 10 of 40") && html.contains("What failures cost: steps"));
+    assert!(!html.contains("What failures cost: time") && !html.contains("What failures cost: tokens"));
+}
+
+#[test]
+fn calibrations_and_comparisons_are_pages_too() {
+    let line =
+        r#"{"id": "a", "detector": "loop", "difficulty": "easy", "label": true, "description": "stuck",
+        "source": "test", "trace": {"version": 1, "steps": [{"name": "look", "status": "ok"}]}}"#
+            .replace('\n', " ");
+    let set = GoldenSet::parse(&[(&PathBuf::from("test"), &line)], &["loop"]).unwrap();
+    let report = calibrate(&set, &default_detectors(), &CalibrationOptions::default());
+    let html = calibration_html(&report, &[]);
+    silent(&html);
+    assert!(
+        html.contains("F1 against always firing")
+            && html.contains("<th scope=\"row\" class=\"text\">loop</th>")
+    );
+
+    let run = |task: u32, reward| ComparedRun {
+        domain: None,
+        task: Some(format!("{HOSTILE}{task}")),
+        trial: None,
+        reward: Some(reward),
+        infrastructure_error: false,
+        detected: vec![(HOSTILE.to_owned(), Some(reward > 0.5))],
+        fingerprint: None,
+    };
+    let runs = |shift: u32| (0..12).map(|task| run(task, f64::from((task + shift) % 2))).collect::<Vec<_>>();
+    let options = Resampling::default();
+    let comparison = Comparison::of((HOSTILE, &runs(0)), ("other", &runs(1)), &options).unwrap();
+    silent(&comparison_html(&comparison));
+}
+
+/// Opens a page in Chromium, where that is installed: nothing is logged, nothing runs, nothing is asked for.
+#[test]
+fn chromium_has_nothing_to_say() {
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|run| run.status.success()));
+    let Some(browser) = found else {
+        eprintln!("no Chromium here: the page was checked without a browser");
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("tracelint-html-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let page = folder.join("report.html");
+    std::fs::write(&page, hostile_report()).unwrap();
+    let log = folder.join("net.json");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        .args(["--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("--log-net-log={}", log.display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    let (dom, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said: Vec<&str> = err.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(said.is_empty(), "{said:#?}");
+    assert!(dom.contains("&lt;img src=x onerror=alert(1)&gt;"), "the page was not read: {err}");
+    assert!(!dom.contains("<img") && !dom.contains("<script"));
+    let net = std::fs::read_to_string(&log).unwrap_or_default();
+    assert!(!net.contains("\"x\""), "an image was asked for");
+    let _ = std::fs::remove_dir_all(&folder);
+}
