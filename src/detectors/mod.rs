@@ -4,7 +4,10 @@
 
 mod cost;
 mod detector;
+mod explanation;
+mod feedback_explain;
 mod finding;
+mod loop_explain;
 mod loop_names;
 mod loop_polls;
 mod loop_segment;
@@ -16,10 +19,13 @@ mod rule;
 mod seen;
 mod shell;
 mod shell_words;
+mod tool_error_explain;
 mod transient;
+mod waste_explain;
 
 pub use cost::Cost;
 pub use detector::{Detector, Fold, Monitor};
+pub use explanation::{Bound, Change, Condition, Explanation, Near};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 pub use polling::PollingCall;
 pub use registry::Registry;
