@@ -113,6 +113,7 @@ fn holds(
     // One fewer does not do: the change is the nearest of its kind.
     if let Some(Change::Repeat { step, times }) = explanation.changes.first()
         && *times > 1
+        && steps.windows(2).all(|pair| pair[0]["turn"] != pair[1]["turn"])
     {
         let fewer = Change::Repeat { step: *step, times: times - 1 };
         let verdict = detector.detect(&trace(&changed(steps, &fewer), route));

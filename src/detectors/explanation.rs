@@ -174,6 +174,46 @@ impl Near {
     }
 }
 
+/// One line, such as ``repeated_call of `look`, steps 3–9: repeats 3, at least 4``.
+impl std::fmt::Display for Near {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.what)?;
+        if let Some(tool) = &self.tool {
+            write!(f, " of `{tool}`")?;
+        }
+        if let Some((first, last)) = self.place {
+            write!(f, ", steps {first}–{last}")?;
+        }
+        for (number, condition) in self.conditions.iter().enumerate() {
+            write!(f, "{} {condition}", if number == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+/// One line, such as `with max_gap 5`.
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Config(fields) => {
+                let fields: Vec<String> =
+                    fields.iter().map(|(field, value)| format!("{field} {value}")).collect();
+                write!(f, "with {}", fields.join(", "))
+            }
+            Self::Repeat { step, times: 1 } => {
+                write!(f, "if step {step} were done once more, with the same answer")
+            }
+            Self::Repeat { step, times } => {
+                write!(f, "if step {step} were done {times} times more, with the same answer")
+            }
+            Self::Succeed { steps } => {
+                let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+                write!(f, "if what failed at step {} succeeded later", steps.join(", "))
+            }
+        }
+    }
+}
+
 impl Condition {
     /// A count that is held to a limit.
     #[must_use]

@@ -34,6 +34,13 @@ const OBJECT: u64 = 5;
 const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
 
+/// 32 hexadecimal digits.
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}{:016x}", self.0, self.1)
+    }
+}
+
 impl Digest {
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
