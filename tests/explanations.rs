@@ -127,7 +127,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_stated_change_turns_the_verdict(calls in calls(), progress in any::<bool>()) {

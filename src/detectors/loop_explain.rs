@@ -153,14 +153,15 @@ impl Replay<'_> {
             });
         }
         let Some(chain) = segment.chains.get_mut(id) else { return };
-        let same = chain.all > 0 && observation.is_some() && observation == chain.observation;
-        let one_turn = chain.all > 0 && chain.turn == step.turn();
+        let known = chain.all > 0;
+        let same = known && observation.is_some() && observation == chain.observation;
+        let one_turn = known && chain.turn == step.turn();
         chain.turn = step.turn();
         chain.all += u64::from(!one_turn);
         if same && one_turn && self.config.definition == LoopDefinition::Stuck {
             return;
         }
-        if !same && chain.all > 1 {
+        if known && !same {
             chain.others += 1;
             self.best.chain(chain, self.config);
             chain.occurrences.clear();
