@@ -378,6 +378,40 @@ mod tests {
     }
 
     #[test]
+    fn turns_of_different_calls_are_taken_apart() {
+        let mut builder = Trace::builder();
+        for (turn, name) in [(0, "a"), (0, "b"), (0, "c"), (3, "a"), (3, "A"), (4, "d")] {
+            let action = Action::new(name).arguments(&json!({})).answered(Status::Ok, "x");
+            builder.push(StepInput::action(Actor::Agent, action).turn(turn)).unwrap();
+        }
+        let split = perturb(&builder.build().unwrap(), &[Perturbation::SplitTurns], 1).unwrap();
+        let turns: Vec<u64> = split.steps().map(|step| step.turn()).collect();
+        assert_eq!(turns, [0, 1, 2, 5, 5, 6], "a turn that makes one call twice stays together");
+    }
+
+    #[test]
+    fn ids_times_and_silence_come_from_outside() {
+        let json = json!({"version": 1, "id": "run 7", "agent": "planner", "model": "m", "steps": [
+            {"name": "a", "time": 5}, {"name": "b", "time": 9}, {"name": "c", "time": u64::MAX}, {"name": "d"}]});
+        let original: Trace = serde_json::from_value(json).unwrap();
+        let under = |one, seed| perturb(&original, &[one], seed).unwrap();
+        let renamed = under(Perturbation::RenamedIds, 1);
+        assert_ne!(renamed.metadata().id, original.metadata().id);
+        assert_ne!(renamed.metadata().agent, original.metadata().agent);
+        assert_eq!(renamed.metadata().model, original.metadata().model);
+        let times: Vec<Option<u64>> =
+            under(Perturbation::ShiftedTimes, 1).steps().map(|step| step.time()).collect();
+        assert_eq!(times[1].unwrap() - times[0].unwrap(), 4);
+        assert!(times[0].unwrap() > 5 && times[2] == Some(u64::MAX) && times[3].is_none());
+        let silent = (0..20).flat_map(|seed| {
+            let trace = under(Perturbation::EmptyMessages, seed);
+            assert_eq!(trace.steps().filter(|step| step.action_of(Actors::All).is_some()).count(), 4);
+            trace.steps().len() - 4..3
+        });
+        assert!(silent.count() > 5, "not between all turns");
+    }
+
+    #[test]
     fn names_that_mean_something_are_kept() {
         let mut builder = Trace::builder();
         for name in ["bash", "BashOutput", "basher"] {

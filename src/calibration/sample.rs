@@ -107,6 +107,6 @@ mod tests {
         }
         assert_ne!(draw(&runs, 10, 1), draw(&runs, 10, 2));
         assert_eq!(draw(&runs, 1000, 1).len(), 200);
-        assert_eq!(draw(&[], 3, 1), []);
+        assert!(draw(&[], 3, 1).is_empty());
     }
 }

@@ -250,7 +250,11 @@ impl std::fmt::Display for Condition {
             Bound::Above => "above",
             Bound::Below => "below",
         };
-        write!(f, "{name} {value}, {missed} {limit}")?;
+        let short = |number: &Number| match number.as_f64() {
+            Some(value) if number.is_f64() => format!("{}", (value * 1e4).round() / 1e4),
+            _ => number.to_string(),
+        };
+        write!(f, "{name} {}, {missed} {}", short(value), short(limit))?;
         if *holds { f.write_str(" (holds)") } else { Ok(()) }
     }
 }

@@ -1,5 +1,7 @@
 //! How near a trace comes to a loop: the chains and failure runs of `loop`, kept whole.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::detector::Detector;
@@ -88,7 +90,8 @@ struct Row {
 struct Segment {
     ids: DigestMap<usize>,
     chains: Vec<Chain>,
-    seen: DigestMap<()>,
+    /// Keys with their observations.
+    seen: HashSet<Digest>,
     novel: u64,
     runs: DigestMap<Run>,
     rows: DigestMap<Row>,
@@ -169,8 +172,7 @@ impl Replay<'_> {
         }
         let gap = if chain.occurrences.is_empty() { 0 } else { segment.novel - chain.novel };
         chain.occurrences.push((step.index(), gap));
-        let novel =
-            observation.is_none_or(|observation| segment.seen.insert(key.and(observation), ()).is_none());
+        let novel = observation.is_none_or(|observation| segment.seen.insert(key.and(observation)));
         segment.novel += u64::from(novel);
         chain.novel = segment.novel;
     }
@@ -294,7 +296,8 @@ impl Best {
 
     fn stuck(&self, config: &LoopConfig, explanation: &mut Explanation) {
         let LoopConfig { min_repeats, max_gap, min_failures, max_polls, .. } = *config;
-        for Found { tool, count, place, .. } in &self.chains {
+        // A call that was made once is near to nothing.
+        for Found { tool, count, place, .. } in self.chains.iter().filter(|found| found.count >= 2) {
             let conditions = vec![Condition::count("repeats", *count, Bound::AtLeast, min_repeats)];
             explanation.near.push(Near::new("repeated_call", conditions).tool(tool).at(*place));
         }

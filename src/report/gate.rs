@@ -1,4 +1,4 @@
-//! What a calibration says to CI: the gate, the comparison with an earlier one, JUnit XML, Markdown.
+//! What a calibration says to CI: the gate, the comparison with an earlier one, `JUnit` XML, Markdown.
 
 use super::calibration::calibration_tables;
 use crate::calibration::{
@@ -76,7 +76,7 @@ pub(super) fn thresholds(gate: &TierGate) -> String {
     format!("{}: F1 ≥ {:.2}{precision}, n ≥ {}", gate.tier, gate.f1, gate.n)
 }
 
-/// A calibration as JUnit XML: a suite per detector; in it the gate, the baseline, and every entry. Where the gate
+/// A calibration as `JUnit` XML: a suite per detector; in it the gate, the baseline, and every entry. Where the gate
 /// holds, an entry that is judged wrongly is skipped with its reason; where it does not hold, it fails.
 #[must_use]
 pub fn junit(

@@ -163,13 +163,12 @@ fn printable(text: &str) -> Cow<'_, str> {
 
 /// So many characters at most.
 fn cut(text: &str, width: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(width.max(1)) {
-        None => text.into(),
-        Some(_) => {
-            let end = text.char_indices().nth(width.max(1) - 1).map_or(0, |(end, _)| end);
-            format!("{}…", text.get(..end).unwrap_or_default()).into()
-        }
+    let width = width.max(1);
+    if text.char_indices().nth(width).is_none() {
+        return text.into();
     }
+    let end = text.char_indices().nth(width - 1).map_or(0, |(end, _)| end);
+    format!("{}…", text.get(..end).unwrap_or_default()).into()
 }
 
 #[cfg(test)]
