@@ -46,7 +46,7 @@ struct Arguments {
     /// Write the report as Markdown to this file
     #[arg(long, value_name = "OUT.md")]
     markdown: Option<PathBuf>,
-    /// Write the report as JUnit XML to this file
+    /// Write the report as `JUnit` XML to this file
     #[arg(long, value_name = "OUT.xml")]
     junit: Option<PathBuf>,
     /// Exit with status 3 when a detector is below this tier, in any trial
@@ -56,7 +56,7 @@ struct Arguments {
     #[arg(long, requires = "gate")]
     require: bool,
     /// Report of an earlier calibration (--json): tell what changed entry by entry, and exit with status 3 when that is
-    /// a regression (more broken than mended, exact McNemar p below 0.05)
+    /// a regression (more broken than mended, exact test p below 0.05)
     #[arg(long, value_name = "OLD.json")]
     baseline: Option<PathBuf>,
     /// Show one entry, and why its detector says what it says
