@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tracelint::stats::cohens_kappa;
 use tracelint::{
-    ALL, Difficulty, GoldenEntry, GoldenSet, HtmlReport, ReadOptions, RunFeatures, ScanEvent, Trace,
+    ALL, Actors, Difficulty, GoldenEntry, GoldenSet, HtmlReport, ReadOptions, RunFeatures, ScanEvent, Trace,
     TraceReference, draw, read_files, render_run, run_of, trace_digest,
 };
 
@@ -63,7 +63,7 @@ struct Arguments {
     /// Write a reference to the run instead of its trace, for data that must not be copied
     #[arg(long)]
     reference: bool,
-    /// Keep the texts of messages, which no detector reads
+    /// Keep the messages, which no detector reads
     #[arg(long)]
     messages: bool,
     /// Where entries are appended, or the sheet is written; default: <detector>.jsonl, sheet.jsonl
@@ -210,10 +210,12 @@ fn relative(file: &Path, folder: &Path) -> Result<String, common::Failure> {
     Ok(path.display().to_string())
 }
 
-/// A trace without what no detector reads: texts of messages, what the run is called, how it went.
+/// A trace without what no detector reads: messages, what the run is called, how it went. The steps keep their numbers.
 fn trimmed(trace: &Trace, messages: bool) -> Result<Value, common::Failure> {
     let mut json = blind(trace)?;
-    if let (false, Some(steps)) = (messages, json["steps"].as_array_mut()) {
+    // Where nobody acts, the messages are all there is.
+    let acts = trace.steps().any(|step| step.action_of(Actors::All).is_some());
+    if let (true, Some(steps)) = (acts && !messages, json["steps"].as_array_mut()) {
         steps.retain(|step| step.get("text").is_none());
     }
     Ok(json)

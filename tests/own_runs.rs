@@ -374,7 +374,8 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn the_way_to_a_gate_works_as_the_readme_writes_it() {
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let section = readme.split_once("## Calibrating on your own runs").unwrap().1.split_once("\n## ").unwrap().0;
+    let section =
+        readme.split_once("## Calibrating on your own runs").unwrap().1.split_once("\n## ").unwrap().0;
     let folder = Folder::new("readme");
     let target = format!("{}/", folder.path(""));
     let mut programs = Vec::new();

@@ -48,7 +48,7 @@ pub(super) fn explain(rule: &ToolErrorRecovery, trace: &Trace, explanation: &mut
     tools.retain(|tool| !tool.open.is_empty());
     tools.sort_by_key(|tool| std::cmp::Reverse(tool.open.len()));
     for tool in tools.iter().take(TOLD) {
-        let open = Condition::count("unrecovered", tool.open.len() as u64, Bound::AtMost, 0);
+        let open = Condition::count("unrecovered", tool.open.len() as u64, Bound::AtLeast, 1);
         let place = tool.open.first().zip(tool.open.last()).map_or((0, 0), |(first, last)| (*first, *last));
         explanation.near.push(Near::new("unrecovered_tool", vec![open]).tool(&tool.name).at(place));
     }
