@@ -131,7 +131,8 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         _ => Vec::new(),
     };
-    let judged = ALL.iter().filter(|info| detectors.iter().any(|detector| detector.id() == info.id));
+    let swept = arguments.sweep || arguments.json.is_some();
+    let judged = ALL.iter().filter(|info| swept && detectors.iter().any(|detector| detector.id() == info.id));
     let sweeps = judged.map(|info| sweep(&set, info)).collect::<Result<Vec<_>, _>>()?;
 
     common::print(&render_calibration(&report))?;

@@ -65,7 +65,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of(outcomes: &[Outcome], options: &CalibrationOptions) -> Self {
+    pub(super) fn of(outcomes: &[Outcome], options: &CalibrationOptions) -> Self {
         let confusion: Confusion = outcomes.iter().copied().collect();
         let Confusion { tp, fp, fn_, .. } = confusion;
         let interval = |trials| wilson(tp, trials, CONFIDENCE).ok();

@@ -230,14 +230,15 @@ impl<'k> Loader<'k> {
                 violations.push(format!("entry `{id}`: where [{first}, {last}] is outside the trace"));
             }
         }
-        if let Some(other) = self.contents.get(&content(trace)) {
+        let content = content(trace);
+        if let Some(other) = self.contents.get(&content) {
             violations.push(format!("entry `{id}`: its trace is that of entry `{other}`"));
         }
         if self.entries.contains_key(id) {
             violations.push(format!("entry `{id}`: the id is taken"));
         }
         if violations.is_empty() {
-            self.contents.insert(content(trace), id.clone());
+            self.contents.insert(content, id.clone());
             self.entries.insert(id.clone(), entry);
         }
         violations

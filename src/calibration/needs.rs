@@ -65,3 +65,56 @@ fn entries_to_prove(figures: &Figures, always_fire_f1: Option<f64>) -> Option<u6
     let entries = figures.n as f64 * (POWER * width / distance).powi(2);
     Some((entries.ceil() as u64).saturating_sub(figures.n).max(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::evaluate::CalibrationOptions;
+    use super::*;
+    use crate::stats::Outcome;
+
+    fn of(tp: usize, fp: usize, fn_: usize, tn: usize) -> (Figures, Needs) {
+        let outcome = |label, predicted| Outcome { label, predicted };
+        let counts = [(tp, outcome(true, true)), (fp, outcome(false, true)), (fn_, outcome(true, false))];
+        let mut outcomes: Vec<Outcome> =
+            counts.into_iter().flat_map(|(count, outcome)| std::iter::repeat_n(outcome, count)).collect();
+        outcomes.extend(std::iter::repeat_n(outcome(false, false), tn));
+        let options = CalibrationOptions::default();
+        let figures = Figures::of(&outcomes, &options);
+        let needs = Needs::of(&figures, figures.confusion.always_fire().f1(), &options.gates);
+        (figures, needs)
+    }
+
+    #[test]
+    fn the_next_tier_asks_for_entries_or_for_better_figures() {
+        let (_, needs) = of(9, 0, 1, 10);
+        assert_eq!(
+            (needs.next_tier, needs.entries, needs.figures_suffice),
+            (Some(Tier::Production), 10, true)
+        );
+        assert_eq!(needs.entries_to_prove, Some(0));
+        let (_, needs) = of(10, 8, 5, 7);
+        assert_eq!((needs.next_tier, needs.entries, needs.figures_suffice), (Some(Tier::Beta), 0, false));
+        let (_, needs) = of(0, 0, 0, 0);
+        assert_eq!(
+            (needs.next_tier, needs.entries, needs.entries_to_prove),
+            (Some(Tier::Experimental), 8, None)
+        );
+        let (_, needs) = of(20, 0, 0, 20);
+        assert_eq!((needs.next_tier, needs.entries), (None, 0));
+    }
+
+    #[test]
+    fn as_many_entries_as_were_asked_for_prove_it_mostly() {
+        let (figures, needs) = of(8, 4, 2, 6);
+        // F1 0.727 against 0.667: the interval has to shrink far.
+        let more = needs.entries_to_prove.unwrap();
+        assert!((200..2000).contains(&more), "{more}");
+        let factor = usize::try_from((figures.n + more) / figures.n).unwrap();
+        let (_, needs) = of(8 * factor, 4 * factor, 2 * factor, 6 * factor);
+        assert_eq!(needs.entries_to_prove, Some(0));
+        // With a quarter of them it is not proven yet.
+        let (_, needs) = of(2 * factor, factor, factor / 2, 3 * factor / 2);
+        assert_ne!(needs.entries_to_prove, Some(0));
+        assert_eq!(of(5, 9, 5, 1).1.entries_to_prove, None, "worse than always firing");
+    }
+}
