@@ -6,22 +6,31 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
+use serde_json::Value;
 use tracelint::{
-    ALL, CalibrationOptions, CalibrationReport, GoldenSet, Sweep, Tier, calibrate, calibration_html,
-    default_detectors, render_calibration, render_sweeps, sweep,
+    ALL, Actors, BaselineComparison, CalibrationOptions, CalibrationReport, Detector, GateOutcome, GoldenSet,
+    Preset, Registry, Sweep, Tier, calibrate, calibration_html, calibration_markdown, compare_with_baseline,
+    junit, render_calibration, render_explanation, render_gate, render_run, render_sweeps, sweep,
 };
 
 /// How good the detectors are on labelled runs.
 #[derive(Parser)]
 struct Arguments {
-    /// Directory or file of golden entries; default: the bundled ones
-    #[arg(long)]
-    golden: Option<PathBuf>,
+    /// Directories or files of golden entries; default: the bundled ones
+    #[arg(long, value_name = "PATH")]
+    golden: Vec<PathBuf>,
+    /// The detectors to judge, with commas between; default: all
+    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    detectors: Vec<String>,
+    /// JSON object with detectors for keys and configurations for values, put over the defaults
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Trials of pass^k
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     trials: u32,
@@ -31,15 +40,31 @@ struct Arguments {
     /// Threads; default: one per core
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Write the report as JSON to this file
+    /// Write the report as JSON to this file: a later --baseline
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
     /// Write a report with tables and charts, one HTML file that needs nothing else
     #[arg(long, value_name = "OUT.html")]
     html: Option<PathBuf>,
+    /// Write the report as Markdown to this file
+    #[arg(long, value_name = "OUT.md")]
+    markdown: Option<PathBuf>,
+    /// Write the report as `JUnit` XML to this file
+    #[arg(long, value_name = "OUT.xml")]
+    junit: Option<PathBuf>,
     /// Exit with status 3 when a detector is below this tier, in any trial
     #[arg(long, value_enum)]
     gate: Option<Gates>,
+    /// Let a detector without entries fail the gate
+    #[arg(long, requires = "gate")]
+    require: bool,
+    /// Report of an earlier calibration (--json): tell what changed entry by entry, and exit with status 3 when that is
+    /// a regression (more broken than mended, exact test p below 0.05)
+    #[arg(long, value_name = "OLD.json")]
+    baseline: Option<PathBuf>,
+    /// Show one entry, and why its detector says what it says
+    #[arg(long, value_name = "ENTRY")]
+    explain: Option<String>,
     /// Show the figures over each detector's main parameter too
     #[arg(long)]
     sweep: bool,
@@ -67,6 +92,7 @@ struct Output<'r> {
     #[serde(flatten)]
     report: &'r CalibrationReport,
     sweeps: &'r [Sweep],
+    baseline: &'r [BaselineComparison],
 }
 
 fn main() -> ExitCode {
@@ -77,18 +103,22 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let golden = match &arguments.golden {
-        Some(path) => path.clone(),
-        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden")),
-    };
+    let bundled = [PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden"))];
+    let golden = if arguments.golden.is_empty() { &bundled[..] } else { &arguments.golden };
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
-    let set = GoldenSet::load(std::slice::from_ref(&golden), &known).map_err(|errors| {
+    let set = GoldenSet::load(golden, &known).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         lines.join("\nerror: ")
     })?;
     if set.entries().is_empty() {
-        return Err(format!("{}: no golden entries (*.jsonl)", golden.display()).into());
+        let places: Vec<String> = golden.iter().map(|path| path.display().to_string()).collect();
+        return Err(format!("{}: no golden entries (*.jsonl)", places.join(", ")).into());
     }
+    let detectors = detectors(arguments)?;
+    if let Some(id) = &arguments.explain {
+        return explain(&set, &detectors, id);
+    }
+    let earlier = arguments.baseline.as_deref().map(read_json).transpose()?;
     let options = CalibrationOptions {
         trials: arguments.trials,
         seed: arguments.seed,
@@ -97,26 +127,95 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     };
     let threads = arguments.threads.map_or(0, usize::from);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let report = pool.install(|| calibrate(&set, &default_detectors(), &options));
-    let sweeps = ALL.iter().map(|info| sweep(&set, info)).collect::<Result<Vec<_>, _>>()?;
+    let report = pool.install(|| calibrate(&set, &detectors, &options));
+    let compared = match (&earlier, &arguments.baseline) {
+        (Some(earlier), Some(path)) => {
+            compare_with_baseline(&report, earlier).map_err(|error| format!("{}: {error}", path.display()))?
+        }
+        _ => Vec::new(),
+    };
+    let swept = arguments.sweep || arguments.json.is_some();
+    let judged = ALL.iter().filter(|info| swept && detectors.iter().any(|detector| detector.id() == info.id));
+    let sweeps = judged.map(|info| sweep(&set, info)).collect::<Result<Vec<_>, _>>()?;
 
     common::print(&render_calibration(&report))?;
+    common::print(&render_gate(&report, options.gate, &compared))?;
     if arguments.sweep {
         common::print(&render_sweeps(&sweeps))?;
     }
     if let Some(path) = &arguments.json {
-        common::write_json(path, &[], &Output { report: &report, sweeps: &sweeps })?;
+        common::write_json(path, golden, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
     }
     if let Some(path) = &arguments.html {
-        common::tables::write_text(path, &[golden], &calibration_html(&report, &sweeps))?;
+        common::tables::write_text(path, golden, &calibration_html(&report, &sweeps))?;
     }
-    let Some(gate) = options.gate else { return Ok(0) };
+    if let Some(path) = &arguments.markdown {
+        let text = calibration_markdown(&report, options.gate, &compared);
+        common::tables::write_text(path, golden, &text)?;
+    }
+    if let Some(path) = &arguments.junit {
+        common::tables::write_text(
+            path,
+            golden,
+            &junit(&report, options.gate, arguments.require, &compared),
+        )?;
+    }
+    Ok(status(arguments, &report, options.gate, &compared))
+}
+
+/// 3 where a gate or the comparison with an earlier calibration says no.
+fn status(
+    arguments: &Arguments,
+    report: &CalibrationReport,
+    gate: Option<Tier>,
+    compared: &[BaselineComparison],
+) -> u8 {
     let mut status = 0;
-    for detector in &report.detectors {
-        if detector.pass_k.pass != Some(1) {
-            eprintln!("{} is below {}", detector.detector, gate.name());
+    if let Some(gate) = gate {
+        for detector in &report.detectors {
+            match detector.outcome() {
+                GateOutcome::Failed => eprintln!("{} is below {}", detector.detector, gate.name()),
+                GateOutcome::Untested if arguments.require => eprintln!("{} is untested", detector.detector),
+                _ => continue,
+            }
             status = 3;
         }
     }
-    Ok(status)
+    for comparison in compared.iter().filter(|comparison| comparison.regression) {
+        eprintln!("{} is worse than the baseline", comparison.detector);
+        status = 3;
+    }
+    status
+}
+
+fn read_json(path: &Path) -> Result<Value, common::Failure> {
+    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
+    serde_json::from_str(&text).map_err(|error| place(&error).into())
+}
+
+fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
+    let config = arguments.config.as_deref().map_or(Ok(Value::Null), read_json)?;
+    let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
+    Ok(Registry::default().build(&ids, Preset::Default, Actors::Agent, &config)?)
+}
+
+/// One entry, its trace, and why its detector says what it says.
+fn explain(set: &GoldenSet, detectors: &[Arc<dyn Detector>], id: &str) -> Result<u8, common::Failure> {
+    let entry = set.entries().iter().find(|entry| entry.id == id);
+    let entry = entry.ok_or_else(|| format!("there is no entry `{id}`"))?;
+    let detector = detectors.iter().find(|detector| detector.id() == entry.detector);
+    let detector =
+        detector.ok_or_else(|| format!("`{id}` tests {}, which was not asked for", entry.detector))?;
+    let verdict = detector.detect(&entry.trace);
+    let place = entry.range.map_or_else(String::new, |(first, last)| format!(", steps {first}–{last}"));
+    common::print(&format!(
+        "{id} ({}, label {}{place}): {}\n\n{}\n{}",
+        entry.difficulty,
+        entry.label,
+        entry.description,
+        render_run(&entry.trace, verdict.findings(), common::width()),
+        render_explanation(&detector.explain(&entry.trace))
+    ))?;
+    Ok(0)
 }

@@ -17,7 +17,7 @@ use clap::Parser;
 use common::tables::{self, TableFiles};
 use tracelint::{
     ComparedRun, Comparison, ScanOptions, Scanner, comparison_html, comparison_tables, default_detectors,
-    render_agent_comparison, stats::Resampling,
+    render_comparison, stats::Resampling,
 };
 
 /// Compares two agents on the tasks that both tried.
@@ -93,7 +93,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Resampling { resamples: arguments.resamples as usize, seed: arguments.seed, ..Resampling::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
     let comparison = pool.install(|| Comparison::of((first, first_runs), (second, second_runs), &options))?;
-    common::print(&render_agent_comparison(&comparison))?;
+    common::print(&render_comparison(&comparison))?;
     arguments.files.write(&paths, &comparison_tables(&comparison))?;
     if let Some(path) = &arguments.files.html {
         tables::write_text(path, &paths, &comparison_html(&comparison))?;

@@ -18,7 +18,7 @@ use tracelint::evaluation::{
     Candidate, ComparedTrial, InheritancePair, Record, ReplayMode, Results, SelectionRule, Trial,
     TrialFormat, compare, inherit, read_lines, read_results, replay_commands, select,
 };
-use tracelint::{render_comparison, render_inheritance, render_replay, render_selection};
+use tracelint::{render_inheritance, render_recovery, render_replay, render_selection};
 
 const AFTER: &str = "\
 Inputs: result files are results.json of Terminal-Bench v1 (a run or a trial)
@@ -302,7 +302,7 @@ fn run_compare(arguments: &Compare) -> Result<u8, common::Failure> {
     if comparison.contexts.is_empty() {
         return Err(format!("{}: no trial in a recovery context", path.display()).into());
     }
-    write(&arguments.out, &comparison, &render_comparison(&comparison))?;
+    write(&arguments.out, &comparison, &render_recovery(&comparison))?;
     Ok(status)
 }
 

@@ -67,10 +67,11 @@
 //!
 //! # Calibration and statistics
 //!
-//! [`calibrate`] holds detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
+//! [`Detector::explain`] says how near a trace came to another verdict, and what turns it. [`calibrate`] holds detectors
+//! against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
 //! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
-//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and
-//! Recovery-Bench ask of models: to find and explain failures, to avoid them, to recover from them.
+//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and Recovery-Bench ask of
+//! models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Determinism
 //!

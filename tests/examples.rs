@@ -23,9 +23,11 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("coverage", &["--samples", "20", "--resamples", "50"], "Permutation test without association"),
     ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
     ("embed", &[], "support-17: closed: loop: detected"),
+    ("label", &["golden/loop.jsonl", "--second", "golden/loop.jsonl"], "Cohen's kappa 1.0000"),
     ("recovery", &["compare"], "Kendall's tau-b"),
     ("replicate_tau2", &[], "407 runs, 407 with a reward"),
     ("scan", &["golden/tau2"], "tool_error_recovery"),
+    ("show", &["golden/tau2/scripted-quitter_airline.json", "--run", "0"], " agent  "),
     ("throughput", &["--rounds", "1", "golden/tau2/scripted-quitter_airline.json"], "\"ratio_1t\""),
 ];
 

@@ -52,6 +52,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The width of the terminal, or what suits a file.
+pub(crate) fn width() -> usize {
+    console::Term::stdout().size_checked().map_or(120, |(_, columns)| usize::from(columns))
+}
+
 /// What became of one input, for the reader and for the summary.
 #[derive(Debug, Serialize)]
 pub(crate) struct Input {

@@ -5,12 +5,13 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::golden::{Difficulty, GoldenEntry, GoldenSet};
+use super::needs::Needs;
 use super::perturb::{Perturbation, perturb};
 use super::tier::{TIER_GATES, Tier, TierGate, tier};
-use crate::detectors::{Detector, Verdict};
+use crate::detectors::{Detector, Explanation, Verdict};
 use crate::stats::{
     BootstrapInterval, Confusion, Interval, Outcome, f1_bootstrap, localization_recall,
     localization_similarity, wilson,
@@ -64,7 +65,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of(outcomes: &[Outcome], options: &CalibrationOptions) -> Self {
+    pub(super) fn of(outcomes: &[Outcome], options: &CalibrationOptions) -> Self {
         let confusion: Confusion = outcomes.iter().copied().collect();
         let Confusion { tp, fp, fn_, .. } = confusion;
         let interval = |trials| wilson(tp, trials, CONFIDENCE).ok();
@@ -135,8 +136,28 @@ pub struct Flip {
     pub to: bool,
 }
 
+/// What a detector says of one entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EntryVerdict {
+    /// The entry.
+    pub entry: String,
+    /// What the label says.
+    pub label: bool,
+    /// Whether the failure was detected; null where the detector is not applicable, which counts as not detected.
+    pub detected: Option<bool>,
+}
+
+impl EntryVerdict {
+    /// Whether detector and label agree.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.label == (self.detected == Some(true))
+    }
+}
+
 /// A verdict that the label contradicts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WrongVerdict {
     /// The entry.
@@ -149,6 +170,8 @@ pub struct WrongVerdict {
     pub reason: String,
     /// What the detector saw.
     pub saw: String,
+    /// Why it says what it says, and what would turn it.
+    pub explanation: Explanation,
 }
 
 /// The calibration of one detector.
@@ -165,6 +188,8 @@ pub struct DetectorReport {
     /// Its figures by difficulty.
     #[serde(serialize_with = "by_difficulty")]
     pub by_difficulty: BTreeMap<Difficulty, Figures>,
+    /// Its figures by the domain of the traces; those without one are under the empty name.
+    pub by_domain: BTreeMap<String, Figures>,
     /// How well it localizes.
     pub localization: Localization,
     /// What detectors reach that do not look.
@@ -173,10 +198,14 @@ pub struct DetectorReport {
     pub tier: Tier,
     /// Whether the F1 interval leaves open that always firing does as well.
     pub unproven: bool,
+    /// How many entries it still takes.
+    pub needs: Needs,
     /// Robustness.
     pub pass_k: PassKReport,
     /// The verdicts that labels contradict, by entry.
     pub wrong: Vec<WrongVerdict>,
+    /// All verdicts, by entry.
+    pub verdicts: Vec<EntryVerdict>,
 }
 
 fn by_difficulty<S: Serializer>(
@@ -196,6 +225,8 @@ pub struct CalibrationReport {
     pub seed: u64,
     /// Resamples of the bootstrap.
     pub resamples: usize,
+    /// The gates of the tiers, the highest first.
+    pub gates: Vec<TierGate>,
     /// One report per detector, in the order given.
     pub detectors: Vec<DetectorReport>,
 }
@@ -227,6 +258,7 @@ pub fn calibrate(
         trials: options.trials.max(1),
         seed: options.seed,
         resamples: options.resamples,
+        gates: options.gates.clone(),
         detectors: detectors.par_iter().map(|detector| report(set, &**detector, options)).collect(),
     }
 }
@@ -241,8 +273,11 @@ fn report(set: &GoldenSet, detector: &dyn Detector, options: &CalibrationOptions
         .collect();
     let figures = Figures::of(&outcomes, options);
     let mut difficulties: BTreeMap<Difficulty, Vec<Outcome>> = BTreeMap::new();
+    let mut domains: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
     for (entry, outcome) in entries.iter().zip(&outcomes) {
         difficulties.entry(entry.difficulty).or_default().push(*outcome);
+        let domain = entry.trace.metadata().domain.as_deref().unwrap_or_default();
+        domains.entry(domain.to_owned()).or_default().push(*outcome);
     }
     let baselines = Baselines {
         always_fire_f1: figures.confusion.always_fire().f1(),
@@ -256,12 +291,26 @@ fn report(set: &GoldenSet, detector: &dyn Detector, options: &CalibrationOptions
             .into_iter()
             .map(|(difficulty, outcomes)| (difficulty, Figures::of(&outcomes, options)))
             .collect(),
+        by_domain: domains
+            .into_iter()
+            .map(|(domain, outcomes)| (domain, Figures::of(&outcomes, options)))
+            .collect(),
         localization: localization(&entries, &verdicts),
         tier: tier(&figures.confusion, &options.gates),
         unproven: figures.n > 0 && low <= baselines.always_fire_f1,
+        needs: Needs::of(&figures, baselines.always_fire_f1, &options.gates),
         baselines,
         pass_k: pass_k(&entries, &outcomes, detector, options),
-        wrong: wrong(&entries, &verdicts),
+        wrong: wrong(&entries, &verdicts, detector),
+        verdicts: entries
+            .iter()
+            .zip(&verdicts)
+            .map(|(entry, verdict)| EntryVerdict {
+                entry: entry.id.clone(),
+                label: entry.label,
+                detected: verdict.detected(),
+            })
+            .collect(),
         figures,
     }
 }
@@ -289,32 +338,37 @@ fn localization(entries: &[&GoldenEntry], verdicts: &[Verdict]) -> Localization 
     Localization { entries: placed, similarity: mean(similarity, predictions), recall: mean(recall, labels) }
 }
 
-fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict]) -> Vec<WrongVerdict> {
+fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector) -> Vec<WrongVerdict> {
     let contradicted = |(entry, verdict): &(&&GoldenEntry, &Verdict)| entry.label != fires(verdict);
-    entries
-        .iter()
-        .zip(verdicts)
-        .filter(contradicted)
-        .map(|(entry, verdict)| WrongVerdict {
-            entry: entry.id.clone(),
-            difficulty: entry.difficulty,
-            label: entry.label,
-            reason: entry.description.clone(),
-            saw: saw(verdict),
+    let wrong: Vec<_> = entries.iter().zip(verdicts).filter(contradicted).collect();
+    wrong
+        .into_par_iter()
+        .map(|(entry, verdict)| {
+            let explanation = detector.explain(&entry.trace);
+            WrongVerdict {
+                entry: entry.id.clone(),
+                difficulty: entry.difficulty,
+                label: entry.label,
+                reason: entry.description.clone(),
+                saw: saw(verdict, &explanation),
+                explanation,
+            }
         })
         .collect()
 }
 
-fn saw(verdict: &Verdict) -> String {
+fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),
         Verdict::Judged(judgement) if judgement.findings.is_empty() => {
-            let numbers: Vec<String> = judgement
-                .measures
-                .iter()
-                .map(|measure| format!("{} {}", measure.name, measure.value))
-                .collect();
-            format!("nothing ({})", numbers.join(", "))
+            let mut parts = vec!["nothing".to_owned()];
+            parts.extend(explanation.near.first().map(|near| format!("nearest: {near}")));
+            for (count, what) in
+                [(explanation.transient, "transient failures"), (explanation.exempt, "polling calls")]
+            {
+                parts.extend((count > 0).then(|| format!("passed over: {count} {what}")));
+            }
+            parts.join("; ")
         }
         Verdict::Judged(judgement) => {
             let findings = judgement.findings.iter();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::reference::{Runs, TraceReference, content};
 use crate::error::{Error, Location};
 use crate::names::named;
 use crate::trace::{Digest, Trace};
@@ -23,7 +24,23 @@ pub enum Difficulty {
 
 named! { Difficulty, "difficulty" { Easy => "easy", Medium => "medium", Hard => "hard" } }
 
-/// One trace, and what a careful reader says of it. One JSON object per line of `golden/<detector>.jsonl`.
+/// One trace, and what a careful reader says of it. One JSON object per line of `golden/<detector>.jsonl`; the names of
+/// the fields are those in JSON, except that `range` is called `where`, and that a `reference` can take the place of
+/// `trace`.
+///
+/// ```
+/// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true, "where": [1, 4],
+///     "description": "The same look-up four times, and nothing is done with what it says.", "source": "tau2",
+///     "tags": ["retail"], "trace": {"version": 1, "steps": [
+///         {"actor": "user", "text": "Where is my order?"},
+///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
+///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
+///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
+///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"}]}}"##;
+/// let entry: tracelint::GoldenEntry = serde_json::from_str(line)?;
+/// assert_eq!(entry.range, Some((1, 4)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GoldenEntry {
@@ -35,18 +52,39 @@ pub struct GoldenEntry {
     pub difficulty: Difficulty,
     /// Whether the failure is there.
     pub label: bool,
-    /// First and last step of the failure, where it has a place.
+    /// First and last step of the failure, where it has a place. What is no failure has none.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
     /// Why the label is what it is, in one sentence.
     pub description: String,
-    /// Where the trace comes from.
+    /// Where the trace comes from: `hand-written`, or the format of the recording.
     pub source: String,
     /// Free tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The trace, in the native form.
+    /// Where the trace is, where it is not in the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<TraceReference>,
+    /// The trace, in the native form. That of a reference is read by [`GoldenSet::load`], and empty before.
+    #[serde(default = "nothing", skip_serializing_if = "is_nothing")]
     pub trace: Trace,
+}
+
+fn nothing() -> Trace {
+    Trace::default()
+}
+
+fn is_nothing(trace: &Trace) -> bool {
+    trace.steps().len() == 0
+}
+
+impl GoldenEntry {
+    /// The entry as it is written: a trace that is referred to is not written out.
+    #[must_use]
+    pub fn written(&self) -> Self {
+        let trace = if self.reference.is_some() { Trace::default() } else { self.trace.clone() };
+        Self { trace, ..self.clone() }
+    }
 }
 
 /// A validated collection of golden entries, sorted by id.
@@ -60,6 +98,7 @@ struct Loader<'k> {
     known: &'k [&'k str],
     entries: BTreeMap<String, GoldenEntry>,
     contents: BTreeMap<Digest, String>,
+    runs: Runs,
     errors: Vec<Error>,
 }
 
@@ -68,7 +107,8 @@ impl GoldenSet {
     ///
     /// # Errors
     /// Every violation with its file and line: JSON that is broken or of another shape, an id that is taken, a
-    /// detector that is not known, a trace that another entry has already, a `where` outside its trace.
+    /// detector that is not known, a trace that another entry has already, a `where` outside its trace or without a
+    /// failure, a reference that leads nowhere or to something else.
     pub fn load(paths: &[PathBuf], known: &[&str]) -> Result<Self, Vec<Error>> {
         let mut loader = Loader::new(known);
         for path in paths {
@@ -121,7 +161,13 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
 
 impl<'k> Loader<'k> {
     fn new(known: &'k [&'k str]) -> Self {
-        Self { known, entries: BTreeMap::new(), contents: BTreeMap::new(), errors: Vec::new() }
+        Self {
+            known,
+            entries: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            runs: Runs::default(),
+            errors: Vec::new(),
+        }
     }
 
     fn finish(self) -> Result<GoldenSet, Vec<Error>> {
@@ -145,7 +191,7 @@ impl<'k> Loader<'k> {
                 continue;
             }
             let violations = match serde_json::from_str::<GoldenEntry>(text) {
-                Ok(entry) => self.entry(entry).into_iter().map(Error::golden).collect(),
+                Ok(entry) => self.entry(path, entry).into_iter().map(Error::golden).collect(),
                 Err(error) => vec![Error::json(&error)],
             };
             self.errors.extend(violations.into_iter().map(|error| {
@@ -156,9 +202,24 @@ impl<'k> Loader<'k> {
     }
 
     /// Takes an entry; what is wrong with it.
-    fn entry(&mut self, entry: GoldenEntry) -> Vec<String> {
-        let GoldenEntry { id, detector, trace, .. } = &entry;
+    fn entry(&mut self, path: &Path, mut entry: GoldenEntry) -> Vec<String> {
         let mut violations = Vec::new();
+        if let Some(reference) = &entry.reference {
+            if !is_nothing(&entry.trace) {
+                violations.push(format!("entry `{}`: both a trace and a reference to one", entry.id));
+            }
+            match self.runs.find(path.parent().unwrap_or(Path::new("")), reference) {
+                Ok(trace) => entry.trace = trace,
+                Err(error) => return vec![format!("entry `{}`: {}", entry.id, error.message())],
+            }
+        }
+        let GoldenEntry { id, detector, trace, .. } = &entry;
+        if is_nothing(trace) {
+            violations.push(format!("entry `{id}`: neither a step nor a reference to a run"));
+        }
+        if !entry.label && entry.range.is_some() {
+            violations.push(format!("entry `{id}`: a place of what is no failure (`label` is false)"));
+        }
         if !self.known.contains(&detector.as_str()) {
             violations.push(format!("entry `{id}`: unknown detector `{detector}`"));
         }
@@ -169,26 +230,19 @@ impl<'k> Loader<'k> {
                 violations.push(format!("entry `{id}`: where [{first}, {last}] is outside the trace"));
             }
         }
-        if let Some(other) = self.contents.get(&content(trace)) {
+        let content = content(trace);
+        if let Some(other) = self.contents.get(&content) {
             violations.push(format!("entry `{id}`: its trace is that of entry `{other}`"));
         }
         if self.entries.contains_key(id) {
             violations.push(format!("entry `{id}`: the id is taken"));
         }
         if violations.is_empty() {
-            self.contents.insert(content(trace), id.clone());
+            self.contents.insert(content, id.clone());
             self.entries.insert(id.clone(), entry);
         }
         violations
     }
-}
-
-/// The digest of a trace, whatever it is called.
-fn content(trace: &Trace) -> Digest {
-    let mut metadata = trace.metadata().clone();
-    metadata.id = None;
-    let anonymous = trace.clone().with_metadata(metadata);
-    Digest::of_value(&serde_json::to_value(anonymous).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -228,6 +282,7 @@ mod tests {
             (entry("b", "loop", "[3,5]", "u"), "outside the trace"),
             (entry("b", "loop", "[2,4]", "u"), "outside the trace"),
             (entry("b", "loop", "[4,3]", "u"), "outside the trace"),
+            (entry("b", "loop", "[3,4]", "u").replace("true", "false"), "a place of what is no failure"),
             (entry("b", "loop", "[3]", "u"), "invalid length 1"),
             (entry("b", "loop", "[3,4]", "u").replace("hard", "brutal"), "unknown variant `brutal`"),
             (entry("b", "loop", "[3,4]", "u").replace("\"version\":1", "\"version\":9"), "version 9"),

@@ -1,16 +1,24 @@
 //! Calibration of detectors against labelled entries: how good, how sure, how robust.
 
 mod evaluate;
+mod gate;
 mod golden;
+mod needs;
 mod perturb;
+mod reference;
+mod sample;
 mod sweep;
 mod tier;
 
 pub use evaluate::{
-    Baselines, CalibrationOptions, CalibrationReport, DetectorReport, Figures, Flip, Localization,
-    PassKReport, WrongVerdict, calibrate,
+    Baselines, CalibrationOptions, CalibrationReport, DetectorReport, EntryVerdict, Figures, Flip,
+    Localization, PassKReport, WrongVerdict, calibrate,
 };
+pub use gate::{BaselineComparison, GateOutcome, compare_with_baseline};
 pub use golden::{Difficulty, GoldenEntry, GoldenSet};
+pub use needs::Needs;
 pub use perturb::{Perturbation, perturb};
+pub use reference::{TraceReference, run_of, trace_digest};
+pub use sample::{RunFeatures, draw};
 pub use sweep::{Sweep, SweepPoint, sweep};
 pub use tier::{TIER_GATES, Tier, TierGate, tier};

@@ -1,5 +1,7 @@
 //! Changes to a trace that cannot change what is true of it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::detectors::is_known_tool;
@@ -7,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::names::named;
 use crate::stats::Rng;
 use crate::trace::{
-    Actor, Arguments, Content, Event, ExpectedAction, Milestone, ReferenceRoute, StepInput, Target, Trace,
-    TraceBuilder,
+    Actor, Actors, Arguments, Content, Event, ExpectedAction, Metadata, Milestone, ReferenceRoute, StepInput,
+    Target, Trace, TraceBuilder,
 };
 
 /// A change that leaves the right answer alone.
 ///
-/// The trace model has no clock; its time axis is the step index. So that is what is shifted.
+/// No detector reads a clock; but traces have times, and an axis of steps. Both are shifted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Perturbation {
@@ -28,16 +30,30 @@ pub enum Perturbation {
     NeutralMessages,
     /// Step indices and turns begin later.
     ShiftedSteps,
+    /// A turn whose calls all differ is taken apart: each of them comes in a turn of its own, as from an agent that
+    /// makes one call after the other.
+    SplitTurns,
+    /// The trace, its agent and its parent are called differently.
+    RenamedIds,
+    /// All times are later by the same span.
+    ShiftedTimes,
+    /// Messages without text stand between turns, as where contents were not recorded. Not where
+    /// milestones are scores.
+    EmptyMessages,
 }
 
 impl Perturbation {
     /// Every perturbation.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 9] = [
         Self::RenamedTools,
         Self::RenamedCallIds,
         Self::ReorderedArguments,
         Self::NeutralMessages,
         Self::ShiftedSteps,
+        Self::SplitTurns,
+        Self::RenamedIds,
+        Self::ShiftedTimes,
+        Self::EmptyMessages,
     ];
 }
 
@@ -48,6 +64,10 @@ named! {
         ReorderedArguments => "reordered_arguments",
         NeutralMessages => "neutral_messages",
         ShiftedSteps => "shifted_steps",
+        SplitTurns => "split_turns",
+        RenamedIds => "renamed_ids",
+        ShiftedTimes => "shifted_times",
+        EmptyMessages => "empty_messages",
     }
 }
 
@@ -68,13 +88,19 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
     let by_score = trace.routing().route().is_some_and(scores);
     let mut neutral =
         (on(Perturbation::NeutralMessages) && !by_score).then(|| rng(Perturbation::NeutralMessages));
+    let mut empty = (on(Perturbation::EmptyMessages) && !by_score).then(|| rng(Perturbation::EmptyMessages));
     let mut shift =
         if on(Perturbation::ShiftedSteps) { 1 + rng(Perturbation::ShiftedSteps).below(1000) } else { 0 };
+    let later =
+        if on(Perturbation::ShiftedTimes) { 1 + rng(Perturbation::ShiftedTimes).below(1 << 50) } else { 0 };
+    let splits = if on(Perturbation::SplitTurns) { splits(trace) } else { BTreeSet::new() };
 
-    let mut builder = Trace::builder()
-        .metadata(trace.metadata().clone())
-        .unpaired(trace.unpaired())
-        .failures(trace.failures().to_vec());
+    let mut metadata = trace.metadata().clone();
+    if on(Perturbation::RenamedIds) {
+        rename_ids(&mut metadata, &Cipher::new(&mut rng(Perturbation::RenamedIds)));
+    }
+    let mut builder =
+        Trace::builder().metadata(metadata).unpaired(trace.unpaired()).failures(trace.failures().to_vec());
     if let Some(reward) = trace.reward() {
         builder = builder.reward(reward);
     }
@@ -82,15 +108,21 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         builder = builder.route(rename_route(route, tools.as_ref())?);
     }
     let mut turn = None;
-    for step in trace.steps() {
+    // How much later turns come than in the trace: by the shift, and by every turn that was taken apart.
+    let mut apart = 0;
+    for (place, step) in trace.steps().enumerate() {
         let between_turns = turn.is_some_and(|turn| turn != step.turn());
-        if let Some(rng) = neutral.as_mut().filter(|_| between_turns)
-            && rng.below(2) == 0
-        {
-            insert(&mut builder, rng, moved(step.index(), shift)?, moved(step.turn(), shift)?)?;
-            shift += 1;
+        for (rng, texts) in [(&mut neutral, &NEUTRAL[..]), (&mut empty, &[""][..])] {
+            if let Some(rng) = rng.as_mut().filter(|_| between_turns)
+                && rng.below(2) == 0
+            {
+                let (index, turn) = (moved(step.index(), shift)?, moved(moved(step.turn(), shift)?, apart)?);
+                insert(&mut builder, rng, texts, index, turn)?;
+                shift += 1;
+            }
         }
         turn = Some(step.turn());
+        apart += u64::from(splits.contains(&place));
         let (name, id, arguments);
         let mut event = step.event().clone();
         if let Event::Action(action) = &mut event {
@@ -110,16 +142,40 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         }
         builder.push(StepInput {
             index: Some(moved(step.index(), shift)?),
-            turn: Some(moved(step.turn(), shift)?),
+            turn: Some(moved(moved(step.turn(), shift)?, apart)?),
             actor: step.actor(),
             location: step.location(),
             progress: step.progress(),
-            time: step.time(),
+            time: step.time().map(|time| time.saturating_add(later)),
             usage: step.usage().copied(),
             event,
         })?;
     }
     builder.build()
+}
+
+/// The places of the steps that begin a turn where turns are taken apart: those that follow a step of their turn, if
+/// no call of the turn is made twice.
+fn splits(trace: &Trace) -> BTreeSet<usize> {
+    let steps: Vec<_> = trace.steps().enumerate().collect();
+    let mut splits = BTreeSet::new();
+    for turn in steps.chunk_by(|(_, a), (_, b)| a.turn() == b.turn()) {
+        let mut calls = BTreeSet::new();
+        let differ = turn.iter().all(|(_, step)| match step.digested(Actors::All) {
+            None => true,
+            Some((_, digests)) => digests.call().is_some_and(|call| calls.insert((step.location(), call))),
+        });
+        if differ {
+            splits.extend(turn.iter().skip(1).map(|(place, _)| *place));
+        }
+    }
+    splits
+}
+
+fn rename_ids(metadata: &mut Metadata, cipher: &Cipher) {
+    metadata.id = metadata.id.as_deref().map(|id| cipher.apply(id));
+    metadata.parent = metadata.parent.as_deref().map(|parent| cipher.apply(parent));
+    metadata.agent = metadata.agent.as_deref().map(|agent| cipher.apply(agent).into());
 }
 
 fn moved(index: u64, shift: u64) -> Result<u64> {
@@ -132,8 +188,8 @@ fn scores(route: &ReferenceRoute) -> bool {
     route.milestones().iter().any(|milestone| matches!(milestone.target, Target::Score(_)))
 }
 
-fn insert(builder: &mut TraceBuilder, rng: &mut Rng, index: u64, turn: u64) -> Result<()> {
-    let text = rng.pick(&NEUTRAL).copied().unwrap_or("Okay.");
+fn insert(builder: &mut TraceBuilder, rng: &mut Rng, texts: &[&str], index: u64, turn: u64) -> Result<()> {
+    let text = rng.pick(texts).copied().unwrap_or_default();
     let actor = rng.pick(&[Actor::Agent, Actor::User]).copied().unwrap_or(Actor::Agent);
     builder.push(StepInput::message(actor, text).at(index).turn(turn))
 }
@@ -319,6 +375,40 @@ mod tests {
             assert!(perturb(&last, &[Perturbation::ShiftedSteps], seed).is_err());
             assert!(perturb(&last, &[Perturbation::RenamedTools], seed).is_ok());
         }
+    }
+
+    #[test]
+    fn turns_of_different_calls_are_taken_apart() {
+        let mut builder = Trace::builder();
+        for (turn, name) in [(0, "a"), (0, "b"), (0, "c"), (3, "a"), (3, "A"), (4, "d")] {
+            let action = Action::new(name).arguments(&json!({})).answered(Status::Ok, "x");
+            builder.push(StepInput::action(Actor::Agent, action).turn(turn)).unwrap();
+        }
+        let split = perturb(&builder.build().unwrap(), &[Perturbation::SplitTurns], 1).unwrap();
+        let turns: Vec<u64> = split.steps().map(|step| step.turn()).collect();
+        assert_eq!(turns, [0, 1, 2, 5, 5, 6], "a turn that makes one call twice stays together");
+    }
+
+    #[test]
+    fn ids_times_and_silence_come_from_outside() {
+        let json = json!({"version": 1, "id": "run 7", "agent": "planner", "model": "m", "steps": [
+            {"name": "a", "time": 5}, {"name": "b", "time": 9}, {"name": "c", "time": u64::MAX}, {"name": "d"}]});
+        let original: Trace = serde_json::from_value(json).unwrap();
+        let under = |one, seed| perturb(&original, &[one], seed).unwrap();
+        let renamed = under(Perturbation::RenamedIds, 1);
+        assert_ne!(renamed.metadata().id, original.metadata().id);
+        assert_ne!(renamed.metadata().agent, original.metadata().agent);
+        assert_eq!(renamed.metadata().model, original.metadata().model);
+        let times: Vec<Option<u64>> =
+            under(Perturbation::ShiftedTimes, 1).steps().map(|step| step.time()).collect();
+        assert_eq!(times[1].unwrap() - times[0].unwrap(), 4);
+        assert!(times[0].unwrap() > 5 && times[2] == Some(u64::MAX) && times[3].is_none());
+        let silent = (0..20).flat_map(|seed| {
+            let trace = under(Perturbation::EmptyMessages, seed);
+            assert_eq!(trace.steps().filter(|step| step.action_of(Actors::All).is_some()).count(), 4);
+            trace.steps().len() - 4..3
+        });
+        assert!(silent.count() > 5, "not between all turns");
     }
 
     #[test]

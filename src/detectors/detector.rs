@@ -6,6 +6,7 @@ use std::sync::Arc;
 #[cfg(feature = "scan")]
 use super::cost::Cost;
 use super::cost::Meter;
+use super::explanation::Explanation;
 use super::finding::{FailureMode, Finding, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{Gate, Routing, Step, StepInput, Trace};
@@ -38,6 +39,12 @@ pub trait Detector: fmt::Debug + Send + Sync {
             meter.observe(&step);
         }
         meter.seal(fold.finish())
+    }
+
+    /// Why the detector fires on a trace or does not, how near it is, and what would turn its verdict. It replays the
+    /// trace: whoever does not ask pays nothing.
+    fn explain(&self, trace: &Trace) -> Explanation {
+        Explanation::of(self.id(), &self.detect(trace))
     }
 }
 

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
+use super::explanation::Explanation;
+use super::feedback_explain;
 use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
 use super::polling::{Exempt, PollingCall};
 use super::rule::{Grid, Rule};
@@ -15,7 +17,7 @@ use super::seen::{Gains, Seen, observation};
 use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Action, Actors, Digest, DigestMap, Digests, Routing, Status, Step, empty};
+use crate::trace::{Action, Actors, Digest, DigestMap, Digests, Routing, Status, Step, Trace, empty};
 
 /// How much of an observation the evidence quotes, in characters.
 const QUOTED: usize = 200;
@@ -123,15 +125,34 @@ impl FeedbackBlindnessConfig {
 
 #[doc = include_str!("docs/feedback_blindness.md")]
 #[derive(Debug, Clone)]
-pub struct FeedbackBlindness(Arc<Rules>);
+pub struct FeedbackBlindness(pub(super) Arc<Rules>);
 
 /// The configuration, made ready.
 #[derive(Debug)]
-struct Rules {
-    config: FeedbackBlindnessConfig,
+pub(super) struct Rules {
+    pub(super) config: FeedbackBlindnessConfig,
     patterns: Vec<Finder<'static>>,
-    exempt: Exempt,
-    transient: Option<Matcher>,
+    pub(super) exempt: Exempt,
+    pub(super) transient: Option<Matcher>,
+}
+
+impl Rules {
+    pub(super) fn is_negative(&self, action: &Action<'_>) -> bool {
+        action.status == Status::Error
+            || (!self.patterns.is_empty()
+                && action.observation.present().is_some_and(|observation| {
+                    let text = observation.to_str().to_lowercase();
+                    self.patterns.iter().any(|pattern| pattern.find(text.as_bytes()).is_some())
+                }))
+    }
+
+    /// What makes two actions the same. `None`: the action is like no other.
+    pub(super) fn key(&self, digests: &Digests) -> Option<Digest> {
+        match self.config.key {
+            FeedbackKey::Call => digests.exact_call(),
+            FeedbackKey::Name => Some(digests.name),
+        }
+    }
 }
 
 impl Default for FeedbackBlindness {
@@ -212,6 +233,10 @@ impl Rule for FeedbackBlindness {
         self.0.exempt.needs_texts()
     }
 
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        feedback_explain::explain(self, trace, explanation);
+    }
+
     fn grid() -> Option<Grid> {
         Some(Grid { parameter: "max_gap", values: (0..=10).map(Into::into).collect() })
     }
@@ -271,23 +296,6 @@ struct Attempt {
 }
 
 impl State {
-    fn is_negative(&self, action: &Action<'_>) -> bool {
-        action.status == Status::Error
-            || (!self.rules.patterns.is_empty()
-                && action.observation.present().is_some_and(|observation| {
-                    let text = observation.to_str().to_lowercase();
-                    self.rules.patterns.iter().any(|pattern| pattern.find(text.as_bytes()).is_some())
-                }))
-    }
-
-    /// `None`: the action is like no other.
-    fn key(&self, digests: &Digests) -> Option<Digest> {
-        match self.rules.config.key {
-            FeedbackKey::Call => digests.exact_call(),
-            FeedbackKey::Name => Some(digests.name),
-        }
-    }
-
     /// Whether a blind repeat of this key is still to be reported.
     fn is_due(&self, key: Digest) -> bool {
         self.rules.config.report == Report::Every || !self.reported.contains(&key)
@@ -304,11 +312,11 @@ impl State {
             self.seen.clear();
         }
         let novel = self.seen.observe(step, digests).is_none();
-        if !self.is_negative(action) {
+        if !self.rules.is_negative(action) {
             self.novel_successes += u64::from(novel && action.status == Status::Ok);
             return;
         }
-        let (Some(key), Some(feedback)) = (self.key(digests), observation(digests)) else { return };
+        let (Some(key), Some(feedback)) = (self.rules.key(digests), observation(digests)) else { return };
         let now = Refusal {
             action: self.actions,
             step: step.index(),
@@ -343,7 +351,7 @@ impl State {
     /// The published rule: a repeat of what was refused, whatever comes of it.
     fn any_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
         let transient = self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
-        let Some(key) = self.key(digests) else { return };
+        let Some(key) = self.rules.key(digests) else { return };
         let (window, now) = (self.rules.config.window, self.actions);
         let mut first = None;
         if let Some(attempts) = self.remembered.get_mut(&key) {
@@ -363,7 +371,7 @@ impl State {
                 format!("`{}` repeats what was refused at step {first}", super::quoted(action.name));
             self.report(key, finding(step.index(), first, observation, message));
         }
-        if !transient && self.is_negative(action) {
+        if !transient && self.rules.is_negative(action) {
             let attempts = self.remembered.entry(key).or_default();
             if window.is_some() || attempts.is_empty() {
                 attempts.push_back(Attempt { action: now, step: step.index(), observation: quote(action) });

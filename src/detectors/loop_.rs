@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
+use super::explanation::Explanation;
 use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::loop_explain;
 use super::loop_polls::Polls;
 use super::loop_segment::{Segment, Span};
 use super::polling::{Exempt, PollingCall};
@@ -15,7 +17,7 @@ use super::seen::Gains;
 use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Actors, Routing, Step};
+use crate::trace::{Actors, Routing, Step, Trace};
 
 /// What counts as a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,9 +84,9 @@ impl LoopConfig {
 #[doc = include_str!("docs/loop.md")]
 #[derive(Debug, Clone)]
 pub struct Loop {
-    config: LoopConfig,
-    exempt: Arc<Exempt>,
-    transient: Option<Arc<Matcher>>,
+    pub(super) config: LoopConfig,
+    pub(super) exempt: Arc<Exempt>,
+    pub(super) transient: Option<Arc<Matcher>>,
 }
 
 impl Default for Loop {
@@ -165,6 +167,10 @@ impl Rule for Loop {
 
     fn needs_argument_texts(&self) -> bool {
         self.exempt.needs_texts()
+    }
+
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        loop_explain::explain(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {

@@ -4,9 +4,12 @@
 
 mod cost;
 mod detector;
+mod explanation;
 mod feedback_blindness;
+mod feedback_explain;
 mod finding;
 mod loop_;
+mod loop_explain;
 mod loop_names;
 mod loop_polls;
 mod loop_segment;
@@ -19,12 +22,15 @@ mod rule;
 mod seen;
 mod shell;
 mod shell_words;
+mod tool_error_explain;
 mod tool_error_recovery;
 mod transient;
+mod waste_explain;
 mod wasted_actions;
 
 pub use cost::Cost;
 pub use detector::{Detector, Fold, Monitor};
+pub use explanation::{Bound, Change, Condition, Explanation, Near};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 pub use polling::PollingCall;
 pub use registry::Registry;

@@ -7,14 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
+use super::explanation::Explanation;
 use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
 use super::route_pairs::Pairs;
 use super::route_progress::Tracker;
 use super::rule::{Grid, Rule};
+use super::waste_explain;
 use super::wasted_actions::{Waste, WasteRules, WastedActionsConfig};
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Actors, Routing, Step};
+use crate::trace::{Actors, Routing, Step, Trace};
 
 /// How a route of expected actions is held against a run. Routes of scores are always taken pair by pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -74,8 +76,8 @@ impl RouteInefficiencyConfig {
 #[doc = include_str!("docs/route_inefficiency.md")]
 #[derive(Debug, Clone)]
 pub struct RouteInefficiency {
-    config: RouteInefficiencyConfig,
-    waste: Arc<WasteRules>,
+    pub(super) config: RouteInefficiencyConfig,
+    pub(super) waste: Arc<WasteRules>,
 }
 
 impl Default for RouteInefficiency {
@@ -132,6 +134,10 @@ impl Rule for RouteInefficiency {
         };
         state.restart(routing);
         Box::new(state)
+    }
+
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        waste_explain::route(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {

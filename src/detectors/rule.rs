@@ -8,10 +8,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::detector::{Detector, Fold};
+use super::explanation::Explanation;
 use super::finding::{FailureClass, FailureMode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
-use crate::trace::{Actors, Routing};
+use crate::trace::{Actors, Routing, Trace};
 
 /// Which defaults a configuration starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -155,6 +156,12 @@ pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
         false
     }
 
+    /// Adds to an explanation, which holds the verdict already, how near the trace came to another one; see
+    /// [`Detector::explain`].
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        let _ = (trace, explanation);
+    }
+
     /// The values over which its main parameter is swept.
     #[must_use]
     fn grid() -> Option<Grid> {
@@ -177,6 +184,14 @@ impl<R: Rule> Detector for R {
 
     fn start(&self, routing: &Routing) -> Box<dyn Fold> {
         self.fold(routing)
+    }
+
+    fn explain(&self, trace: &Trace) -> Explanation {
+        let mut explanation = Explanation::of(R::ID, &self.detect(trace));
+        if explanation.detected.is_some() {
+            self.account(trace, &mut explanation);
+        }
+        explanation
     }
 }
 

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
+use super::explanation::Explanation;
 use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
 use super::rule::{Grid, Rule};
 use super::shell::{Subtools, default_subtools};
+use super::tool_error_explain;
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, Digest, DigestMap, Routing, Status, Step, empty};
+use crate::trace::{Action, Actors, Digest, DigestMap, Routing, Status, Step, Trace, empty};
 
 /// Configuration of [`ToolErrorRecovery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,8 +45,8 @@ impl ToolErrorRecoveryConfig {
 #[doc = include_str!("docs/tool_error_recovery.md")]
 #[derive(Debug, Clone)]
 pub struct ToolErrorRecovery {
-    config: ToolErrorRecoveryConfig,
-    subtools: Arc<Subtools>,
+    pub(super) config: ToolErrorRecoveryConfig,
+    pub(super) subtools: Arc<Subtools>,
 }
 
 impl Default for ToolErrorRecovery {
@@ -103,6 +105,10 @@ impl Rule for ToolErrorRecovery {
 
     fn needs_argument_texts(&self) -> bool {
         self.subtools.needs_texts()
+    }
+
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        tool_error_explain::explain(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {
@@ -252,11 +258,11 @@ impl Fold for State {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of errors are far below 2^53")]
-fn recovery_rate(recovered: u64, errors: u64) -> f64 {
+pub(super) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
     if errors == 0 { 1.0 } else { recovered as f64 / errors as f64 }
 }
 
-fn full_name(action: &Action<'_>, program: Option<&str>) -> Box<str> {
+pub(super) fn full_name(action: &Action<'_>, program: Option<&str>) -> Box<str> {
     match program {
         Some(program) => format!("{}:{program}", action.name).into(),
         None => action.name.into(),

@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
+use super::explanation::Explanation;
 use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
 use super::polling::{Exempt, PollingCall};
 use super::rule::{Grid, Rule};
 use super::seen::Seen;
 use super::transient::{Matcher, TransientRules};
+use super::waste_explain;
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, empty};
+use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, Trace, empty};
 
 /// How many tools the evidence names.
 const NAMED_TOOLS: usize = 10;
@@ -48,16 +50,16 @@ impl Default for WastedActionsConfig {
 
 #[doc = include_str!("docs/wasted_actions.md")]
 #[derive(Debug, Clone)]
-pub struct WastedActions(Arc<WasteRules>);
+pub struct WastedActions(pub(super) Arc<WasteRules>);
 
 /// The configuration, made ready.
 #[derive(Debug)]
 pub(super) struct WasteRules {
-    actors: Actors,
-    min_wasted: u64,
-    min_share: f64,
-    exempt: Exempt,
-    transient: Option<Matcher>,
+    pub(super) actors: Actors,
+    pub(super) min_wasted: u64,
+    pub(super) min_share: f64,
+    pub(super) exempt: Exempt,
+    pub(super) transient: Option<Matcher>,
 }
 
 impl Default for WastedActions {
@@ -127,6 +129,10 @@ impl Rule for WastedActions {
 
     fn needs_argument_texts(&self) -> bool {
         self.0.exempt.needs_texts()
+    }
+
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        waste_explain::wasted(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {

@@ -1,9 +1,10 @@
 //! The tables of a calibration.
 
 use super::cell::Cell;
+use super::gate::thresholds;
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
-use crate::calibration::{CalibrationReport, DetectorReport, Sweep};
+use crate::calibration::{CalibrationReport, DetectorReport, Figures, Sweep};
 
 /// A calibration as text that fits 80 columns: figures, figures by difficulty, flipped verdicts, wrong verdicts.
 #[must_use]
@@ -16,10 +17,11 @@ pub fn render_calibration(report: &CalibrationReport) -> String {
     text
 }
 
-/// The tables of a calibration: figures, figures by difficulty, intervals and localization.
+/// The tables of a calibration: figures, entries still needed, figures by difficulty and domain, intervals and
+/// localization.
 #[must_use]
 pub fn calibration_tables(report: &CalibrationReport) -> Vec<Table> {
-    vec![figures(report), by_difficulty(report), intervals(report)]
+    vec![figures(report), needs(report), by_difficulty(report), by_domain(report), intervals(report)]
 }
 
 fn figures(report: &CalibrationReport) -> Table {
@@ -57,6 +59,40 @@ fn figures(report: &CalibrationReport) -> Table {
     table
 }
 
+/// What is lacking for the next tier, and for the proof over always firing.
+fn needs(report: &CalibrationReport) -> Table {
+    let mut table = Table::new(
+        "needs",
+        "What it still takes",
+        &[
+            ("detector", "detector", Kind::Text),
+            ("next_tier", "next tier", Kind::Text),
+            ("entries", "entries more", Kind::Number),
+            ("figures", "F1 and precision", Kind::Text),
+            ("entries_to_prove", "entries more to prove", Kind::Number),
+        ],
+    );
+    for detector in &report.detectors {
+        let needs = &detector.needs;
+        let figures = if needs.figures_suffice { "would do" } else { "too low" };
+        table.row([
+            Cell::text(&detector.detector),
+            Cell::of(needs.next_tier, |tier| Cell::text(tier.name())),
+            Cell::of(needs.next_tier, |_| Cell::Count(needs.entries)),
+            Cell::of(needs.next_tier, |_| Cell::text(figures)),
+            Cell::of(needs.entries_to_prove, Cell::Count),
+        ]);
+    }
+    for gate in &report.gates {
+        table.note(format!("{}.", thresholds(gate)));
+    }
+    table.note(
+        "To prove: how many more entries show with a chance of 80% that F1 exceeds that of always firing, if the \
+         rates stay as they are (normal approximation).",
+    );
+    table
+}
+
 fn real(value: Option<f64>) -> Cell {
     Cell::of(value, |value| Cell::Real(value, 4))
 }
@@ -67,41 +103,55 @@ fn tier(detector: &DetectorReport) -> String {
 }
 
 fn by_difficulty(report: &CalibrationReport) -> Table {
-    let mut table = Table::new(
-        "by_difficulty",
-        "By difficulty",
-        &[
-            ("detector", "detector", Kind::Text),
-            ("difficulty", "difficulty", Kind::Text),
-            ("n", "n", Kind::Number),
-            ("tp", "tp", Kind::Number),
-            ("fp", "fp", Kind::Number),
-            ("fn", "fn", Kind::Number),
-            ("tn", "tn", Kind::Number),
-            ("f1", "F1", Kind::Number),
-            ("precision", "precision", Kind::Number),
-            ("recall", "recall", Kind::Number),
-        ],
-    )
-    .grouped();
+    let mut table = grouped("by_difficulty", "By difficulty", "difficulty");
     for detector in &report.detectors {
         for (difficulty, figures) in &detector.by_difficulty {
-            let confusion = &figures.confusion;
-            table.row([
-                Cell::text(&detector.detector),
-                Cell::text(format!("{difficulty:?}").to_lowercase()),
-                Cell::Count(figures.n),
-                Cell::Count(confusion.tp),
-                Cell::Count(confusion.fp),
-                Cell::Count(confusion.fn_),
-                Cell::Count(confusion.tn),
-                real(figures.f1),
-                real(figures.precision),
-                real(figures.recall),
-            ]);
+            group(&mut table, &detector.detector, difficulty.name(), figures);
         }
     }
     table
+}
+
+fn by_domain(report: &CalibrationReport) -> Table {
+    let mut table = grouped("by_domain", "By domain", "domain");
+    for detector in &report.detectors {
+        for (domain, figures) in &detector.by_domain {
+            group(&mut table, &detector.detector, if domain.is_empty() { "(none)" } else { domain }, figures);
+        }
+    }
+    table
+}
+
+fn grouped(name: &'static str, title: &str, group: &'static str) -> Table {
+    let columns = [
+        ("detector", "detector", Kind::Text),
+        (group, group, Kind::Text),
+        ("n", "n", Kind::Number),
+        ("tp", "tp", Kind::Number),
+        ("fp", "fp", Kind::Number),
+        ("fn", "fn", Kind::Number),
+        ("tn", "tn", Kind::Number),
+        ("f1", "F1", Kind::Number),
+        ("precision", "precision", Kind::Number),
+        ("recall", "recall", Kind::Number),
+    ];
+    Table::new(name, title, &columns).grouped()
+}
+
+fn group(table: &mut Table, detector: &str, group: &str, figures: &Figures) {
+    let confusion = &figures.confusion;
+    table.row([
+        Cell::text(detector),
+        Cell::text(group),
+        Cell::Count(figures.n),
+        Cell::Count(confusion.tp),
+        Cell::Count(confusion.fp),
+        Cell::Count(confusion.fn_),
+        Cell::Count(confusion.tn),
+        real(figures.f1),
+        real(figures.precision),
+        real(figures.recall),
+    ]);
 }
 
 fn intervals(report: &CalibrationReport) -> Table {

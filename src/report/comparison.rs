@@ -11,7 +11,7 @@ const TASKS: usize = 20;
 
 /// A comparison as text that fits 80 columns, the result first.
 #[must_use]
-pub fn render_agent_comparison(comparison: &Comparison) -> String {
+pub fn render_comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
     for line in wrapped(&verdict(comparison), TEXT_WIDTH) {
         text += &format!("{line}\n");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use super::cell::figure;
-use super::wide::Wide as Table;
+use super::wide::Wide;
 use crate::evaluation::{
     Agreement, AgreementScore, CallReport, Evolution, EvolutionGroup, EvolutionIntervals, Exclusion, Figure,
     FigureIntervals, GroupComparison, ModeReport, ModeVerdict, Reflection, ReflectionGroup, Relation,
@@ -18,7 +18,7 @@ const WIDTH: usize = 80;
 #[must_use]
 pub fn render_reflection(reflection: &Reflection, intervals: &FigureIntervals) -> String {
     let header = ["task", "n", "detect", "simil", "recall", "mode", "token F1", "judge"];
-    let mut table = Table::new(1, header);
+    let mut table = Wide::new(1, header);
     let cell = |value| figure(value, 4);
     let mut row = |name: &str, episodes: String, figures: [Option<f64>; 6]| {
         let [detection, similarity, recall, mode, token_f1, judge] = figures.map(cell);
@@ -52,7 +52,7 @@ pub fn render_reflection(reflection: &Reflection, intervals: &FigureIntervals) -
         row(name, String::new(), figures);
     }
     let mut text = table.render();
-    let mut table = Table::new(1, ["ends at", "detection", "localization", "diagnosis", "pass", "pass rate"]);
+    let mut table = Wide::new(1, ["ends at", "detection", "localization", "diagnosis", "pass", "pass rate"]);
     for (name, counts) in &reflection.all.funnel {
         table.row([
             short(name, 22),
@@ -79,7 +79,7 @@ pub fn render_reflection(reflection: &Reflection, intervals: &FigureIntervals) -
 /// An evolution as tables: by class, mode, proximity, distance, framework; exclusions by reason.
 #[must_use]
 pub fn render_evolution(evolution: &Evolution, intervals: &EvolutionIntervals) -> String {
-    let mut table = Table::new(2, ["by", "group", "cases", "incl.", "FAR", "FRC", "score"]);
+    let mut table = Wide::new(2, ["by", "group", "cases", "incl.", "FAR", "FRC", "score"]);
     let mut row = |by: &str, name: &str, group: &EvolutionGroup| {
         table.row([
             by.to_owned(),
@@ -131,7 +131,7 @@ fn exclusions(excluded: &BTreeMap<Exclusion, u64>) -> String {
 /// An agreement as a table.
 #[must_use]
 pub fn render_agreement(agreement: &Agreement) -> String {
-    let mut table = Table::new(1, ["failures", "of a", "of b", "matched", "F1", "kappa of modes"]);
+    let mut table = Wide::new(1, ["failures", "of a", "of b", "matched", "F1", "kappa of modes"]);
     for (name, score) in [("core", &agreement.core), ("all", &agreement.all)] {
         let AgreementScore { matched, a, b, f1, mode_kappa } = score;
         let [a, b, matched] = [a, b, matched].map(ToString::to_string);
@@ -149,7 +149,7 @@ pub fn render_agreement(agreement: &Agreement) -> String {
 /// The comparison of avoidance after right and wrong reflection as a table.
 #[must_use]
 pub fn render_relations(relations: &BTreeMap<String, Relation>) -> String {
-    let mut table = Table::new(2, ["class", "level", "n right", "FAR", "n wrong", "FAR", "p", "phi"]);
+    let mut table = Wide::new(2, ["class", "level", "n right", "FAR", "n wrong", "FAR", "p", "phi"]);
     for (class, relation) in relations {
         let levels = &relation.cumulative;
         for (level, group) in [
@@ -201,7 +201,7 @@ pub fn render_calls(reports: &[CallReport]) -> String {
 }
 
 fn verdicts<const N: usize>(what: &str, rules: [(&str, Vec<Option<&ModeVerdict>>); N]) -> String {
-    let mut table = Table::new(1, [what, "judged", "detected", "findings"]);
+    let mut table = Wide::new(1, [what, "judged", "detected", "findings"]);
     let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
     for (name, verdicts) in rules {
         let (mut judged, mut detected, mut findings) = (0, 0, 0);

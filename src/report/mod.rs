@@ -4,6 +4,8 @@ mod calibration;
 mod cell;
 mod comparison;
 mod evaluation;
+mod explanation;
+mod gate;
 mod grouped;
 #[cfg(feature = "html")]
 mod html;
@@ -11,6 +13,7 @@ mod published;
 mod recovery;
 mod repeats;
 mod replication;
+mod run;
 mod runs;
 mod scan;
 mod table;
@@ -19,17 +22,20 @@ mod wrap;
 
 pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
 pub use cell::Cell;
-pub use comparison::{comparison_tables, render_agent_comparison};
+pub use comparison::{comparison_tables, render_comparison};
 pub use evaluation::{
     render_agreement, render_calls, render_evolution, render_modes, render_reflection, render_relations,
 };
+pub use explanation::render_explanation;
+pub use gate::{calibration_markdown, junit, render_gate};
 pub use grouped::{grouped_tables, render_grouped};
 #[cfg(feature = "html")]
 pub use html::*;
 pub use published::{render_pass_k, render_replication};
-pub use recovery::{render_comparison, render_inheritance, render_replay, render_selection};
+pub use recovery::{render_inheritance, render_recovery, render_replay, render_selection};
 pub use repeats::Repeats;
 pub use replication::{render_inference, replication_tables};
+pub use run::{render_run, render_step};
 pub use runs::{pass_k_table, simulation_table};
 pub use scan::ScanSummary;
 pub use table::{TEXT_WIDTH, Table};

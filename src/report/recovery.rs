@@ -2,16 +2,16 @@
 
 use super::cell::figure;
 use super::evaluation::{interval, p_value, short, wrapped};
-use super::wide::Wide as Table;
+use super::wide::Wide;
 use crate::evaluation::{Comparison, Inheritance, Inherited, Replay, Selection};
 
 /// A comparison of recovery with fresh starts as tables, one per context.
 #[must_use]
-pub fn render_comparison(comparison: &Comparison) -> String {
+pub fn render_recovery(comparison: &Comparison) -> String {
     let mut text = String::new();
     for (context, compared) in &comparison.contexts {
         let header = ["model", "tasks", "fresh", "recovery", "difference", "drop", "p", "ranks"];
-        let mut table = Table::new(1, header);
+        let mut table = Wide::new(1, header);
         let mut notes = Vec::new();
         for (name, model) in &compared.models {
             let Some(paired) = &model.paired else {
@@ -57,7 +57,7 @@ pub fn render_comparison(comparison: &Comparison) -> String {
 /// A selection as text.
 #[must_use]
 pub fn render_selection(selection: &Selection) -> String {
-    let mut table = Table::new(1, ["trials", "count"]);
+    let mut table = Wide::new(1, ["trials", "count"]);
     table.row(["kept".to_owned(), selection.kept.len().to_string()]);
     for (why, count) in &selection.left_out {
         table.row([format!("left out: {why}"), count.to_string()]);
@@ -90,7 +90,7 @@ pub fn render_inheritance(inheritance: &Inheritance) -> String {
         figure(inheritance.same_observation_rate, 4),
         figure(inheritance.looped_rate, 4),
     );
-    let mut table = Table::new(1, ["pair", "failing step", "first repeat", "repeats", "same answer"]);
+    let mut table = Wide::new(1, ["pair", "failing step", "first repeat", "repeats", "same answer"]);
     for pair in &inheritance.pairs {
         if let Inherited::Judged {
             last_failing_step,

@@ -31,6 +31,13 @@ pub struct Trace {
     pub(super) ending: Ending,
 }
 
+/// A trace without steps, of which nothing is known.
+impl Default for Trace {
+    fn default() -> Self {
+        Self { steps: Vec::new(), routing: Routing::from(None), ending: Ending::default() }
+    }
+}
+
 /// The steps of a trace, in source order.
 #[derive(Debug, Clone)]
 pub struct Steps<'t>(std::slice::Iter<'t, Record>);

@@ -1,0 +1,229 @@
+//! What a calibration says to CI: the gate, the comparison with an earlier one, `JUnit` XML, Markdown.
+
+use super::calibration::calibration_tables;
+use crate::calibration::{
+    BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate,
+};
+
+/// How many entries of one kind are named.
+const NAMED: usize = 10;
+
+/// A gate and a comparison with an earlier calibration as text; either may be missing.
+#[must_use]
+pub fn render_gate(
+    report: &CalibrationReport,
+    gate: Option<Tier>,
+    compared: &[BaselineComparison],
+) -> String {
+    let mut text = String::new();
+    if let Some(gate) = gate {
+        text += &format!("\ngate {gate}\n");
+        for detector in &report.detectors {
+            text += &format!("  {}: {}\n", detector.detector, outcome(report, detector, gate));
+        }
+    }
+    for comparison in compared {
+        text += &format!("\n{} against the baseline: {}\n", comparison.detector, difference(comparison));
+        for (what, entries) in changes(comparison) {
+            text += &format!("  {what}: {}\n", named(entries));
+        }
+    }
+    text
+}
+
+fn outcome(report: &CalibrationReport, detector: &DetectorReport, gate: Tier) -> String {
+    let outcome = detector.outcome();
+    let lacks = report.gate(gate).filter(|_| outcome == GateOutcome::Failed).map(|gate| detector.lacks(gate));
+    match lacks.filter(|lacks| !lacks.is_empty()) {
+        Some(lacks) => format!("{outcome}: {}", lacks.join(", ")),
+        None => outcome.to_string(),
+    }
+}
+
+fn difference(comparison: &BaselineComparison) -> String {
+    let BaselineComparison { entries, mended, broken, p, regression, .. } = comparison;
+    let verdict = if *regression { "a regression" } else { "no regression" };
+    format!(
+        "{} mended, {} broken of {entries} entries, exact McNemar p = {p:.4}: {verdict}",
+        mended.len(),
+        broken.len()
+    )
+}
+
+/// The changes that there are.
+fn changes(comparison: &BaselineComparison) -> impl Iterator<Item = (&'static str, &[String])> {
+    let BaselineComparison { mended, broken, added, removed, relabelled, .. } = comparison;
+    let kinds: [(_, &[String]); 5] = [
+        ("broken", broken),
+        ("mended", mended),
+        ("label is another", relabelled),
+        ("new", added),
+        ("gone", removed),
+    ];
+    kinds.into_iter().filter(|(_, entries)| !entries.is_empty())
+}
+
+fn named(entries: &[String]) -> String {
+    let more = entries.len().saturating_sub(NAMED);
+    let named = entries.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+/// A tier's gate in words.
+pub(super) fn thresholds(gate: &TierGate) -> String {
+    let precision =
+        if gate.precision > 0.0 { format!(", precision ≥ {:.2}", gate.precision) } else { String::new() };
+    format!("{}: F1 ≥ {:.2}{precision}, n ≥ {}", gate.tier, gate.f1, gate.n)
+}
+
+/// A calibration as `JUnit` XML: a suite per detector; in it the gate, the baseline, and every entry. Where the gate
+/// holds, an entry that is judged wrongly is skipped with its reason; where it does not hold, it fails.
+#[must_use]
+pub fn junit(
+    report: &CalibrationReport,
+    gate: Option<Tier>,
+    require: bool,
+    compared: &[BaselineComparison],
+) -> String {
+    let mut suites = String::new();
+    let (mut tests, mut failures, mut skipped) = (0, 0, 0);
+    for detector in &report.detectors {
+        let mut suite =
+            Suite { name: &detector.detector, cases: String::new(), tests: 0, failures: 0, skipped: 0 };
+        let mut failed = false;
+        if let Some(gate) = gate {
+            let outcome = outcome(report, detector, gate);
+            let verdict = match detector.outcome() {
+                GateOutcome::Passed => Case::Passed,
+                GateOutcome::Untested if !require => Case::Skipped(&outcome),
+                _ => Case::Failed(&outcome),
+            };
+            failed = matches!(verdict, Case::Failed(_));
+            suite.case(&format!("gate {gate}"), &verdict);
+        }
+        for comparison in compared.iter().filter(|comparison| comparison.detector == detector.detector) {
+            let told = difference(comparison);
+            suite.case("baseline", &if comparison.regression { Case::Failed(&told) } else { Case::Passed });
+        }
+        for verdict in &detector.verdicts {
+            let wrong = detector.wrong.iter().find(|wrong| wrong.entry == verdict.entry);
+            let told =
+                wrong.map(|wrong| format!("label {}: {} Detector: {}", wrong.label, wrong.reason, wrong.saw));
+            suite.case(
+                &verdict.entry,
+                &match &told {
+                    None => Case::Passed,
+                    Some(told) if failed => Case::Failed(told),
+                    Some(told) => Case::Skipped(told),
+                },
+            );
+        }
+        tests += suite.tests;
+        failures += suite.failures;
+        skipped += suite.skipped;
+        suites += &suite.render();
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"calibration\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\">\n{suites}</testsuites>\n"
+    )
+}
+
+enum Case<'t> {
+    Passed,
+    Skipped(&'t str),
+    Failed(&'t str),
+}
+
+struct Suite<'n> {
+    name: &'n str,
+    cases: String,
+    tests: u64,
+    failures: u64,
+    skipped: u64,
+}
+
+impl Suite<'_> {
+    fn case(&mut self, name: &str, case: &Case<'_>) {
+        self.tests += 1;
+        let head = format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(self.name), escaped(name));
+        self.cases += &match case {
+            Case::Passed => format!("{head}/>\n"),
+            Case::Skipped(why) => {
+                self.skipped += 1;
+                format!("{head}><skipped message=\"{}\"/></testcase>\n", escaped(why))
+            }
+            Case::Failed(why) => {
+                self.failures += 1;
+                format!("{head}><failure message=\"{}\"/></testcase>\n", escaped(why))
+            }
+        };
+    }
+
+    fn render(&self) -> String {
+        let Self { name, cases, tests, failures, skipped } = self;
+        let name = escaped(name);
+        format!(
+            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\">\n{cases}  </testsuite>\n"
+        )
+    }
+}
+
+/// As it may stand in an attribute; what XML cannot hold at all is replaced.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\t' | '\n' | '\r' => out += &format!("&#{};", u32::from(c)),
+            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A calibration as Markdown, fit for the summary of a CI job: gate, baseline, tables, wrong verdicts.
+#[must_use]
+pub fn calibration_markdown(
+    report: &CalibrationReport,
+    gate: Option<Tier>,
+    compared: &[BaselineComparison],
+) -> String {
+    let mut text = "# Calibration\n\n".to_owned();
+    if let Some(gate) = gate {
+        text += &format!("Gate: {gate}.\n\n| detector | outcome |\n|---|---|\n");
+        for detector in &report.detectors {
+            text += &format!("| {} | {} |\n", detector.detector, cell(&outcome(report, detector, gate)));
+        }
+        text.push('\n');
+    }
+    for comparison in compared {
+        text += &format!("**{}** against the baseline: {}.\n\n", comparison.detector, difference(comparison));
+        for (what, entries) in changes(comparison) {
+            text += &format!("- {what}: {}\n", cell(&named(entries)));
+        }
+        text.push('\n');
+    }
+    for table in calibration_tables(report) {
+        text += &table.markdown();
+        text.push('\n');
+    }
+    for detector in report.detectors.iter().filter(|detector| !detector.wrong.is_empty()) {
+        text += &format!("\n{} wrong of {}\n\n", detector.wrong.len(), detector.detector);
+        text += "| entry | difficulty | label | why | detector |\n|---|---|---|---|---|\n";
+        for wrong in &detector.wrong {
+            let (why, saw) = (cell(&wrong.reason), cell(&wrong.saw));
+            let entry = cell(&wrong.entry);
+            text += &format!("| {entry} | {} | {} | {why} | {saw} |\n", wrong.difficulty, wrong.label);
+        }
+    }
+    text
+}
+
+/// As it may stand in a cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
+}

@@ -1,0 +1,197 @@
+//! A run as a reader sees it: steps with the numbers that `where` uses, findings beside them.
+
+use std::borrow::Cow;
+
+use crate::detectors::Finding;
+use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
+
+/// How many findings are marked beside the steps.
+const MARKS: usize = 26;
+
+/// A run, a line of at most `width` columns per step: marks of findings, step, turn, actor, status with its provenance,
+/// tool, arguments and observation, both shortened. The findings follow below, by their marks.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Detector, Loop, Status, Trace, render_run};
+///
+/// let mut run = Trace::builder();
+/// for _ in 0..4 {
+///     run.call("look", &json!({"at": "wall"}), Status::Ok, "a wall")?;
+/// }
+/// let run = run.build()?;
+/// let text = render_run(&run, Loop::default().detect(&run).findings(), 60);
+/// assert!(text.starts_with("a     0    0 agent  ok                look {\"at\":\"wall\"} → a"));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[must_use]
+pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
+    let marked = findings.len().min(MARKS);
+    let mut text = String::new();
+    for step in trace {
+        let marks: String = findings
+            .iter()
+            .zip('a'..='z')
+            .map(
+                |(finding, mark)| {
+                    if (finding.first..=finding.last).contains(&step.index()) { mark } else { ' ' }
+                },
+            )
+            .collect();
+        let line = format!(
+            "{marks}{:>6} {:>4} {:<6} {}",
+            step.index(),
+            step.turn(),
+            step.actor(),
+            said_or_done(&step, width)
+        );
+        text += cut(line.trim_end(), width).as_ref();
+        text.push('\n');
+    }
+    for (number, finding) in findings.iter().enumerate() {
+        let mark = ('a'..='z').nth(number).filter(|_| number < marked).unwrap_or(' ');
+        text += &format!("{mark} {}: {}\n", finding.id, plain(&finding.message, usize::MAX));
+    }
+    text
+}
+
+fn said_or_done(step: &Step<'_>, width: usize) -> String {
+    match step.event() {
+        Event::Message(text) => plain(&text.to_str(), width),
+        Event::Action(action) => {
+            let arguments = arguments(action);
+            // Both sides are seen: neither takes more than half of the line.
+            let arguments = cut(&plain(&arguments, width), width / 3).into_owned();
+            format!(
+                "{:<17} {} {arguments} → {}",
+                status(action),
+                plain(action.name, width / 4),
+                observation(action, width)
+            )
+        }
+    }
+}
+
+fn status(action: &Action<'_>) -> String {
+    let mut text = action.status.to_string();
+    if let Some(reason) = action.reason {
+        text += &format!("/{reason}");
+    } else if action.provenance != crate::trace::Provenance::None {
+        text += &format!("/{}", action.provenance);
+    }
+    text
+}
+
+fn arguments(action: &Action<'_>) -> String {
+    match action.arguments.as_ref() {
+        Content::Present(arguments) => {
+            arguments.canonical().or_else(|| arguments.json().map(str::to_owned)).unwrap_or_default()
+        }
+        Content::Absent => String::new(),
+        Content::NotRecorded => "(not recorded)".to_owned(),
+    }
+}
+
+fn observation(action: &Action<'_>, width: usize) -> String {
+    match &action.observation {
+        Content::Present(text) => plain(&text.head(width.saturating_mul(4)), width),
+        Content::Absent => "(none)".to_owned(),
+        Content::NotRecorded => "(not recorded)".to_owned(),
+    }
+}
+
+/// A step with everything that it holds.
+#[must_use]
+pub fn render_step(step: &Step<'_>) -> String {
+    let mut text = format!("step {}, turn {}, {}\n", step.index(), step.turn(), step.actor());
+    let mut field = |name: &str, value: &str| {
+        text += &format!("{name}:\n");
+        for line in value.lines() {
+            text += &format!("  {}\n", printable(line));
+        }
+    };
+    match step.event() {
+        Event::Message(message) => field("text", &message.to_str()),
+        Event::Action(action) => {
+            field("tool", action.name);
+            field("arguments", &pretty(action));
+            field("status", &status(action));
+            if let Some(error_type) = action.error_type {
+                field("error type", error_type);
+            }
+            match &action.observation {
+                Content::Present(observation) => field("observation", &observation.to_str()),
+                other => field("observation", if other.is_recorded() { "(none)" } else { "(not recorded)" }),
+            }
+        }
+    }
+    if let Some(location) = step.location() {
+        field("location", location);
+    }
+    if let Some(progress) = step.progress() {
+        field("progress", &progress.to_string());
+    }
+    text
+}
+
+fn pretty(action: &Action<'_>) -> String {
+    let json = action.arguments.as_ref().present().and_then(Arguments::json);
+    let value = json.and_then(|json| serde_json::from_str::<serde_json::Value>(json).ok());
+    let text = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
+    text.unwrap_or_else(|| arguments(action))
+}
+
+/// On one line, and without what a terminal would act upon.
+fn plain(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if line.len() > most.saturating_mul(4) {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += &printable(word);
+    }
+    cut(&line, most).into_owned()
+}
+
+fn printable(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| c.is_control() && c != '\t';
+    if text.contains(acts) { text.replace(acts, "�").into() } else { text.into() }
+}
+
+/// So many characters at most.
+fn cut(text: &str, width: usize) -> Cow<'_, str> {
+    let width = width.max(1);
+    if text.char_indices().nth(width).is_none() {
+        return text.into();
+    }
+    let end = text.char_indices().nth(width - 1).map_or(0, |(end, _)| end);
+    format!("{}…", text.get(..end).unwrap_or_default()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Actor, Status, StepInput};
+
+    #[test]
+    fn nothing_reaches_the_terminal_but_text() {
+        let mut builder = Trace::builder();
+        builder.push(StepInput::message(Actor::User, "red \u{1b}[31m\nblue")).unwrap();
+        let action = Action::new("t\u{7}").answered(Status::Error, "a\tb\r\nc");
+        builder.push(StepInput::action(Actor::Agent, action)).unwrap();
+        let run = builder.build().unwrap();
+        for width in [0, 1, 40, 200] {
+            let text = render_run(&run, &[], width);
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+            assert!(text.lines().all(|line| line.chars().count() <= width.max(1)), "{text}");
+        }
+        let step = run.steps().nth(1).unwrap();
+        assert_eq!(
+            render_step(&step),
+            "step 1, turn 1, agent\ntool:\n  t�\narguments:\nstatus:\n  error\nobservation:\n  a\tb\n  c\n"
+        );
+    }
+}
