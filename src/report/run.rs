@@ -191,7 +191,7 @@ mod tests {
         let step = run.steps().nth(1).unwrap();
         assert_eq!(
             render_step(&step),
-            "step 1, turn 1, agent\ntool:\n  t�\narguments:\nstatus:\n  error\nobservation:\n  a\tb\n  c\n"
+            "step 1, turn 1, agent\ntool:\n  t�\narguments:\nstatus:\n  error/flag\nobservation:\n  a\tb\n  c\n"
         );
     }
 }
