@@ -122,8 +122,8 @@ fn holds(
     Ok(explanation)
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
+fn object(value: impl Into<Value>) -> Map<String, Value> {
+    value.into().as_object().unwrap().clone()
 }
 
 proptest! {
