@@ -20,8 +20,8 @@ const MARKS: usize = 26;
 ///     run.call("look", &json!({"at": "wall"}), Status::Ok, "a wall")?;
 /// }
 /// let run = run.build()?;
-/// let text = render_run(&run, Loop::default().detect(&run).findings(), 60);
-/// assert!(text.starts_with("a     0    0 agent  ok                look {\"at\":\"wall\"} → a"));
+/// let text = render_run(&run, Loop::default().detect(&run).findings(), 80);
+/// assert!(text.starts_with("a     0    0 agent  ok/flag           look {\"at\":\"wall\"} → a wall"));
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 #[must_use]
