@@ -8,6 +8,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use tracelint::{
 /// `label --filled SHEET.jsonl`. To compare two readers: `label SHEET.jsonl --second OTHER.jsonl`.
 #[derive(Parser)]
 #[command(verbatim_doc_comment)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Arguments {
     /// File of runs, in any format that can be read; with --second, the labels of the first reader
     #[arg(required_unless_present_any = ["sample", "filled"])]
@@ -145,9 +147,9 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     let (runs, format) = read(file)?;
     let name = required(arguments.run.as_ref(), "run")?;
     let trace = run_of(&runs, name)?;
-    let entry = Entry {
+    let entry = Label {
         detector,
-        label: arguments.yes,
+        failure: arguments.yes,
         range: arguments.range,
         difficulty: *required(arguments.difficulty.as_ref(), "difficulty")?,
         description: required(arguments.description.as_ref(), "description")?,
@@ -155,14 +157,14 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
         run: name,
     };
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{detector}.jsonl")));
-    append(&out, vec![entry.made(arguments, trace, &format, &out)?])?;
+    append(&out, &[entry.made(arguments, trace, &format, &out)?])?;
     Ok(0)
 }
 
 /// What a reader says of a run.
-struct Entry<'e> {
+struct Label<'e> {
     detector: &'e str,
-    label: bool,
+    failure: bool,
     range: Option<(u64, u64)>,
     difficulty: Difficulty,
     description: &'e str,
@@ -170,7 +172,7 @@ struct Entry<'e> {
     run: &'e str,
 }
 
-impl Entry<'_> {
+impl Label<'_> {
     fn made(
         &self,
         arguments: &Arguments,
@@ -179,21 +181,22 @@ impl Entry<'_> {
         out: &Path,
     ) -> Result<GoldenEntry, common::Failure> {
         let digest = trace_digest(trace);
-        let id = arguments.id.clone().unwrap_or_else(|| format!("{}-{}", self.detector, &digest[..12]));
+        let id = arguments
+            .id
+            .clone()
+            .unwrap_or_else(|| format!("{}-{}", self.detector, digest.get(..12).unwrap_or(&digest)));
+        let trace = if arguments.reference { Value::Null } else { trimmed(trace, arguments.messages)? };
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let file = relative(self.file, folder.unwrap_or(Path::new(".")))?;
+        let reference =
+            arguments.reference.then(|| TraceReference { file, run: self.run.to_owned(), digest });
         let mut entry = serde_json::json!({
-            "id": id, "detector": self.detector, "difficulty": self.difficulty, "label": self.label,
-            "description": self.description, "source": source, "tags": arguments.tags,
+            "id": id, "detector": self.detector, "difficulty": self.difficulty, "label": self.failure,
+            "where": self.range, "description": self.description, "source": source, "tags": arguments.tags,
+            "reference": reference, "trace": trace,
         });
-        if let Some(range) = self.range {
-            entry["where"] = serde_json::json!(range);
-        }
-        if arguments.reference {
-            let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let file = relative(self.file, folder.unwrap_or(Path::new(".")))?;
-            entry["reference"] =
-                serde_json::to_value(TraceReference { file, run: self.run.to_owned(), digest })?;
-        } else {
-            entry["trace"] = trimmed(trace, arguments.messages)?;
+        if let Some(fields) = entry.as_object_mut() {
+            fields.retain(|_, value| !value.is_null());
         }
         Ok(serde_json::from_value(entry)?)
     }
@@ -205,7 +208,7 @@ fn relative(file: &Path, folder: &Path) -> Result<String, common::Failure> {
     let (file, folder) = (place(file)?, place(folder)?);
     let shared = file.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
     let up = folder.components().skip(shared).map(|_| "..".as_ref());
-    let down = file.components().skip(shared).map(|part| part.as_os_str());
+    let down = file.components().skip(shared).map(std::path::Component::as_os_str);
     let path: PathBuf = up.chain(down).collect();
     Ok(path.display().to_string())
 }
@@ -215,7 +218,8 @@ fn trimmed(trace: &Trace, messages: bool) -> Result<Value, common::Failure> {
     let mut json = blind(trace)?;
     // Where nobody acts, the messages are all there is.
     let acts = trace.steps().any(|step| step.action_of(Actors::All).is_some());
-    if let (true, Some(steps)) = (acts && !messages, json["steps"].as_array_mut()) {
+    let steps = json.get_mut("steps").and_then(Value::as_array_mut);
+    if let Some(steps) = steps.filter(|_| acts && !messages) {
         steps.retain(|step| step.get("text").is_none());
     }
     Ok(json)
@@ -244,7 +248,7 @@ fn blind(trace: &Trace) -> Result<Value, common::Failure> {
 }
 
 /// Appends entries to a golden file, if the file is sound with them.
-fn append(out: &Path, entries: Vec<GoldenEntry>) -> Result<(), common::Failure> {
+fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), common::Failure> {
     let mut text = match fs::read_to_string(out) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -254,7 +258,7 @@ fn append(out: &Path, entries: Vec<GoldenEntry>) -> Result<(), common::Failure> 
         text.push('\n');
     }
     let before = text.len();
-    for entry in &entries {
+    for entry in entries {
         text += &serde_json::to_string(entry)?;
         text.push('\n');
     }
@@ -323,8 +327,7 @@ fn sample(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut number = 0_usize;
     read_files(&arguments.sample, &ReadOptions::default(), |event| {
         if let ScanEvent::Record(trace) = event {
-            if let Some(n) = wanted.remove(&number) {
-                let (file, position) = &places[number];
+            if let (Some(n), Some((file, position))) = (wanted.remove(&number), places.get(number)) {
                 let row = Row {
                     n,
                     detector: detector.clone(),
@@ -384,18 +387,18 @@ fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, common::Failure> {
     for row in rows.iter().filter(|row| row.label.is_some()) {
         let place = |error: &dyn std::fmt::Display| format!("{}: run {}: {error}", sheet.display(), row.n);
         let file = PathBuf::from(&row.file);
-        if !files.contains_key(&file) {
-            files.insert(file.clone(), read(&file)?);
-        }
-        let (runs, format) = &files[&file];
+        let (runs, format) = match files.entry(file.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(read(&file)?),
+        };
         let trace = run_of(runs, &row.run).map_err(|error| place(&error))?;
         if trace_digest(trace) != row.digest {
             return Err(place(&"the file holds something else than was read").into());
         }
         let missing = || place(&"difficulty or description is missing");
-        let entry = Entry {
+        let entry = Label {
             detector: &row.detector,
-            label: row.label == Some(true),
+            failure: row.label == Some(true),
             range: row.range,
             difficulty: row.difficulty.ok_or_else(missing)?,
             description: row.description.as_deref().ok_or_else(missing)?,
@@ -410,7 +413,7 @@ fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, common::Failure> {
         return Err(format!("{}: no row has a label", sheet.display()).into());
     }
     for (out, entries) in made {
-        append(&out, entries)?;
+        append(&out, &entries)?;
     }
     Ok(0)
 }
@@ -456,7 +459,14 @@ fn agreement(first: &Path, second: &Path) -> Result<u8, common::Failure> {
         let Some(b) = two.get(key) else { continue };
         both += 1;
         let (yes, other) = (a.label == Some(true), b.label == Some(true));
-        tables.entry(&a.detector).or_default()[usize::from(yes)][usize::from(other)] += 1;
+        let [[neither, second_only], [first_only, all]] = tables.entry(&a.detector).or_default();
+        let cell = match (yes, other) {
+            (false, false) => neither,
+            (false, true) => second_only,
+            (true, false) => first_only,
+            (true, true) => all,
+        };
+        *cell += 1;
         if yes != other {
             let why =
                 |given: &Given| given.description.clone().unwrap_or_else(|| "no reason given".to_owned());

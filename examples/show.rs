@@ -75,16 +75,16 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         Ok::<(), common::Failure>(())
     })?;
-    if runs.is_empty() {
+    let Some(first) = runs.first() else {
         return Err(format!("{}: no run could be read", arguments.path.display()).into());
-    }
+    };
     let status = if errors == 0 { 0 } else { 2 };
     let trace = match &arguments.run {
         None if runs.len() > 1 => {
             common::print(&list(&runs))?;
             return Ok(status);
         }
-        None => &runs[0],
+        None => first,
         // A number that is nobody's id is a place.
         Some(name) => {
             run_of(&runs, name).or_else(|error| run_of(&runs, &format!("#{name}")).map_err(|_| error))?

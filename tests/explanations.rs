@@ -122,8 +122,8 @@ fn holds(
     Ok(explanation)
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
+fn object(value: impl Into<Value>) -> Map<String, Value> {
+    value.into().as_object().unwrap().clone()
 }
 
 proptest! {
@@ -199,8 +199,8 @@ fn a_gap_that_is_too_wide_is_named() {
         steps.extend((0..5).map(|n| call("edit", round * 10 + n, "done", "ok")));
     }
     let found = explained("loop", &numbered(steps));
-    assert_eq!(found.near[1].tool.as_deref(), Some("test"));
-    assert_eq!(conditions(&found)[1].1, ["repeats 4, at least 4 (holds)", "gap 5, at most 3"]);
+    assert_eq!(found.near[0].tool.as_deref(), Some("test"));
+    assert_eq!(conditions(&found)[0].1, ["repeats 4, at least 4 (holds)", "gap 5, at most 3"]);
     assert!(found.changes.contains(&Change::Config(object(json!({"max_gap": 5})))));
 }
 

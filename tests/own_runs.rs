@@ -218,7 +218,8 @@ fn a_sheet_is_blind_and_becomes_entries() {
         row["description"] = json!(format!("What the reader thought of number {n}."));
     }
     let write = |name: &str, rows: &[Value]| {
-        folder.write(name, &rows.iter().map(|row| format!("{row}\n")).collect::<String>())
+        folder
+            .write(name, &rows.iter().flat_map(|row| [row.to_string(), "\n".to_owned()]).collect::<String>())
     };
     let first = write("first.jsonl", &rows);
     let out = folder.path("mine.jsonl");

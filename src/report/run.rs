@@ -20,8 +20,8 @@ const MARKS: usize = 26;
 ///     run.call("look", &json!({"at": "wall"}), Status::Ok, "a wall")?;
 /// }
 /// let run = run.build()?;
-/// let text = render_run(&run, Loop::default().detect(&run).findings(), 60);
-/// assert!(text.starts_with("a     0    0 agent  ok                look {\"at\":\"wall\"} → a"));
+/// let text = render_run(&run, Loop::default().detect(&run).findings(), 80);
+/// assert!(text.starts_with("a     0    0 agent  ok/flag           look {\"at\":\"wall\"} → a wall"));
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 #[must_use]
@@ -191,7 +191,7 @@ mod tests {
         let step = run.steps().nth(1).unwrap();
         assert_eq!(
             render_step(&step),
-            "step 1, turn 1, agent\ntool:\n  t�\narguments:\nstatus:\n  error\nobservation:\n  a\tb\n  c\n"
+            "step 1, turn 1, agent\ntool:\n  t�\narguments:\nstatus:\n  error/flag\nobservation:\n  a\tb\n  c\n"
         );
     }
 }
