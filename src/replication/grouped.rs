@@ -78,18 +78,18 @@ impl GroupedReplication {
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
     pub fn of(rows: &[SimulationRow], by: &[GroupBy], options: &InferenceOptions) -> Result<Self> {
-        let kept = if options.keep_duplicates { rows.to_vec() } else { distinct_runs(rows).0 };
-        let rows: Vec<&SimulationRow> = kept.iter().collect();
-        let mut groups: BTreeMap<Vec<Option<&str>>, Vec<&SimulationRow>> = BTreeMap::new();
-        for row in &rows {
-            groups.entry(by.iter().map(|by| by.of(row)).collect()).or_default().push(row);
-        }
         const RELATIONS: [Relation; 4] = [
             Relation::Recovery,
             Relation::RecoveryByProgram,
             Relation::RecoveryWithErrors,
             Relation::RecoveryByProgramWithErrors,
         ];
+        let kept = if options.keep_duplicates { rows.to_vec() } else { distinct_runs(rows).0 };
+        let rows: Vec<&SimulationRow> = kept.iter().collect();
+        let mut groups: BTreeMap<Vec<Option<&str>>, Vec<&SimulationRow>> = BTreeMap::new();
+        for row in &rows {
+            groups.entry(by.iter().map(|by| by.of(row)).collect()).or_default().push(row);
+        }
         let overall = RELATIONS
             .par_iter()
             .map(|relation| Association::of(*relation, &rows, &[options.cluster], &options.resampling))
