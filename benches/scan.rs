@@ -29,7 +29,7 @@ fn scan(criterion: &mut Criterion) {
             }
         });
     });
-    let scanner = Scanner::new(default_detectors(), ScanOptions::default()).expect("the defaults are sound");
+    let Ok(scanner) = Scanner::new(default_detectors(), ScanOptions::default()) else { return };
     group.bench_function("scan_in_memory", |bencher| {
         bencher.iter(|| {
             for file in &files {
@@ -45,7 +45,7 @@ fn scan(criterion: &mut Criterion) {
         }
         for threads in [1, 2] {
             let options = ScanOptions { threads: Some(threads), ..ScanOptions::default() };
-            let scanner = Scanner::new(default_detectors(), options).expect("the defaults are sound");
+            let Ok(scanner) = Scanner::new(default_detectors(), options) else { return };
             group.bench_function(format!("scan_files/{threads}"), |bencher| {
                 bencher.iter(|| black_box(scanner.collect(std::slice::from_ref(&folder))));
             });

@@ -154,21 +154,22 @@ fn single(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure
     let done = single_in(&folder, inputs, arguments);
     let _ = std::fs::remove_dir_all(&folder);
     let (bytes, times) = done?;
-    let median_of = |threads: usize| median(times.iter().map(|pair| pair[threads]).collect());
+    let one = median(times.iter().map(|[one, _]| *one).collect());
+    let two = median(times.iter().map(|[_, two]| *two).collect());
     let speedup = median(times.iter().map(|[one, two]| one / two).collect());
     let megabytes = bytes as f64 / 1e6;
     let figures = json!({
         "single_mb": megabytes,
-        "single_mb_per_s_1t": megabytes / median_of(0),
-        "single_mb_per_s_2t": megabytes / median_of(1),
+        "single_mb_per_s_1t": megabytes / one,
+        "single_mb_per_s_2t": megabytes / two,
         "single_speedup_2t": speedup,
     });
     common::print(&format!(
         "one file of {megabytes:.0} MB, records written, {} rounds (medians)\n  \
          1 thread          {:8.0} MB/s\n  2 threads         {:8.0} MB/s, {speedup:.2} times as fast\n{figures}\n",
         arguments.rounds,
-        megabytes / median_of(0),
-        megabytes / median_of(1),
+        megabytes / one,
+        megabytes / two,
     ))?;
     Ok(0)
 }
@@ -254,7 +255,10 @@ fn lay_out(input: &mut Input, layout: Layout, short: Option<usize>) -> Result<()
         }
     }
     input.bytes = match layout {
-        Layout::Lines => runs.iter().map(|run| format!("{run}\n")).collect::<String>().into_bytes(),
+        Layout::Lines => {
+            let lines = runs.iter().map(|run| format!("{run}\n"));
+            lines.collect::<Vec<String>>().concat().into_bytes()
+        }
         Layout::Files => {
             let mut file = header;
             file.insert("simulations".to_owned(), Value::Array(runs));

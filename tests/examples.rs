@@ -583,7 +583,7 @@ fn the_scan_names_and_counts_foreign_files() {
     let folder = Folder::new("foreign");
     let good = folder.write("a.json", GOOD);
     let package = folder.write("b.json", r#"{"name": "x", "version": "1.0.0"}"#);
-    let spans = folder.write("c.json", r#"{"resourceSpans": []}"#);
+    let spans = folder.write("c.json", r#"{"compilerOptions": {}}"#);
     let damaged = folder.write("d.json", r#"{"simulations": ["#);
     let (told, err) = ends("scan", &[&folder.path("")], 2);
     for (path, how) in [
@@ -598,7 +598,7 @@ fn the_scan_names_and_counts_foreign_files() {
     let lines: Vec<&str> = err.lines().collect();
     assert_eq!(lines.len(), 3, "{err}");
     assert!(lines[0].contains(&package) && lines[0].contains("; native wants"), "{err}");
-    assert!(lines[1].contains(&spans) && lines[1].ends_with("`resourceSpans`"), "{err}");
+    assert!(lines[1].contains(&spans) && lines[1].ends_with("`compilerOptions`"), "{err}");
     assert!(lines[2].contains(&damaged), "{err}");
 }
 

@@ -297,7 +297,7 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<Vec<u8>, String> {
 /// Tells errors of a file on stderr: the exit status that they ask for.
 pub(crate) fn told(path: &Path, errors: &[tracelint::Error]) -> u8 {
     for error in errors {
-        eprintln!("error: {}: {error}", path.display());
+        let _ = writeln!(io::stderr(), "error: {}: {error}", path.display());
     }
     if errors.is_empty() { 0 } else { 2 }
 }

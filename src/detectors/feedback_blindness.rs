@@ -332,8 +332,10 @@ impl State {
             && self.is_due(key)
         {
             let name = super::quoted(action.name);
-            let message =
-                format!("`{name}` fails with the same arguments and the same feedback as at step {}", before.step);
+            let message = format!(
+                "`{name}` fails with the same arguments and the same feedback as at step {}",
+                before.step
+            );
             self.report(key, finding(step.index(), before.step, quote(action), message));
         }
     }
@@ -357,7 +359,8 @@ impl State {
             && !(self.rules.config.success_recovers && action.status == Status::Ok)
             && self.is_due(key)
         {
-            let message = format!("`{}` repeats what was refused at step {first}", super::quoted(action.name));
+            let message =
+                format!("`{}` repeats what was refused at step {first}", super::quoted(action.name));
             self.report(key, finding(step.index(), first, observation, message));
         }
         if !transient && self.is_negative(action) {

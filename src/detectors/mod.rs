@@ -4,19 +4,24 @@
 
 mod cost;
 mod detector;
+mod feedback_blindness;
 mod finding;
+mod loop_;
 mod loop_names;
 mod loop_polls;
 mod loop_segment;
 mod polling;
 mod registry;
+mod route_inefficiency;
 mod route_pairs;
 mod route_progress;
 mod rule;
 mod seen;
 mod shell;
 mod shell_words;
+mod tool_error_recovery;
 mod transient;
+mod wasted_actions;
 
 pub use cost::Cost;
 pub use detector::{Detector, Fold, Monitor};
@@ -35,11 +40,10 @@ use serde_json::Value;
 
 use crate::trace::first_chars;
 
-/// Declares the modules, exports what they offer, and makes of them the registry and the kinds of evidence.
+/// Exports what the modules of the rules offer, and makes of them the registry and the kinds of evidence.
 macro_rules! detectors {
     ($($module:ident: $rule:ident, $evidence:ident { $($export:ident),* $(,)? })+) => {
         $(
-            mod $module;
             pub use $module::{$rule, $evidence, $($export),*};
         )+
 

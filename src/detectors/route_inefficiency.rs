@@ -51,7 +51,15 @@ pub struct RouteInefficiencyConfig {
 impl Default for RouteInefficiencyConfig {
     fn default() -> Self {
         let WastedActionsConfig { actors, min_wasted, min_share, .. } = WastedActionsConfig::default();
-        Self { actors, ratio: 2.0, min_extra: 5, from_start: true, routes: Routes::Run, min_wasted, min_share }
+        Self {
+            actors,
+            ratio: 2.0,
+            min_extra: 5,
+            from_start: true,
+            routes: Routes::Run,
+            min_wasted,
+            min_share,
+        }
     }
 }
 
@@ -259,7 +267,8 @@ impl State {
         let too_many = actions as f64 > self.config.ratio * milestones as f64 && self.waste.is_too_much();
         let finding = place.filter(|_| too_many).map(|place| {
             let wasted = self.waste.wasted();
-            let message = format!("{actions} actions, {wasted} of them wasted, where the reference takes {milestones}");
+            let message =
+                format!("{actions} actions, {wasted} of them wasted, where the reference takes {milestones}");
             let milestones_reached = self.tracker.reached();
             let evidence = RunEvidence { actions, milestones, milestones_reached, wasted };
             let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));

@@ -80,7 +80,10 @@ impl WastedActions {
 impl WasteRules {
     pub(super) fn new(config: &WastedActionsConfig) -> Result<Self> {
         if config.min_wasted == 0 {
-            return Err(Error::config("min_wasted", "0 would find waste in every run; it must be at least 1"));
+            return Err(Error::config(
+                "min_wasted",
+                "0 would find waste in every run; it must be at least 1",
+            ));
         }
         if !(0.0..=1.0).contains(&config.min_share) {
             return Err(Error::config("min_share", format!("{} is not in [0, 1]", config.min_share)));
@@ -252,7 +255,6 @@ impl Waste {
         WastedActionsEvidence { failed: self.failed, repeated: self.repeated, actions: self.actions, by_tool }
     }
 }
-
 
 #[derive(Debug)]
 struct State {

@@ -21,8 +21,7 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     let Document::Object(members) = document else { return false };
-    // Of a document that is not all there, the steps may end too early.
-    members.get("steps").map_or(members.has("steps"), |steps| steps.kind() == Kind::List)
+    members.is("steps", Kind::List)
         && members.is("agent", Kind::Object)
         && members.name("schema_version").is_some_and(|version| is_version(&version))
 }

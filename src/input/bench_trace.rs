@@ -247,11 +247,13 @@ impl<'a> Episode<'a> {
     }
 
     fn ending(self, header: &Header) -> Result<Ending> {
-        let mut metadata = Metadata::default();
-        metadata.id = self.id.map(Cow::into_owned);
-        metadata.model = self.model.map(Arc::from);
-        metadata.domain = self.game.map(Arc::from).or_else(|| header.domain());
-        metadata.task = self.task.map(Cow::into_owned);
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            model: self.model.map(Arc::from),
+            domain: self.game.map(Arc::from).or_else(|| header.domain()),
+            task: self.task.map(Cow::into_owned),
+            ..Metadata::default()
+        };
         let max = self.max_score.filter(|max| *max != 0.0);
         let reward = self.final_score.zip(max).map(|(score, max)| score / max);
         Ok(Ending::new(metadata, reward)?.with_failures(self.failures))

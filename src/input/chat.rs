@@ -157,12 +157,18 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(elements) | Document::Lines(elements) => {
-            let source = Source::Slice(elements);
-            let form = form(&source, true).unwrap_or(Form::Messages);
-            give(converse(&source, form, None)?, Metadata::default(), None, runs);
+            let conversation = converse(&Source::Slice(elements), Form::Messages, None)?;
+            give(conversation, Metadata::default(), None, runs);
         }
         Document::Object(members) => {
-            let Some((source, form)) = source_of(members) else { return Ok(()) };
+            let sole = members
+                .get("messages")
+                .filter(|_| !["items", "input", "output"].into_iter().any(|key| members.is(key, Kind::List)));
+            let found = match sole {
+                Some(messages) => Some((Source::List(messages), Form::Messages)),
+                None => source_of(members),
+            };
+            let Some((source, form)) = found else { return Ok(()) };
             let usage = members.get("usage").and_then(tokens::usage);
             let conversation = converse(&source, form, usage)?;
             let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
@@ -173,7 +179,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Reads all elements. Where one shows that they are of another form than the first ones, they are read as that.
+/// Reads all elements. Where one shows that they are of another form than was thought, they are read as that.
 fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {

@@ -210,6 +210,8 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    #[expect(clippy::type_complexity, reason = "a line of the table")]
     fn every_rule() {
         let ten = |code: &str| format!("Wall time: 1\n{}{code}\nOutput:\nx", "a\n".repeat(7));
         let eleven = |code: &str| format!("Wall time: 1\n{}{code}\nOutput:\nx", "a\n".repeat(8));

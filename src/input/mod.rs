@@ -36,6 +36,7 @@ mod recognise;
 pub(crate) mod reward;
 mod runs;
 mod sample;
+mod spans;
 mod swe_agent;
 mod tau2;
 mod tau2_messages;
@@ -53,6 +54,7 @@ use std::io::Read;
 pub use bench_trace::Alignment;
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
+pub use spans::SpanJoin;
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Entry, Reader, RecordReader};
@@ -101,6 +103,8 @@ format::formats! {
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
     Native => native, "native";
+    /// Spans and log records of OpenTelemetry.
+    OpenTelemetry => spans, "opentelemetry";
 }
 
 /// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
@@ -119,11 +123,20 @@ pub struct ReadOptions {
     /// The most bytes of an input that are held at once: a single run of a stream, a whole file of a format that
     /// has to be seen whole.
     pub most_held: usize,
+    /// Of formats without a mark of errors of their own (spans): whether a result that begins with `Error` is one.
+    pub text_errors: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, alignment: None, routes: true, argument_texts: None, most_held: 1 << 30 }
+        Self {
+            format: None,
+            alignment: None,
+            routes: true,
+            argument_texts: None,
+            most_held: 1 << 30,
+            text_errors: true,
+        }
     }
 }
 
@@ -212,6 +225,9 @@ pub(crate) fn read_or_cut(
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
+    if options.format.is_none_or(|format| format == Format::OpenTelemetry) && read_binary(window, &mut runs) {
+        return runs.into_reading();
+    }
     let recognised = recognise::recognise(window, options.format.or(beside.format));
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
@@ -260,25 +276,22 @@ pub(crate) fn read_piece(
     sink: &mut dyn StepSink,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
-    match piece.format().map(|format| &format.entry().reader) {
-        Some(Reader::Records(reader)) => {
-            runs.reading.format = piece.format();
-            let mut walk = Walk {
-                runs: &mut runs,
-                reader,
-                companion: header,
-                pieces: None,
-                header_only: None,
-                may_hold_none: false,
-                again: None,
-            };
-            walk.piece(piece);
-        }
-        _ => {
-            let (bytes, place) = piece.lines();
-            if let Err(error) = read_each(&mut Window::over_part(bytes, place), options.format, &mut runs) {
-                runs.fail(error);
-            }
+    if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
+        runs.reading.format = piece.format();
+        let mut walk = Walk {
+            runs: &mut runs,
+            reader,
+            companion: header,
+            pieces: None,
+            header_only: None,
+            may_hold_none: false,
+            again: None,
+        };
+        walk.piece(piece);
+    } else {
+        let (bytes, place) = piece.lines();
+        if let Err(error) = read_each(&mut Window::over_part(bytes, place), options.format, &mut runs) {
+            runs.fail(error);
         }
     }
     runs.into_reading()
@@ -289,6 +302,18 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     let Reader::Records(reader) = &tau2::FORMAT.reader else { return Header::default() };
     let mut window = Window::over_stream(input, options.most_held);
     walk::read_header(&mut window, reader, options).unwrap_or_default()
+}
+
+/// Reads an input that is no text but a format of bytes; `false` where it is none. All of it is held only where it
+/// begins like one.
+fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
+    // What cannot be read is told by whoever reads on.
+    while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
+    if window.unread().first() != Some(&b'\n') {
+        return false;
+    }
+    while matches!(window.grow(), Ok(true)) {}
+    spans::read_protobuf(window.unread(), runs)
 }
 
 /// Reads all of an input into its window.
@@ -315,15 +340,13 @@ fn read_archive(_: &[u8], _: &mut Runs<'_>) -> Result<()> {
 fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     hold_all(window, runs);
     let bytes = window.unread();
-    match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
-        Err(_) => {
-            runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
-            let text = String::from_utf8_lossy(bytes);
-            let window = Window::over_slice(text.as_bytes());
-            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
-        }
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return read_document(&Parsed::of(bytes), window, wanted, runs);
     }
+    runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
+    let text = String::from_utf8_lossy(bytes);
+    let window = Window::over_slice(text.as_bytes());
+    read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
@@ -344,9 +367,14 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
 fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
     if let Document::Lines(lines) = &parsed.document
         && lines.is_empty()
-        && let Some(error) = recognise::no_json(window)
     {
-        return runs.fail(error);
+        // Of a document of spans that is cut off, what came before counts.
+        if spans::read_damaged(window.unread(), window, runs) {
+            return;
+        }
+        if let Some(error) = recognise::no_json(window) {
+            return runs.fail(error);
+        }
     }
     let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     runs.fail(error.at(window.place(start).location()));

@@ -121,6 +121,7 @@ mod tests {
     use super::*;
     use crate::trace::Metadata;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the reader gives it")]
     fn outside(reward: Option<f64>, task: &str, exception: Option<&str>) -> Option<Outside> {
         Some(Outside { reward, task: Some(task.to_owned()), exception: exception.map(str::to_owned) })
     }

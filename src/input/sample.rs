@@ -19,9 +19,11 @@ pub(super) enum Framing {
 /// The members of an object, in the order in which they stand.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
-    members: Vec<(Cow<'a, str>, Raw<'a>)>,
+    entries: Vec<(Cow<'a, str>, Raw<'a>)>,
     /// The keys of members whose values are not all there, or unsound, and where those begin.
     open: Vec<(String, usize)>,
+    /// The object itself, where it is all there.
+    whole: Option<Raw<'a>>,
 }
 
 impl<'a> Members<'a> {
@@ -34,6 +36,8 @@ impl<'a> Members<'a> {
     fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
         let mut open = Vec::new();
+        json.space();
+        let start = json.offset();
         let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
             let start = value.clone();
@@ -50,17 +54,26 @@ impl<'a> Members<'a> {
             }
             Ok(())
         });
-        (Self { members, open }, read)
+        let whole = read.is_ok().then(|| json.raw_since(start));
+        (Self { entries: members, open, whole }, read)
+    }
+
+    /// The object itself, where it is all there.
+    pub(super) fn whole(&self) -> Option<Raw<'a>> {
+        self.whole
     }
 
     /// The members of an object that is sound, also inside of its strings.
     fn checked(json: &mut Json<'a>) -> Option<Self> {
+        json.space();
+        let start = json.offset();
         let mut members = Vec::new();
         let walked = json.object(|key, value| {
             members.push((Cow::Owned(String::from_utf8_lossy(key).into_owned()), value.checked()?));
             Ok(())
         });
-        walked.ok().map(|()| Self { members, open: Vec::new() })
+        walked.ok()?;
+        Some(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
     /// The items of the list under this key that are there whole, where the list is not.
@@ -82,7 +95,7 @@ impl<'a> Members<'a> {
 
     /// The value of a key that is there whole; of several, the last.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
-        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+        self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// The key of a member whose value is not all there.
@@ -107,13 +120,13 @@ impl<'a> Members<'a> {
 
     /// The keys and values in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
-        self.members.iter().map(|(key, value)| (&**key, *value))
+        self.entries.iter().map(|(key, value)| (&**key, *value))
     }
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         let open = self.open.iter().map(|(key, _)| &**key);
-        self.members.iter().map(|(key, _)| &**key).chain(open)
+        self.entries.iter().map(|(key, _)| &**key).chain(open)
     }
 }
 
@@ -150,9 +163,8 @@ impl<'a> Sample<'a> {
         if is_in_lines(bytes, whole, start, &json, &read) {
             let mut objects = Vec::new();
             for line in lines(bytes, whole).take(RECORDS) {
-                match line.json().peek_byte() {
-                    Some(b'{') => objects.push(Members::of(&mut line.json())),
-                    _ => {}
+                if line.json().peek_byte() == Some(b'{') {
+                    objects.push(Members::of(&mut line.json()));
                 }
             }
             return Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes };
@@ -272,6 +284,19 @@ fn blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
+/// The objects of an input that holds several, one behind the other wherever lines end, with nothing between them.
+fn concatenated(bytes: &[u8]) -> Option<Vec<Raw<'_>>> {
+    let mut json = Json::new(bytes);
+    let mut objects = Vec::new();
+    while let Some(byte) = json.peek_byte() {
+        if byte != b'{' {
+            return None;
+        }
+        objects.push(json.raw().ok()?);
+    }
+    (objects.len() > 1).then_some(objects)
+}
+
 /// Whether a line is one JSON value and nothing else.
 pub(super) fn is_value(line: Raw<'_>) -> bool {
     let mut json = line.json();
@@ -342,6 +367,9 @@ impl<'a> Parsed<'a> {
         if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
             let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start));
             return Parsed { document, value, no_json: 0, no_object: 0 };
+        }
+        if let Some(values) = concatenated(bytes) {
+            return Parsed { document: Document::Lines(values), value: None, no_json: 0, no_object: 0 };
         }
         let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
         for line in lines(bytes, true) {

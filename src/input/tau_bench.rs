@@ -65,13 +65,15 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<E
         Ok(())
     })?;
     let messages = messages.ok_or_else(|| json.missing("traj"))?;
-    let mut metadata = Metadata::default();
-    metadata.id = task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0)));
-    metadata.task = task.map(Cow::into_owned);
-    metadata.trial = trial;
     let crashed = info.and_then(|info| info.member("error")).is_some_and(|error| error.kind() != Kind::Null);
-    metadata.termination = crashed.then(|| "error".to_owned());
-    metadata.domain = domain(&messages);
+    let metadata = Metadata {
+        id: task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0))),
+        task: task.map(Cow::into_owned),
+        trial,
+        termination: crashed.then(|| "error".to_owned()),
+        domain: domain(&messages),
+        ..Metadata::default()
+    };
     run.begin(&routing(info));
     run.assembler.begin(false);
     read_steps(messages, run);

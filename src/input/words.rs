@@ -46,7 +46,7 @@ pub(super) fn unfit(at: usize, what: &str) -> Fault {
 }
 
 /// How many items of a list tell what it is; the others are looked at when they are read.
-pub(super) const TELLING: usize = 64;
+pub(super) const TELLING: usize = 16;
 
 /// Ends a walk of which enough has been seen.
 #[cold]

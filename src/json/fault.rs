@@ -60,6 +60,11 @@ impl Fault {
         matches!(self.0.1, Cause::Encoding)
     }
 
+    /// Whether the text is JSON so far as it was read.
+    pub(crate) fn is_sound_json(&self) -> bool {
+        matches!(self.0.1, Cause::Shape(_) | Cause::Other(_))
+    }
+
     /// The error, without its place.
     pub(crate) fn into_error(self) -> Error {
         match self.0.1 {

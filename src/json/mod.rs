@@ -92,6 +92,11 @@ impl<'a> Json<'a> {
         self.bytes.get(start..self.at).unwrap_or_default()
     }
 
+    /// The value that began at an offset and has just been read.
+    pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
+        Raw { bytes: self.bytes.get(..self.at).unwrap_or_default(), at: start, depth: self.depth }
+    }
+
     /// Passes over white space.
     #[inline]
     pub(crate) fn space(&mut self) {
@@ -110,18 +115,15 @@ impl<'a> Json<'a> {
 
     fn long_space(&mut self) {
         loop {
-            match self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
-                Some(block) => {
-                    let space = leading_space(*block);
-                    self.at += space;
-                    if space == 16 {
-                        continue;
-                    }
+            if let Some(block) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
+                let space = leading_space(*block);
+                self.at += space;
+                if space == 16 {
+                    continue;
                 }
-                None => {
-                    let rest = self.bytes.get(self.at..).unwrap_or_default();
-                    self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n')).count();
-                }
+            } else {
+                let rest = self.bytes.get(self.at..).unwrap_or_default();
+                self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n')).count();
             }
             match self.bytes.get(self.at) {
                 Some(b'\t' | b'\r') => self.at += 1,

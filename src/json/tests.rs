@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::*;
 
 /// Builds what is read, to compare it.
+#[expect(clippy::cast_precision_loss, reason = "as the other parser has it")]
 fn value(json: &mut Json<'_>) -> Read<Value> {
     Ok(match json.kind()? {
         Kind::Null => json.null().map(|_| Value::Null)?,

@@ -71,6 +71,14 @@ pub struct GroupedReplication {
     pub groups: Vec<NamedGroup>,
 }
 
+/// What is held against the reward over all runs.
+const RELATIONS: [Relation; 4] = [
+    Relation::Recovery,
+    Relation::RecoveryByProgram,
+    Relation::RecoveryWithErrors,
+    Relation::RecoveryByProgramWithErrors,
+];
+
 impl GroupedReplication {
     /// The replication over the groups of these runs. Runs that repeat one another are treated as by
     /// [`Inference::of`](super::Inference::of).
@@ -84,12 +92,6 @@ impl GroupedReplication {
         for row in &rows {
             groups.entry(by.iter().map(|by| by.of(row)).collect()).or_default().push(row);
         }
-        const RELATIONS: [Relation; 4] = [
-            Relation::Recovery,
-            Relation::RecoveryByProgram,
-            Relation::RecoveryWithErrors,
-            Relation::RecoveryByProgramWithErrors,
-        ];
         let overall = RELATIONS
             .par_iter()
             .map(|relation| Association::of(*relation, &rows, &[options.cluster], &options.resampling))

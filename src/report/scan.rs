@@ -169,7 +169,7 @@ impl ScanSummary {
         let mut parts: Vec<String> = self.tables().iter().map(|table| table.body(TEXT_WIDTH)).collect();
         if let Some(sentence) = self.repeats().sentence() {
             let lines = wrapped(&sentence, TEXT_WIDTH - 2);
-            parts.push(lines.iter().map(|line| format!("  {line}\n")).collect());
+            parts.push(lines.iter().flat_map(|line| ["  ", line, "\n"]).collect());
         }
         parts.join("\n")
     }

@@ -168,7 +168,10 @@ fn list_of(file: &str) -> String {
 /// Lines of the same runs.
 fn lines_of(file: &str) -> String {
     let runs: Vec<Value> = serde_json::from_str(&list_of(file)).unwrap();
-    runs.iter().map(|run| format!("{run}\n")).collect()
+    runs.iter().fold(String::new(), |mut lines, run| {
+        writeln!(lines, "{run}").unwrap();
+        lines
+    })
 }
 
 /// Every framing, with faults in it, in small pieces at any number of threads.
@@ -200,7 +203,7 @@ fn pieces_give_what_the_whole_gives() {
     ];
     for file in files.clone() {
         let middle = file.len() / 2;
-        let middle = (middle..).find(|&at| file.is_char_boundary(at)).unwrap();
+        let middle = (middle..file.len()).find(|&at| file.is_char_boundary(at)).unwrap();
         let (before, behind) = file.split_at(middle);
         for fault in ["]", "}", "\"", ",,", "{", "\n", "\\", "7 7", "[[[", "nul"] {
             files.push(format!("{before}{fault}{behind}"));

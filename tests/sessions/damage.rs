@@ -131,8 +131,7 @@ fn every_session_is_of_its_format_alone() {
         let (traces, _) = read(format, &input);
         assert!(!traces.is_empty());
         for other in Format::VARIANTS.iter().filter(|other| **other != format) {
-            let mut options = ReadOptions::default();
-            options.format = Some(*other);
+            let options = ReadOptions { format: Some(*other), ..ReadOptions::default() };
             let (traces, reading) = read_traces(input.as_bytes(), &options);
             assert!(traces.is_empty() && !reading.errors.is_empty(), "{format} as {other}");
         }

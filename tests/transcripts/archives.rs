@@ -139,8 +139,7 @@ fn no_more_is_held_than_may_be() {
     let large = format!("{{\"id\": 1, \"messages\": [], \"x\": \"{}\"}}", " ".repeat(3 << 20));
     let bytes =
         archive(&[("header.json", HEADER), ("samples/a.json", &sample("a")), ("samples/b.json", &large)], 8);
-    let mut options = ReadOptions::default();
-    options.most_held = 1 << 20;
+    let options = ReadOptions { most_held: 1 << 20, ..ReadOptions::default() };
     let (traces, reading) = read_traces(&bytes, &options);
     assert_eq!((traces.len(), reading.errors[0].kind()), (1, ErrorKind::TooLarge));
 }

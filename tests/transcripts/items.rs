@@ -104,8 +104,11 @@ fn how_outputs_end() {
         let trace = one(Format::OpenAiResponses, json!([call, result]).to_string());
         assert_eq!(
             actions(&trace),
-            [format!("0 f() {}", expected.replacen(' ', " #a ", 1).replacen("error/flag", "error/flag", 1))]
-                .map(|line| if expected.contains(' ') { line } else { format!("0 f() {expected} #a") }),
+            [format!("0 f() {}", expected.replacen(' ', " #a ", 1))].map(|line| if expected.contains(' ') {
+                line
+            } else {
+                format!("0 f() {expected} #a")
+            }),
             "{output}"
         );
     }

@@ -123,8 +123,7 @@ fn every_document_is_of_one_format() {
             if is_record || other == format || CHATS.contains(other) && CHATS.contains(format) {
                 continue;
             }
-            let mut options = ReadOptions::default();
-            options.format = Some(*other);
+            let options = ReadOptions { format: Some(*other), ..ReadOptions::default() };
             let (traces, _) = read_traces(document.as_bytes(), &options);
             assert!(traces.is_empty(), "{other} reads {document}");
         }

@@ -42,7 +42,7 @@ impl Walk<'_, '_, '_> {
                 _ => {
                     let wanted = if behind { "expected `,` or `}`" } else { "expected a key" };
                     self.fail_at(window, Fault::syntax(0, wanted));
-                    return self.leave_object(window);
+                    return Self::leave_object(window);
                 }
             }
             match self.member(window, &mut header, listed) {
@@ -64,7 +64,7 @@ impl Walk<'_, '_, '_> {
                 Err((fault, false)) => {
                     let lost = fault.is_end();
                     self.fail_at(window, fault);
-                    return if lost { Ok(Stop::Lost) } else { self.leave_object(window) };
+                    return if lost { Ok(Stop::Lost) } else { Self::leave_object(window) };
                 }
             }
             behind = true;
@@ -131,7 +131,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Passes over the rest of an object whose members cannot be told apart any more.
-    fn leave_object(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+    fn leave_object(window: &mut Window<'_>) -> Result<Stop> {
         loop {
             let bytes = window.unread();
             // As if it had just begun.

@@ -133,7 +133,7 @@ impl Walk<'_, '_, '_> {
             lost = stop == Stop::Lost;
             values += 1;
             // Behind a value that fills a line, the others are likely to do so as well.
-            if !lost && self.fills_line(window, line)? {
+            if !lost && Self::fills_line(window, line)? {
                 return self.lines(window);
             }
         }
@@ -142,7 +142,7 @@ impl Walk<'_, '_, '_> {
 
     /// Whether the value that has just been read, which began in this line, or in the first, ended with its line,
     /// and something follows.
-    fn fills_line(&self, window: &mut Window<'_>, line: Option<u64>) -> Result<bool> {
+    fn fills_line(window: &mut Window<'_>, line: Option<u64>) -> Result<bool> {
         let blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
         loop {
             let unread = window.unread();
@@ -165,18 +165,14 @@ impl Walk<'_, '_, '_> {
         };
         self.fail_at(window, fault);
         loop {
-            match memchr::memchr(b'\n', window.unread()) {
-                Some(end) => {
-                    window.consume(end);
-                    return Ok(Stop::Done);
-                }
-                None => {
-                    let all = window.unread().len();
-                    window.consume(all);
-                    if !window.grow()? {
-                        return Ok(Stop::Done);
-                    }
-                }
+            if let Some(end) = memchr::memchr(b'\n', window.unread()) {
+                window.consume(end);
+                return Ok(Stop::Done);
+            }
+            let all = window.unread().len();
+            window.consume(all);
+            if !window.grow()? {
+                return Ok(Stop::Done);
             }
         }
     }
