@@ -668,9 +668,10 @@ fn costly(model: &str) -> String {
             "usage": {"duration_ns": 2_000_000_000_u64, "input_tokens": 100, "output_tokens": 10}})
     };
     let looping: Vec<Value> = (0..5).map(|turn| call(turn, "look")).collect();
-    let calm: Vec<Value> = (0..5).map(|turn| call(turn, ["a", "b", "c", "d", "e"][turn as usize])).collect();
+    let varied: Vec<Value> =
+        (0..).zip(["a", "b", "c", "d", "e"]).map(|(turn, name)| call(turn, name)).collect();
     let run = |id: &str, steps: Vec<Value>| json!({"version": 1, "id": id, "model": model, "steps": steps});
-    format!("{}\n{}\n", run("calm", calm), run("looping", looping))
+    format!("{}\n{}\n", run("calm", varied), run("looping", looping))
 }
 
 #[test]
