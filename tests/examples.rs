@@ -585,7 +585,7 @@ fn the_scan_names_and_counts_foreign_files() {
     let folder = Folder::new("foreign");
     let good = folder.write("a.json", GOOD);
     let package = folder.write("b.json", r#"{"name": "x", "version": "1.0.0"}"#);
-    let spans = folder.write("c.json", r#"{"resourceSpans": []}"#);
+    let spans = folder.write("c.json", r#"{"compilerOptions": {}}"#);
     let damaged = folder.write("d.json", r#"{"simulations": ["#);
     let (told, err) = ends("scan", &[&folder.path("")], 2);
     for (path, how) in [
@@ -600,7 +600,7 @@ fn the_scan_names_and_counts_foreign_files() {
     let lines: Vec<&str> = err.lines().collect();
     assert_eq!(lines.len(), 3, "{err}");
     assert!(lines[0].contains(&package) && lines[0].contains("; native wants"), "{err}");
-    assert!(lines[1].contains(&spans) && lines[1].ends_with("`resourceSpans`"), "{err}");
+    assert!(lines[1].contains(&spans) && lines[1].ends_with("`compilerOptions`"), "{err}");
     assert!(lines[2].contains(&damaged), "{err}");
 }
 
@@ -670,9 +670,10 @@ fn costly(model: &str) -> String {
             "usage": {"duration_ns": 2_000_000_000_u64, "input_tokens": 100, "output_tokens": 10}})
     };
     let looping: Vec<Value> = (0..5).map(|turn| call(turn, "look")).collect();
-    let calm: Vec<Value> = (0..5).map(|turn| call(turn, ["a", "b", "c", "d", "e"][turn as usize])).collect();
+    let varied: Vec<Value> =
+        (0..).zip(["a", "b", "c", "d", "e"]).map(|(turn, name)| call(turn, name)).collect();
     let run = |id: &str, steps: Vec<Value>| json!({"version": 1, "id": id, "model": model, "steps": steps});
-    format!("{}\n{}\n", run("calm", calm), run("looping", looping))
+    format!("{}\n{}\n", run("calm", varied), run("looping", looping))
 }
 
 #[test]

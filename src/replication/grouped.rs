@@ -71,6 +71,14 @@ pub struct GroupedReplication {
     pub groups: Vec<NamedGroup>,
 }
 
+/// What is held against the reward over all runs.
+const RELATIONS: [Relation; 4] = [
+    Relation::Recovery,
+    Relation::RecoveryByProgram,
+    Relation::RecoveryWithErrors,
+    Relation::RecoveryByProgramWithErrors,
+];
+
 impl GroupedReplication {
     /// The replication over the groups of these runs. Runs that repeat one another are treated as by
     /// [`Inference::of`](super::Inference::of).
@@ -78,12 +86,6 @@ impl GroupedReplication {
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
     pub fn of(rows: &[SimulationRow], by: &[GroupBy], options: &InferenceOptions) -> Result<Self> {
-        const RELATIONS: [Relation; 4] = [
-            Relation::Recovery,
-            Relation::RecoveryByProgram,
-            Relation::RecoveryWithErrors,
-            Relation::RecoveryByProgramWithErrors,
-        ];
         let kept = if options.keep_duplicates { rows.to_vec() } else { distinct_runs(rows).0 };
         let rows: Vec<&SimulationRow> = kept.iter().collect();
         let mut groups: BTreeMap<Vec<Option<&str>>, Vec<&SimulationRow>> = BTreeMap::new();

@@ -146,6 +146,20 @@ const OWN: &[Own] = &[
         &[("native run", 1)],
         "{\"version\": 1, \"id\": \"native run\", \"steps\": [{\"name\": \"look\", \"status\": \"ok\"}]}\n",
     ),
+    (
+        "19.json",
+        Format::OpenTelemetry,
+        &[("0af7651916cd43dd8448eb211c80319c", 1)],
+        r#"{"resourceSpans": [{"scopeSpans": [{"spans": [
+            {"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "b7ad6b7169203331", "name": "invoke_agent a",
+                "startTimeUnixNano": "1", "endTimeUnixNano": "9",
+                "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "invoke_agent"}}]},
+            {"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "b7ad6b7169203332",
+                "parentSpanId": "b7ad6b7169203331", "name": "execute_tool look",
+                "startTimeUnixNano": "2", "endTimeUnixNano": "3",
+                "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}},
+                    {"key": "gen_ai.tool.name", "value": {"stringValue": "look"}}]}]}]}]}"#,
+    ),
 ];
 
 /// What lies beside runs, and looks a little like one.
@@ -154,7 +168,7 @@ const FOREIGN: &[(&str, &[u8])] = &[
     ("f02.json", br#"{"compilerOptions": {"strict": true}, "messages": {"role": "user"}}"#),
     ("f03.json", br#"[{"conversations": [{"from": "human", "value": "x"}]}]"#),
     ("f04.json", br#"[{"role": "user", "parts": [{"text": "x"}]}]"#),
-    ("f05.json", br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "1", "name": "chat"}]}]}]}"#),
+    ("f05.json", br#"{"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "chat"}]}]}]}"#),
     ("f06.jsonl", b"{\"v\": 1, \"agent\": \"claude\", \"cli_version\": \"2\", \"type\": \"user\"}\n{\"type\": \"end\"}\n"),
     ("f07.jsonl", b"{\"role\": \"user\", \"message\": {\"content\": []}}\n{\"role\": \"assistant\", \"message\": {}}\n"),
     ("f08.jsonl", b"{\"type\": \"message\", \"message\": {\"role\": \"user\", \"content\": \"x\"}}\n{\"type\": \"session\"}\n"),
