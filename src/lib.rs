@@ -89,7 +89,10 @@
 
 #![cfg_attr(
     not(feature = "statistics"),
-    allow(dead_code, reason = "what only scans and statistics use, or only they export, is compiled all the same")
+    allow(
+        dead_code,
+        reason = "what only scans and statistics use, or only they export, is compiled all the same"
+    )
 )]
 
 #[cfg(feature = "statistics")]
