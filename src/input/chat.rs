@@ -19,7 +19,7 @@ use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Ending, Metadata, Usage};
 
-const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
+const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true, is_shared: true });
 
 /// Items of `OpenAI`'s Responses.
 pub(super) mod responses {

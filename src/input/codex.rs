@@ -19,7 +19,7 @@ pub(super) const FORMAT: Entry = Entry {
     about: "sessions of Codex, an item per line",
     decisive: "lines of type `session_meta`, `turn_context`, `response_item`, `event_msg` or `compacted` with an \
                object `payload`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, is_shared: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

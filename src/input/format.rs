@@ -51,6 +51,8 @@ pub(super) struct DocumentReader {
     pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
     /// Whether lines are asked one by one before all of them together are taken for it.
     pub(super) lines_last: bool,
+    /// Whether several formats have this reader, which then says itself of which of them a document is.
+    pub(super) is_shared: bool,
 }
 
 impl RecordReader {

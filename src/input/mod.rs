@@ -128,6 +128,9 @@ impl Default for ReadOptions {
 pub struct Reading {
     /// The format that was read; `None` where the content gave none away, or several.
     pub format: Option<Format>,
+    /// Whether there were documents of several formats.
+    #[serde(skip)]
+    pub(crate) is_mixed: bool,
     /// Runs that reached the sink.
     pub runs: u64,
     /// Those of them in which nobody acts.
@@ -348,7 +351,9 @@ fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, run
 }
 
 fn read_as(entry: &format::Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
-    runs.is_of(entry.format);
+    if !matches!(&entry.reader, Reader::Document(reader) if reader.is_shared) {
+        runs.is_of(entry.format);
+    }
     runs.pass_over("lines that are no JSON", parsed.no_json);
     runs.pass_over("lines that are no object", parsed.no_object);
     if let Reader::Document(reader) = &entry.reader

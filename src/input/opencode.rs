@@ -22,7 +22,7 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::OpenCode,
     about: "sessions exported by OpenCode",
     decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, is_shared: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -46,14 +46,12 @@ pub(super) struct Runs<'s> {
     sink: &'s mut dyn StepSink,
     /// The position of the next run.
     position: u64,
-    /// Whether documents of several formats were found.
-    is_mixed: bool,
     pub(super) reading: Reading,
 }
 
 impl<'s> Runs<'s> {
     pub(super) fn new(options: &'s ReadOptions, sink: &'s mut dyn StepSink) -> Self {
-        Self { options, sink, position: 0, is_mixed: false, reading: Reading::default() }
+        Self { options, sink, position: 0, reading: Reading::default() }
     }
 
     /// What became of the input.
@@ -63,8 +61,8 @@ impl<'s> Runs<'s> {
 
     /// A document of this format was found.
     pub(super) fn is_of(&mut self, format: Format) {
-        self.is_mixed |= self.reading.format.is_some_and(|before| before != format);
-        self.reading.format = (!self.is_mixed).then_some(format);
+        self.reading.is_mixed |= self.reading.format.is_some_and(|before| before != format);
+        self.reading.format = (!self.reading.is_mixed).then_some(format);
     }
 
     /// The runs from here on are numbered from 0 again. Gives back how many there were before.

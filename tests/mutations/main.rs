@@ -63,7 +63,9 @@ impl Case {
         }
         let told = random.below(5) == 0;
         let format = told.then(|| Format::VARIANTS[random.below(Format::VARIANTS.len())]);
-        Self { text, format, piece_bytes: [1, 20, 300, 5000][random.below(4)] }
+        // No more than some thousand pieces.
+        let piece_bytes = [1, 20, 300, 5000][random.below(4)].max(text.len() / 2000);
+        Self { text, format, piece_bytes }
     }
 
     fn options(&self) -> ReadOptions {
@@ -101,6 +103,7 @@ impl Case {
             let streamed = read_stream(drip, &self.options(), &mut collector);
             same("a stream gives other traces", &traces, &collector.traces)?;
             same("a stream gives other outcomes", &seen, &Outcome::of(&streamed))?;
+            same("a stream gives another format", &reading.format, &streamed.format)?;
         }
         let held = self.scanner(1).scan_slice(path, &self.text);
         same("a scan of a slice gives other outcomes", &seen, &Outcome::of_scan(&held))?;
@@ -109,17 +112,19 @@ impl Case {
             let [scan] = &scans[..] else { panic!("one file gives one scan") };
             same("a scan gives other records", &held.traces, &scan.traces)?;
             same("a scan gives other outcomes", &seen, &Outcome::of_scan(scan))?;
-            same("a scan gives another format", &seen.format, &scan.format)?;
+            same("a scan gives another format", &reading.format, &scan.format)?;
         }
         counted_once(&held)
     }
 
     /// The smallest document found that shows the same fault.
     fn minimized(mut self, what: &str, folder: &Folder) -> Self {
-        for _ in 0..200 {
+        let mut tries = 3000_usize;
+        while tries > 0 {
             let shows = |text: &Vec<u8>| {
+                tries = tries.saturating_sub(1);
                 let case = Self { text: text.clone(), ..self };
-                case.fault(folder).is_some_and(|(found, _)| found == what)
+                tries > 0 && case.fault(folder).is_some_and(|(found, _)| found == what)
             };
             let Some(text) = mutate::smaller(&self.text).into_iter().find(shows) else { break };
             self.text = text;
@@ -147,7 +152,6 @@ impl std::io::Read for Drip<'_> {
 /// What became of an input, apart from its runs.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    format: Option<Format>,
     runs: u64,
     runs_without_actions: u64,
     errors: Vec<(ErrorKind, Option<u64>, Option<Location>)>,
@@ -157,7 +161,6 @@ struct Outcome {
 impl Outcome {
     fn of(reading: &Reading) -> Self {
         Self {
-            format: reading.format,
             runs: reading.runs,
             runs_without_actions: reading.runs_without_actions,
             errors: reading.errors.iter().map(place).collect(),
@@ -167,7 +170,6 @@ impl Outcome {
 
     fn of_scan(scan: &FileScan) -> Self {
         Self {
-            format: scan.format,
             runs: scan.summary.runs,
             runs_without_actions: scan.summary.runs_without_actions,
             errors: scan.errors.iter().map(place).collect(),
@@ -264,11 +266,83 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn every_document_is_of_its_format() {
+    let mut wrong = Vec::new();
     for seed in seeds::all() {
         let (traces, reading) = read_traces(&seed.text, &ReadOptions::default());
-        let text = String::from_utf8_lossy(&seed.text);
-        assert_eq!(reading.format, Some(seed.format), "{text}: {:?}", reading.errors);
-        assert!(!traces.is_empty() && reading.errors.is_empty(), "{text}: {:?}", reading.errors);
+        if reading.format != Some(seed.format) || traces.is_empty() || !reading.errors.is_empty() {
+            let text = seed.text.escape_ascii().to_string();
+            wrong.push(format!("{text:.300}: {:?}, {:.300?}", reading.format, reading.errors));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_no_message_step_or_event_is_an_error_or_counted() {
+    let lists = [
+        "messages",
+        "steps",
+        "traj",
+        "trajectory",
+        "samples",
+        "input",
+        "output",
+        "parts",
+        "toolCalls",
+        "episodes",
+    ];
+    let mut silent = Vec::new();
+    for seed in seeds::all() {
+        for text in mutate::with_items_replaced(&seed.text, &lists) {
+            let reading = read_traces(&text, &ReadOptions::default()).1;
+            if reading.errors.is_empty() && reading.passed_over.is_empty() {
+                silent.push(format!("{}: {:.400}", seed.format, text.escape_ascii().to_string()));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+/// What mutations have found, as small as it could be made.
+const FOUND: [&[u8]; 4] = [
+    // A key without a name is no list of runs.
+    br#"{"task_id": 3, "": 1, "info": 0, "traj": []}"#,
+    b"{\"\": 1, \"task_id\": 3, \"info\": 0, \"traj\": []}\n{\"task_id\": 4, \"info\": {}, \"traj\": []}\n",
+    // Lines of several formats are of none together, in whatever pieces they are read.
+    b"{\"schema_version\": \"1.4\", \"agent\": {}, \"steps\": []}\n{\"version\": 2, \"eval\": {}, \"samples\": []}\n",
+    // The place of an error behind bytes that are no UTF-8, whether those are looked at or not.
+    b"{\"termination_reason\": \"\", \"messages\": [{\"tool_calls\": [{\"arguments\": \"\xff\"",
+];
+
+#[test]
+fn what_was_found_is_mended() {
+    let folder = Folder::new("found");
+    for text in FOUND {
+        for piece_bytes in [1, 20, 300] {
+            let case = Case { text: text.to_vec(), format: None, piece_bytes };
+            assert_eq!(case.fault(&folder), None, "{}", text.escape_ascii());
+        }
+    }
+}
+
+/// What a file says of its runs is found beside them, in whatever part of a large file that stands.
+#[test]
+fn what_stands_beside_the_runs_is_the_same_in_streams() {
+    let folder = Folder::new("beside");
+    let run = |id: usize| format!(r#"{{"id": "{id}", "reward_info": null, "messages": []}}"#);
+    let runs = (0..2000).map(run).collect::<Vec<_>>().join(",\n");
+    let info = |model: &str| format!(r#""info": {{"agent_info": {{"llm": "{model}"}}}}"#);
+    let (before, behind) = (info("one"), info("two"));
+    for text in [
+        format!("{{{before}, \"simulations\": [{runs}"),
+        format!("{{{before}, \"simulations\": [{runs}], \"tasks\": [["),
+        format!("\u{feff}{{\"simulations\": [{runs}], {behind}}}"),
+        format!("{{\n{before}, \"simulations\": [{runs}]}}\n{{\"simulations\": [{runs}], {behind}}}"),
+    ] {
+        let (traces, _) = read_traces(text.as_bytes(), &ReadOptions::default());
+        assert!(traces.iter().all(|trace| trace.metadata().model.is_some()), "{text:.200}");
+        let case = Case { text: text.into_bytes(), format: None, piece_bytes: 5000 };
+        assert_eq!(case.fault(&folder), None);
     }
 }
 

@@ -103,6 +103,23 @@ pub(crate) fn keys<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     keys
 }
 
+/// The text with a number in place of each of the objects that are items of the lists under these keys, or of the list
+/// that the text is.
+pub(crate) fn with_items_replaced(text: &[u8], keys: &[&str]) -> Vec<Vec<u8>> {
+    let nodes = nodes(text);
+    let is_named = |list: &Node| match &list.key {
+        Some(key) => keys.iter().any(|name| text[key.clone()] == *format!("\"{name}\"").as_bytes()),
+        None => list.parent.is_none(),
+    };
+    let is_item = |node: &&Node| {
+        let list = node.parent.map(|list| &nodes[list]);
+        text[node.value.start] == b'{'
+            && list.is_some_and(|list| text[list.value.start] == b'[' && is_named(list))
+    };
+    let replaced = |node: &Node| [&text[..node.value.start], b"7", &text[node.value.end..]].concat();
+    nodes.iter().filter(is_item).map(replaced).collect()
+}
+
 /// Values of every kind, some of them extreme, some of them none.
 const VALUES: [&str; 62] = [
     "null",
@@ -360,7 +377,7 @@ fn inflate(text: &mut Vec<u8>, node: &Node, random: &mut Random) {
 pub(crate) fn smaller(text: &[u8]) -> Vec<Vec<u8>> {
     let mut texts = Vec::new();
     let mut part = text.len() / 2;
-    while part > 0 && texts.len() < 600 {
+    while part > 0 && (texts.len() < 600 || text.len() < 2000) {
         for start in (0..text.len()).step_by(part) {
             texts.push([&text[..start], &text[(start + part).min(text.len())..]].concat());
         }

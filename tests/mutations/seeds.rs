@@ -64,7 +64,6 @@ fn framed(format: &Runs) -> Vec<String> {
         list.clone(),
         pretty(&list),
         format!("\u{feff}[\n{first},\n{second}\n]\n"),
-        format!("[{first}]\n[{second}]\n"),
     ];
     if let Some((key, beside)) = format.list {
         let before = format!("{{{beside}\"{key}\": {list}}}");
