@@ -42,7 +42,9 @@ pub(super) struct Order<T, F, P> {
 struct State<T, F> {
     front: Key,
     waiting: BTreeMap<Key, Batch<T>>,
-    /// How many positions the parts of unfinished files have given out.
+    /// How many positions the parts of the file in front have given out that have been handed on.
+    before: u64,
+    /// How many the other parts of unfinished files have given out.
     counts: BTreeMap<Key, u64>,
     each: F,
     summary: Option<FileSummary>,
@@ -55,6 +57,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
             state: Mutex::new(State {
                 front: (0, 0),
                 waiting: BTreeMap::new(),
+                before: 0,
                 counts: BTreeMap::new(),
                 each,
                 summary: None,
@@ -77,10 +80,13 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
     }
 
     /// How many positions the parts of the file before this one have given out; `None`: not all are counted yet.
+    /// To be asked before this part is delivered.
     pub(super) fn base(&self, (file, part): Key) -> Option<u64> {
         let state = self.lock();
-        let counted = state.counts.range((file, 0)..(file, part));
-        let (parts, sum) = counted.fold((0, 0), |(parts, sum), (_, positions)| (parts + 1, sum + positions));
+        let (from, before) = if file == state.front.0 { (state.front.1, state.before) } else { (0, 0) };
+        let counted = state.counts.range((file, from.min(part))..(file, part));
+        let (parts, sum) =
+            counted.fold((from, before), |(parts, sum), (_, positions)| (parts + 1, sum + positions));
         (parts == part).then_some(sum)
     }
 
@@ -144,10 +150,12 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
             }
         }
         let Some(bytes) = batch.last else {
+            self.before += self.counts.remove(&self.front).unwrap_or(0);
             self.front = (file, part + 1);
             return;
         };
         self.front = (file + 1, 0);
+        self.before = 0;
         self.counts = self.counts.split_off(&self.front);
         self.progress.bytes += bytes;
         self.progress.files += 1;

@@ -89,6 +89,9 @@ pub struct FileSummary {
     pub path: Arc<Path>,
     /// The format that was read; `None` where the content gave none away, or several.
     pub format: Option<Format>,
+    /// Whether there were documents of several formats.
+    #[serde(skip)]
+    is_mixed: bool,
     /// Runs that were read.
     pub runs: u64,
     /// Those of them in which nobody acts.
@@ -108,6 +111,7 @@ impl FileSummary {
         Self {
             path,
             format: None,
+            is_mixed: false,
             runs: 0,
             runs_without_actions: 0,
             without_actions: Vec::new(),
@@ -119,7 +123,9 @@ impl FileSummary {
 
     /// Adds what another part of the file gave.
     pub(super) fn add(&mut self, reading: Reading) {
-        self.format = self.format.or(reading.format);
+        let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);
+        self.is_mixed |= reading.is_mixed || differs;
+        self.format = self.format.or(reading.format).filter(|_| !self.is_mixed);
         self.runs += reading.runs;
         self.runs_without_actions += reading.runs_without_actions;
         for (reason, count) in reading.passed_over {

@@ -136,7 +136,7 @@ where
     fn read_file(&self, file: usize, source: &'s SourceFile, buffer: &mut Vec<u8>) {
         let sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let kept = Rc::clone(&sink.kept);
-        let mut part = Part { work: self, file, source, kept, next: 0, since: 0, handed_on: 0 };
+        let mut part = Part { work: self, file, source, kept, next: 0, since: 0, handed_on: 0, base: None };
         if let Some(reading) = result_of_trial(&source.path) {
             return part.end(reading);
         }
@@ -223,6 +223,8 @@ struct Part<'w, 's, T, M, F, P> {
     since: u64,
     /// How many of their positions have been handed on.
     handed_on: u64,
+    /// How many positions there are before them, once that is known.
+    base: Option<u64>,
 }
 
 impl<T, M, F, P> Part<'_, '_, T, M, F, P>
@@ -264,12 +266,18 @@ where
         self.next += 1;
         self.work.order.count(key, positions - self.handed_on);
         self.handed_on = positions;
-        let base = self.work.base((self.file, self.since));
+        let base = self.base();
         let items = self.work.finished(kept, base, &self.source.path);
         let batch =
             Batch { path: Arc::clone(&self.source.path), items, reading: Reading::default(), last: None };
         self.work.order.deliver(key, batch);
         self.make_room();
+    }
+
+    /// How many positions there are before the runs that are read now. Asked before the first of them is handed on.
+    fn base(&mut self) -> u64 {
+        let (work, key) = (self.work, (self.file, self.since));
+        *self.base.get_or_insert_with(|| work.base(key))
     }
 
     /// Waits, or reads pieces, while too much waits for what comes before it.
@@ -290,6 +298,7 @@ where
         self.next += 1;
         self.since = self.next;
         self.handed_on = 0;
+        self.base = None;
         let mut queue = self.work.lock();
         queue.jobs.push_back(Job { key, piece, file: self.file });
         // Whoever cuts reads as well, where the others do not keep up: the oldest first.
@@ -306,7 +315,7 @@ where
     fn end(mut self, mut reading: Reading) {
         let mut kept = self.kept.take();
         kept.extend(std::mem::take(&mut reading.errors).into_iter().map(Kept::Error));
-        let base = self.work.base((self.file, self.since));
+        let base = self.base();
         let items = self.work.finished(kept, base, &self.source.path);
         let key = (self.file, self.next);
         self.next += 1;

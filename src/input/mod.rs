@@ -146,6 +146,9 @@ impl Default for ReadOptions {
 pub struct Reading {
     /// The format that was read; `None` where the content gave none away, or several.
     pub format: Option<Format>,
+    /// Whether there were documents of several formats.
+    #[serde(skip)]
+    pub(crate) is_mixed: bool,
     /// Runs that reached the sink.
     pub runs: u64,
     /// Those of them in which nobody acts.
@@ -394,6 +397,7 @@ fn read_as(entry: &format::Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs
         }
         runs.fail(error);
     }
+    runs.settle(window);
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }

@@ -49,8 +49,6 @@ pub(super) struct Runs<'s> {
     position: u64,
     /// The format of the document that is read, as its reader names it.
     pub(super) named: Option<Format>,
-    /// Whether documents of several formats were found.
-    is_mixed: bool,
     pub(super) reading: Reading,
     /// What is wrong with parts of a document, until somebody tells where they are.
     faults: Vec<Fault>,
@@ -58,15 +56,7 @@ pub(super) struct Runs<'s> {
 
 impl<'s> Runs<'s> {
     pub(super) fn new(options: &'s ReadOptions, sink: &'s mut dyn StepSink) -> Self {
-        Self {
-            options,
-            sink,
-            position: 0,
-            named: None,
-            is_mixed: false,
-            reading: Reading::default(),
-            faults: Vec::new(),
-        }
+        Self { options, sink, position: 0, named: None, reading: Reading::default(), faults: Vec::new() }
     }
 
     /// What became of the input.
@@ -76,8 +66,8 @@ impl<'s> Runs<'s> {
 
     /// A document was read, and is of this format.
     pub(super) fn is_of(&mut self, format: Format) {
-        self.is_mixed |= self.reading.format.is_some_and(|before| before != format);
-        self.reading.format = (!self.is_mixed).then_some(format);
+        self.reading.is_mixed |= self.reading.format.is_some_and(|before| before != format);
+        self.reading.format = (!self.reading.is_mixed).then_some(format);
     }
 
     /// The runs from here on are numbered from 0 again. Gives back how many there were before.

@@ -44,6 +44,8 @@ pub(crate) struct Window<'s> {
     bytes: Bytes<'s>,
     /// The first byte that is not yet read.
     start: usize,
+    /// How many bytes were held before those that are.
+    given_up: u64,
     ended: bool,
     /// The most bytes that may be held.
     limit: usize,
@@ -78,6 +80,7 @@ impl<'s> Window<'s> {
         Self {
             bytes: Bytes::Slice(bytes),
             start: 0,
+            given_up: 0,
             ended: true,
             limit: usize::MAX,
             origin,
@@ -90,6 +93,7 @@ impl<'s> Window<'s> {
         Self {
             bytes: Bytes::Stream { input: Box::new(input), buffer: Vec::new() },
             start: 0,
+            given_up: 0,
             ended: false,
             limit,
             origin: Place::START,
@@ -107,6 +111,11 @@ impl<'s> Window<'s> {
     /// What is held and not yet read.
     pub(crate) fn unread(&self) -> &[u8] {
         self.held().get(self.start..).unwrap_or_default()
+    }
+
+    /// How many bytes of the input come before what is not yet read.
+    pub(crate) fn offset(&self) -> u64 {
+        self.given_up + self.start as u64
     }
 
     /// Whether nothing comes behind what is held.
@@ -153,6 +162,7 @@ impl<'s> Window<'s> {
         let place = self.place(0);
         let Bytes::Stream { input, buffer } = &mut self.bytes else { return Ok(false) };
         buffer.drain(..self.start);
+        self.given_up += self.start as u64;
         self.start = 0;
         self.origin = place;
         self.counted.set((0, place));

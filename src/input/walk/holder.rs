@@ -1,8 +1,9 @@
 //! Objects that hold a list of runs, and say something of all of them beside it.
 
+use std::io::Read;
 use std::sync::Arc;
 
-use super::{Error, Fault, Header, Json, Read, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window};
+use super::{Error, Fault, Header, Json, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window};
 
 /// How far a stream is read ahead for what stands behind its runs.
 const LOOK_AHEAD: usize = 8 << 20;
@@ -19,19 +20,37 @@ impl Walk<'_, '_, '_> {
     /// An object that holds a list of runs.
     pub(super) fn holder(&mut self, window: &mut Window<'_>) -> Result<Stop> {
         let mut header = self.companion.cloned().unwrap_or_default();
-        let mut listed = false;
-        let mut behind = false;
         let place = window.place(0);
         window.consume(1);
+        let (stop, listed) = self.members(window, &mut header, false)?;
+        if self.header_only.is_some() {
+            // As far as it could be read.
+            self.header_only = Some(header);
+        } else if stop == Stop::Done && listed == Some(false) && !self.may_hold_none {
+            let what = format!("the object holds no `{}`", self.reader.list);
+            self.runs.fail(Error::shape(what).at(place.location()));
+        }
+        Ok(stop)
+    }
+
+    /// The members of an object that holds a list of runs: all, or (`listed`) those behind the list. Gives back whether
+    /// there was a list, where the members could be told apart to the end.
+    fn members(
+        &mut self,
+        window: &mut Window<'_>,
+        header: &mut Header,
+        mut listed: bool,
+    ) -> Result<(Stop, Option<bool>)> {
+        let mut behind = listed;
         loop {
             let Some(byte) = Self::next_byte(window)? else {
                 self.fail_at(window, Fault::end_at(0));
-                return Ok(Stop::Lost);
+                return Ok((Stop::Lost, None));
             };
             match byte {
                 b'}' => {
                     window.consume(1);
-                    break;
+                    return Ok((Stop::Done, Some(listed)));
                 }
                 b',' if behind => {
                     window.consume(1);
@@ -42,40 +61,34 @@ impl Walk<'_, '_, '_> {
                 _ => {
                     let wanted = if behind { "expected `,` or `}`" } else { "expected a key" };
                     self.fail_at(window, Fault::syntax(0, wanted));
-                    return Self::leave_object(window);
+                    return Ok((Self::leave_object(window)?, None));
                 }
             }
-            match self.member(window, &mut header, listed) {
+            match self.member(window, header, listed) {
                 Ok(Member::Other(end)) => window.consume(end),
                 Ok(Member::Runs(value)) => {
                     window.consume(value);
                     listed = true;
-                    if self.held_runs(window, &mut header)? == Stop::Lost {
-                        return Ok(Stop::Lost);
+                    if self.held_runs(window, header)? == Stop::Lost {
+                        return Ok((Stop::Lost, None));
                     }
                 }
                 Err((fault, _)) if fault.is_end() && window.grow()? => continue,
                 Err((fault, true)) => {
                     // The rest of the object goes on behind the value.
                     if !self.pass_over_member(window, fault)? {
-                        return Ok(Stop::Lost);
+                        return Ok((Stop::Lost, None));
                     }
                 }
                 Err((fault, false)) => {
                     let lost = fault.is_end();
                     self.fail_at(window, fault);
-                    return if lost { Ok(Stop::Lost) } else { Self::leave_object(window) };
+                    let stop = if lost { Stop::Lost } else { Self::leave_object(window)? };
+                    return Ok((stop, None));
                 }
             }
             behind = true;
         }
-        if self.header_only.is_some() {
-            self.header_only = Some(header);
-        } else if !listed && !self.may_hold_none {
-            let what = format!("the object holds no `{}`", self.reader.list);
-            self.runs.fail(Error::shape(what).at(place.location()));
-        }
-        Ok(Stop::Done)
     }
 
     /// Reads a member of the object around the runs, up to its value where that is the list of them. What is wrong
@@ -193,12 +206,7 @@ impl Walk<'_, '_, '_> {
             && !window.is_whole()
             && let Some(input) = again()
         {
-            let options = self.runs.options;
-            if let Some(found) =
-                read_header(&mut Window::over_stream(input, usize::MAX), self.reader, options)
-            {
-                *header = found;
-            }
+            read_behind(input, window.offset(), self.reader, self.runs.options, header)?;
             return Ok(());
         }
         loop {
@@ -227,7 +235,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Reads the members of an object from behind a value on. What is wrong with them is found when they are reached.
-    fn members_behind(&self, json: &mut Json<'_>, header: &mut Header) -> Read<()> {
+    fn members_behind(&self, json: &mut Json<'_>, header: &mut Header) -> crate::json::Read<()> {
         loop {
             match json.peek_byte() {
                 Some(b',') => json.advance(),
@@ -250,6 +258,27 @@ impl Walk<'_, '_, '_> {
     }
 }
 
+/// Reads what an object says behind its list of runs, which begins at this offset of an input.
+fn read_behind(
+    mut input: Box<dyn Read>,
+    offset: u64,
+    reader: &'static RecordReader,
+    options: &ReadOptions,
+    header: &mut Header,
+) -> Result<()> {
+    std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink())?;
+    let mut window = Window::over_stream(input, usize::MAX);
+    window.grow()?;
+    window.consume(1);
+    let mut nowhere = crate::trace::TraceCollector::default();
+    let mut runs = Runs::new(options, &mut nowhere);
+    let mut walk = Walk::for_header(&mut runs, reader);
+    if walk.list(&mut window, &Arc::default())? == Stop::Done {
+        walk.members(&mut window, header, true)?;
+    }
+    Ok(())
+}
+
 /// Reads what an input says beside its runs.
 pub(in crate::input) fn read_header(
     window: &mut Window<'_>,
@@ -258,15 +287,11 @@ pub(in crate::input) fn read_header(
 ) -> Option<Header> {
     let mut nowhere = crate::trace::TraceCollector::default();
     let mut runs = Runs::new(options, &mut nowhere);
-    let mut walk = Walk {
-        runs: &mut runs,
-        reader,
-        companion: None,
-        pieces: None,
-        header_only: Some(Header::default()),
-        may_hold_none: true,
-        again: None,
-    };
+    let mut walk = Walk::for_header(&mut runs, reader);
+    window.grow().ok()?;
+    if window.unread().starts_with(b"\xef\xbb\xbf") {
+        window.consume(3);
+    }
     let _ = Walk::next_byte(window).ok()?.filter(|byte| *byte == b'{')?;
     walk.holder(window).ok()?;
     walk.header_only

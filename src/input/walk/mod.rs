@@ -59,6 +59,21 @@ pub(super) struct Walk<'w, 's, 'p> {
     pub(super) again: Option<&'w dyn Fn() -> Option<Box<dyn std::io::Read>>>,
 }
 
+impl<'w, 's> Walk<'w, 's, '_> {
+    /// A walk for what stands beside the runs alone.
+    fn for_header(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
+        Self {
+            runs,
+            reader,
+            companion: None,
+            pieces: None,
+            header_only: Some(Header::default()),
+            may_hold_none: true,
+            again: None,
+        }
+    }
+}
+
 impl Walk<'_, '_, '_> {
     /// Walks over the whole input.
     pub(super) fn input(&mut self, window: &mut Window<'_>, framing: Framing) {
@@ -182,7 +197,8 @@ impl Walk<'_, '_, '_> {
         let mut class = None;
         let mut beside = false;
         let walked = json.object(|key, value| {
-            if key == self.reader.list.as_bytes() {
+            // Formats without such a list have no name for it, which is a key all the same.
+            if key == self.reader.list.as_bytes() && !key.is_empty() {
                 class = Some(Class::Holder);
             } else if self.reader.run_keys.iter().any(|known| key == known.as_bytes()) {
                 class = Some(Class::Run);
@@ -278,12 +294,11 @@ impl Walk<'_, '_, '_> {
         if !fault.is_encoding() {
             return Some(fault);
         }
-        let text = String::from_utf8_lossy(text);
-        let mut json = Json::new(text.as_bytes());
+        let mended = String::from_utf8_lossy(text);
+        let mut json = Json::new(mended.as_bytes());
         let read = self.item(&mut json, header, &mut Assembler::default());
         self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
-        // Its places are those of the mended text.
-        read.err().map(|fault| Fault::other(start, fault.into_error()))
+        read.err().map(|fault| Fault::other(start + before_mending(text, fault.at()), fault.into_error()))
     }
 
     /// One value in each line.
@@ -356,6 +371,19 @@ impl Walk<'_, '_, '_> {
             self.runs.fail(error);
         }
     }
+}
+
+/// Where in a text something stands that stands here in the same text with U+FFFD for what is no UTF-8.
+fn before_mending(text: &[u8], mended: usize) -> usize {
+    let (mut place, mut rest) = (0, mended);
+    for chunk in text.utf8_chunks() {
+        if rest <= chunk.valid().len() {
+            break;
+        }
+        rest = (rest - chunk.valid().len()).saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8());
+        place += chunk.valid().len() + chunk.invalid().len();
+    }
+    place + rest
 }
 
 /// An error about an input that is of no use as it is.

@@ -1,0 +1,376 @@
+//! Mutated documents of every format: nothing panics, a slice, a stream and a scan with any number of threads say the
+//! same, every run is counted once, and nothing is passed over in silence.
+//!
+//! `TRACELINT_CASES` says how many mutations are tried, `TRACELINT_SEED` which ones, `TRACELINT_FIRST` from which on:
+//! `TRACELINT_CASES=1000000 cargo test --release --test mutations`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests say what they expect by failing"
+)]
+
+mod mutate;
+mod seeds;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use mutate::Random;
+use serde_json::Value;
+use tracelint::{
+    Error, ErrorKind, FileScan, Format, Location, PassedOver, ReadOptions, Reading, ScanOptions, Scanner,
+    Trace, TraceCollector, default_detectors, read_stream, read_traces,
+};
+
+/// A directory of its own, gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tracelint-mutations-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A mutated document, and how it is read.
+struct Case {
+    text: Vec<u8>,
+    format: Option<Format>,
+    piece_bytes: usize,
+}
+
+impl Case {
+    fn new(seed: u64, number: u64, seeds: &[seeds::Seed], keys: &[Vec<u8>]) -> Self {
+        let mut random = Random::new(seed, number);
+        let mut text = seeds[random.below(seeds.len())].text.clone();
+        for _ in 0..=random.below(6) {
+            let other = &seeds[random.below(seeds.len())].text;
+            mutate::mutate(&mut text, other, keys, &mut random);
+            text.truncate(1 << 20);
+        }
+        let told = random.below(5) == 0;
+        let format = told.then(|| Format::VARIANTS[random.below(Format::VARIANTS.len())]);
+        // No more than some thousand pieces.
+        let piece_bytes = [1, 20, 300, 5000][random.below(4)].max(text.len() / 2000);
+        Self { text, format, piece_bytes }
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions { format: self.format, ..ReadOptions::default() }
+    }
+
+    fn scanner(&self, threads: usize) -> Scanner {
+        let options = ScanOptions {
+            read: self.options(),
+            fingerprints: true,
+            digests: true,
+            threads: Some(threads),
+            whole_file_limit: if threads == 1 { u64::MAX } else { 0 },
+            piece_bytes: self.piece_bytes,
+        };
+        Scanner::new(default_detectors(), options).unwrap()
+    }
+
+    /// What is wrong with how the case is read, in a few words, and the details.
+    fn fault(&self, folder: &Folder) -> Option<(&'static str, String)> {
+        let path = folder.0.join("case.json");
+        // The file stays if the process does not survive it.
+        fs::write(&path, &self.text).unwrap();
+        let check = || self.check(&path).err();
+        catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|_| Some(("a panic", String::new())))
+    }
+
+    fn check(&self, path: &Path) -> Result<(), (&'static str, String)> {
+        let (traces, reading) = read_traces(&self.text, &self.options());
+        accounts(&self.text, &traces, &reading)?;
+        let seen = Outcome::of(&reading);
+        for chunk in [1, 7, 4096] {
+            let mut collector = TraceCollector::default();
+            let drip = Drip { rest: &self.text, chunk };
+            let streamed = read_stream(drip, &self.options(), &mut collector);
+            same("a stream gives other traces", &traces, &collector.traces)?;
+            same("a stream gives other outcomes", &seen, &Outcome::of(&streamed))?;
+            same("a stream gives another format", &reading.format, &streamed.format)?;
+        }
+        let held = self.scanner(1).scan_slice(path, &self.text);
+        same("a scan of a slice gives other outcomes", &seen, &Outcome::of_scan(&held))?;
+        for threads in [1, 3] {
+            let scans = self.scanner(threads).collect([path]).unwrap();
+            let [scan] = &scans[..] else { panic!("one file gives one scan") };
+            same("a scan gives other records", &held.traces, &scan.traces)?;
+            same("a scan gives other outcomes", &seen, &Outcome::of_scan(scan))?;
+            same("a scan gives another format", &reading.format, &scan.format)?;
+        }
+        counted_once(&held)
+    }
+
+    /// The smallest document found that shows the same fault.
+    fn minimized(mut self, what: &str, folder: &Folder) -> Self {
+        let mut tries = 3000_usize;
+        while tries > 0 {
+            let shows = |text: &Vec<u8>| {
+                tries = tries.saturating_sub(1);
+                let case = Self { text: text.clone(), ..self };
+                tries > 0 && case.fault(folder).is_some_and(|(found, _)| found == what)
+            };
+            let Some(text) = mutate::smaller(&self.text).into_iter().find(shows) else { break };
+            self.text = text;
+        }
+        self
+    }
+}
+
+/// Gives a few bytes at a time.
+struct Drip<'a> {
+    rest: &'a [u8],
+    chunk: usize,
+}
+
+impl std::io::Read for Drip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.chunk.min(buffer.len()).min(self.rest.len());
+        let (now, rest) = self.rest.split_at(count);
+        buffer[..count].copy_from_slice(now);
+        self.rest = rest;
+        Ok(count)
+    }
+}
+
+/// What became of an input, apart from its runs.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    runs: u64,
+    runs_without_actions: u64,
+    errors: Vec<(ErrorKind, Option<u64>, Option<Location>)>,
+    passed_over: PassedOver,
+}
+
+impl Outcome {
+    fn of(reading: &Reading) -> Self {
+        Self {
+            runs: reading.runs,
+            runs_without_actions: reading.runs_without_actions,
+            errors: reading.errors.iter().map(place).collect(),
+            passed_over: reading.passed_over.clone(),
+        }
+    }
+
+    fn of_scan(scan: &FileScan) -> Self {
+        Self {
+            runs: scan.summary.runs,
+            runs_without_actions: scan.summary.runs_without_actions,
+            errors: scan.errors.iter().map(place).collect(),
+            passed_over: scan.summary.passed_over.clone(),
+        }
+    }
+}
+
+fn place(error: &Error) -> (ErrorKind, Option<u64>, Option<Location>) {
+    (error.kind(), error.run(), error.location())
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(
+    what: &'static str,
+    one: &T,
+    other: &T,
+) -> Result<(), (&'static str, String)> {
+    if one == other { Ok(()) } else { Err((what, format!("{one:.300?}\n  against\n{other:.300?}"))) }
+}
+
+/// Whether an input is accounted for: its runs and faults as they are counted, and nothing in silence.
+fn accounts(text: &[u8], traces: &[Trace], reading: &Reading) -> Result<(), (&'static str, String)> {
+    same("the runs are not those that are counted", &(traces.len() as u64), &reading.runs)?;
+    same("the faults are not those that are counted", &(reading.errors.len() as u64), &reading.faults)?;
+    let lost = reading.errors.iter().filter(|error| error.run().is_some()).count() as u64;
+    if let Some(expected) = runs_of(text, reading.format) {
+        same("runs are lost or doubled", &expected, &(reading.runs + lost))?;
+        if expected == 0 {
+            return Ok(());
+        }
+    }
+    if reading.runs == 0 && reading.errors.is_empty() && reading.passed_over.is_empty() {
+        return Err(("silence", format!("{reading:?}")));
+    }
+    Ok(())
+}
+
+/// Whether runs and lost runs have every position once.
+fn counted_once(scan: &FileScan) -> Result<(), (&'static str, String)> {
+    let read = scan.traces.iter().map(|record| record.position);
+    let mut positions: Vec<_> = read.chain(scan.errors.iter().filter_map(Error::run)).collect();
+    positions.sort_unstable();
+    same("positions are given twice, or not at all", &(0..positions.len() as u64).collect(), &positions)
+}
+
+/// How many runs there are in an input that is sound JSON, of a format whose runs are values, by another parser.
+fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
+    let (list, keys): (&str, &[&str]) = match format? {
+        Format::Tau2 => ("simulations", &["messages", "reward_info", "termination_reason"]),
+        Format::TauBench => ("", &["traj"]),
+        Format::BenchTrace => ("episodes", &["snapshot", "failure_instances", "milestones"]),
+        Format::Native => ("traces", &["version", "steps"]),
+        Format::Inspect => return samples_of(text),
+        _ => return None,
+    };
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let values: Vec<Value> =
+        serde_json::Deserializer::from_slice(text).into_iter().collect::<Result<_, _>>().ok()?;
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+    // What a line end means within a value depends on the first of them.
+    if values.len() > 1 && values.len() != lines {
+        return None;
+    }
+    let quoted = format!("\"{list}\"");
+    let mut runs = 0;
+    for value in &values {
+        runs += match value {
+            Value::Array(items) => items.len() as u64,
+            Value::Object(members) if !list.is_empty() && members.contains_key(list) => {
+                let once = text.windows(quoted.len()).filter(|part| *part == quoted.as_bytes()).count() == 1;
+                let is_run = keys.iter().any(|key| members.contains_key(*key));
+                if !once || is_run || values.len() > 1 {
+                    return None;
+                }
+                members[list].as_array()?.len() as u64
+            }
+            Value::Object(members) if keys.iter().any(|key| members.contains_key(*key)) => 1,
+            _ => return None,
+        };
+    }
+    Some(runs)
+}
+
+/// How many samples with messages there are in a log of Inspect.
+fn samples_of(text: &[u8]) -> Option<u64> {
+    let value: Value = serde_json::from_slice(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)).ok()?;
+    let samples = value.get("samples")?.as_array()?;
+    samples.is_empty().then_some(0)
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("the variable is a number"))
+}
+
+#[test]
+fn every_document_is_of_its_format() {
+    let mut wrong = Vec::new();
+    for seed in seeds::all() {
+        let (traces, reading) = read_traces(&seed.text, &ReadOptions::default());
+        if reading.format != Some(seed.format) || traces.is_empty() || !reading.errors.is_empty() {
+            let text = seed.text.escape_ascii().to_string();
+            wrong.push(format!("{text:.300}: {:?}, {:.300?}", reading.format, reading.errors));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_no_message_step_or_event_is_an_error_or_counted() {
+    let lists = [
+        "messages",
+        "steps",
+        "traj",
+        "trajectory",
+        "samples",
+        "input",
+        "output",
+        "parts",
+        "toolCalls",
+        "episodes",
+    ];
+    let mut silent = Vec::new();
+    for seed in seeds::all() {
+        for text in mutate::with_items_replaced(&seed.text, &lists) {
+            let reading = read_traces(&text, &ReadOptions::default()).1;
+            if reading.errors.is_empty() && reading.passed_over.is_empty() {
+                silent.push(format!("{}: {:.400}", seed.format, text.escape_ascii().to_string()));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+/// What mutations have found, as small as it could be made.
+const FOUND: [&[u8]; 4] = [
+    // A key without a name is no list of runs.
+    br#"{"task_id": 3, "": 1, "info": 0, "traj": []}"#,
+    b"{\"\": 1, \"task_id\": 3, \"info\": 0, \"traj\": []}\n{\"task_id\": 4, \"info\": {}, \"traj\": []}\n",
+    // Lines of several formats are of none together, in whatever pieces they are read.
+    b"{\"schema_version\": \"1.4\", \"agent\": {}, \"steps\": []}\n{\"version\": 2, \"eval\": {}, \"samples\": []}\n",
+    // The place of an error behind bytes that are no UTF-8, whether those are looked at or not.
+    b"{\"termination_reason\": \"\", \"messages\": [{\"tool_calls\": [{\"arguments\": \"\xff\"",
+];
+
+#[test]
+fn what_was_found_is_mended() {
+    let folder = Folder::new("found");
+    for text in FOUND {
+        for piece_bytes in [1, 20, 300] {
+            let case = Case { text: text.to_vec(), format: None, piece_bytes };
+            assert_eq!(case.fault(&folder), None, "{}", text.escape_ascii());
+        }
+    }
+}
+
+/// What a file says of its runs is found beside them, in whatever part of a large file that stands.
+#[test]
+fn what_stands_beside_the_runs_is_the_same_in_streams() {
+    let folder = Folder::new("beside");
+    let run = |id: usize| format!(r#"{{"id": "{id}", "reward_info": null, "messages": []}}"#);
+    let runs = (0..2000).map(run).collect::<Vec<_>>().join(",\n");
+    let info = |model: &str| format!(r#""info": {{"agent_info": {{"llm": "{model}"}}}}"#);
+    let (before, behind) = (info("one"), info("two"));
+    for text in [
+        format!("{{{before}, \"simulations\": [{runs}"),
+        format!("{{{before}, \"simulations\": [{runs}], \"tasks\": [["),
+        format!("\u{feff}{{\"simulations\": [{runs}], {behind}}}"),
+        format!("{{\n{before}, \"simulations\": [{runs}]}}\n{{\"simulations\": [{runs}], {behind}}}"),
+    ] {
+        let (traces, _) = read_traces(text.as_bytes(), &ReadOptions::default());
+        assert!(traces.iter().all(|trace| trace.metadata().model.is_some()), "{text:.200}");
+        let case = Case { text: text.into_bytes(), format: None, piece_bytes: 5000 };
+        assert_eq!(case.fault(&folder), None);
+    }
+}
+
+#[test]
+fn mutations_are_read_alike_by_all_and_accounted_for() {
+    let seeds = seeds::all();
+    let keys = mutate::keys(seeds.iter().map(|seed| &*seed.text));
+    let (cases, seed) = (setting("TRACELINT_CASES", 400), setting("TRACELINT_SEED", 1));
+    let first = setting("TRACELINT_FIRST", 0);
+    let folder = Folder::new(&seed.to_string());
+    let mut faults = BTreeMap::new();
+    for number in first..first + cases {
+        let case = Case::new(seed, number, &seeds, &keys);
+        let Some((what, _)) = case.fault(&folder) else { continue };
+        if faults.len() < 6 && !faults.contains_key(what) {
+            let case = case.minimized(what, &folder);
+            let details = case.fault(&folder).map(|(_, details)| details).unwrap_or_default();
+            let mut report = String::new();
+            let text = case.text.escape_ascii();
+            let _ = write!(report, "{what}: seed {seed}, case {number}, format {:?}, ", case.format);
+            let _ = write!(
+                report,
+                "pieces of {} bytes: {:.4000}\n  {details}",
+                case.piece_bytes,
+                text.to_string()
+            );
+            faults.insert(what, report);
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.into_values().collect::<Vec<_>>().join("\n\n"));
+}
