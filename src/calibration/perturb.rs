@@ -116,6 +116,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
             progress: step.progress(),
             time: step.time(),
             usage: step.usage().copied(),
+            span: step.span(),
             event,
         })?;
     }

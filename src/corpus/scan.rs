@@ -7,10 +7,11 @@ use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::discover;
 use super::work::{Kept, Sink, Work};
-use crate::detectors::{Detector, Monitor};
+use crate::detectors::Detector;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::input::{ReadOptions, read_slice};
+use crate::monitor::Monitor;
 use crate::trace::{Ending, Event, Routing, Step};
 
 /// More threads than this are a mistake.
@@ -224,7 +225,7 @@ impl<'s> Folding<'s> {
     }
 
     pub(super) fn end(&mut self, ending: Ending) -> Option<TraceRecord> {
-        let verdicts = self.monitor.as_mut()?.close();
+        let verdicts = self.monitor.as_ref()?.peek();
         Some(TraceRecord {
             file: Arc::clone(&self.file),
             position: self.position,

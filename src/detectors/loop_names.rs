@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::trace::{Digest, DigestMap, empty};
+use crate::trace::{Digest, DigestMap, empty, map_bytes};
 
 /// A number in four bytes, also where it may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,12 @@ impl Names {
 
     pub(super) fn get(&self, id: Id) -> &str {
         self.texts.get(id.get()).map_or("", |text| text)
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        let texts: usize = self.texts.iter().map(|text| text.len()).sum();
+        map_bytes(&self.ids) + self.texts.capacity() * size_of::<Box<str>>() + texts
     }
 
     pub(super) fn clear(&mut self) {

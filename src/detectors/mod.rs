@@ -19,7 +19,8 @@ mod shell_words;
 mod transient;
 
 pub use cost::Cost;
-pub use detector::{Detector, Fold, Monitor};
+pub(crate) use cost::Meter;
+pub use detector::{Detector, Fold};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 pub use polling::PollingCall;
 pub use registry::Registry;

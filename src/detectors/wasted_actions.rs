@@ -13,7 +13,7 @@ use super::rule::{Grid, Rule};
 use super::seen::Seen;
 use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, empty};
+use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, empty, map_bytes};
 
 /// How many tools the evidence names.
 const NAMED_TOOLS: usize = 10;
@@ -229,6 +229,11 @@ impl Waste {
         self.place = Some((first, step.index()));
     }
 
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        self.seen.memory() + map_bytes(&self.ids) + self.tools.capacity() * (size_of::<WastedTool>() + 16)
+    }
+
     pub(super) fn wasted(&self) -> u64 {
         self.failed + self.repeated
     }
@@ -269,7 +274,7 @@ impl Fold for State {
         &[]
     }
 
-    fn finish(&mut self) -> Verdict {
+    fn verdict(&self) -> Verdict {
         let waste = &self.waste;
         if waste.actions > 0 && !waste.comparable {
             return super::incomparable();
@@ -286,7 +291,12 @@ impl Fold for State {
                 Measure::count("repeated", waste.repeated),
                 Measure::count("wasted", waste.wasted()),
             ],
+            ..Judgement::default()
         })
+    }
+
+    fn memory(&self) -> usize {
+        self.waste.memory()
     }
 
     fn restart(&mut self, _routing: &Routing) -> bool {
