@@ -11,7 +11,7 @@ use crate::detectors::Verdict;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::input::{Format, PassedOver, Reading};
-use crate::trace::{Metadata, Unpaired};
+use crate::trace::{Digest, Metadata, Unpaired};
 
 /// What the scan says of one run.
 ///
@@ -34,6 +34,9 @@ pub struct TraceRecord {
     pub actions: u64,
     /// The verdicts, in the order of the detectors.
     pub verdicts: Vec<(&'static str, Verdict)>,
+    /// The digest of the content of the run, where it was asked for: of who said and did what, and what came back,
+    /// in order. Ids, names, rewards and times do not count.
+    pub digest: Option<Digest>,
     /// The fingerprint, where it was asked for.
     pub fingerprint: Option<Fingerprint>,
 }

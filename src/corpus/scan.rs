@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::input::{ReadOptions, read_slice};
 use crate::monitor::Monitor;
-use crate::trace::{Ending, Event, Routing, Step};
+use crate::trace::{Digest, Ending, Event, Routing, Step};
 
 /// More threads than this are a mistake.
 const MOST_THREADS: usize = 1024;
@@ -24,6 +24,8 @@ pub struct ScanOptions {
     pub read: ReadOptions,
     /// Whether fingerprints are taken.
     pub fingerprints: bool,
+    /// Whether the digest of the content of each run is taken, to tell repeated runs.
+    pub digests: bool,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
     /// Files up to this size, in bytes, are held whole and read by one thread. Larger ones are read as they come, and
@@ -38,6 +40,7 @@ impl Default for ScanOptions {
         Self {
             read: ReadOptions::default(),
             fingerprints: false,
+            digests: false,
             threads: None,
             whole_file_limit: 4 << 20,
             piece_bytes: 1 << 20,
@@ -197,11 +200,20 @@ pub(super) struct Folding<'s> {
     /// Serves run after run.
     monitor: Option<Monitor>,
     fingerprint: Option<FingerprintBuilder>,
+    digest: Option<Digest>,
 }
 
 impl<'s> Folding<'s> {
     pub(super) fn new(scanner: &'s Scanner, file: &Arc<Path>) -> Self {
-        Self { scanner, file: Arc::clone(file), position: 0, actions: 0, monitor: None, fingerprint: None }
+        Self {
+            scanner,
+            file: Arc::clone(file),
+            position: 0,
+            actions: 0,
+            monitor: None,
+            fingerprint: None,
+            digest: None,
+        }
     }
 
     pub(super) fn begin(&mut self, position: u64, routing: &Routing) {
@@ -212,6 +224,7 @@ impl<'s> Folding<'s> {
             None => self.monitor = Some(Monitor::open(&self.scanner.detectors, routing)),
         }
         self.fingerprint = self.scanner.options.fingerprints.then(FingerprintBuilder::default);
+        self.digest = self.scanner.options.digests.then(Digest::of_nothing);
     }
 
     pub(super) fn step(&mut self, step: &Step<'_>) {
@@ -221,6 +234,9 @@ impl<'s> Folding<'s> {
         }
         if let Some(fingerprint) = &mut self.fingerprint {
             fingerprint.observe(step);
+        }
+        if let Some(digest) = &mut self.digest {
+            *digest = digest.with_step(step);
         }
     }
 
@@ -234,6 +250,7 @@ impl<'s> Folding<'s> {
             unpaired: ending.unpaired,
             actions: self.actions,
             verdicts,
+            digest: self.digest.take(),
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
         })
     }

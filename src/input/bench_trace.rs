@@ -8,7 +8,7 @@ use super::runs::{Header, OpenRun};
 use super::sample::Sample;
 use super::{Format, ReadOptions};
 use crate::error::{Error, Result};
-use crate::json::{Fault, Json, JsonString, Read};
+use crate::json::{Fault, Json, JsonString, Kind, Read};
 use crate::names::named;
 use crate::trace::{
     Action, Actor, Content, Ending, Gate, LabelledFailure, Metadata, Milestone, Provenance, ReferenceRoute,
@@ -45,7 +45,10 @@ named! { Alignment, "alignment" { Before => "before", After => "after" } }
 fn claims(sample: &Sample<'_>) -> bool {
     let keys = ["snapshot", "failure_instances"];
     sample.files().iter().any(|members| members.has("episodes"))
-        || sample.records().iter().any(|members| keys.iter().any(|key| members.has(key)))
+        || sample.records().iter().any(|members| {
+            // Sessions of Claude Code have snapshots as well, in lines that name their type.
+            keys.iter().any(|key| members.has(key)) && !members.is("type", Kind::String)
+        })
 }
 
 /// The game is that of all episodes of a file that name none.

@@ -3,24 +3,37 @@
 //! To add a format: write a file beside the others that ends in a constant `FORMAT`, and add its module and its line
 //! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
+mod atif;
+mod atif_result;
 mod bench_trace;
+mod claude_code;
+mod claude_code_line;
+mod codex;
+mod codex_exec;
+mod codex_item;
+mod codex_text;
 mod common;
 mod format;
 mod native;
+mod outcome;
 mod recognise;
 mod runs;
 mod sample;
+mod spans;
 mod tau2;
 mod tau2_messages;
 mod tau_bench;
+mod timestamp;
 mod walk;
 mod window;
+mod wire;
 
 use std::io::Read;
 
 pub use bench_trace::Alignment;
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
+pub use spans::SpanJoin;
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Entry, Reader, RecordReader};
@@ -39,10 +52,20 @@ format::formats! {
     Tau2 => tau2, "tau2";
     /// Results of tau-bench, the first version.
     TauBench => tau_bench, "tau-bench";
+    /// ATIF trajectories.
+    Atif => atif, "atif";
+    /// Sessions of Codex.
+    CodexRollout => codex, "codex-rollout";
+    /// What `codex exec --json` prints.
+    CodexExec => codex_exec, "codex-exec";
+    /// Sessions of Claude Code.
+    ClaudeCode => claude_code, "claude-code";
     /// Episodes of `BenchTrace`.
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.
     Native => native, "native";
+    /// Spans and log records of OpenTelemetry.
+    OpenTelemetry => spans, "opentelemetry";
 }
 
 /// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
@@ -61,11 +84,20 @@ pub struct ReadOptions {
     /// The most bytes of an input that are held at once: a single run of a stream, a whole file of a format that
     /// has to be seen whole.
     pub most_held: usize,
+    /// Of formats without a mark of errors of their own (spans): whether a result that begins with `Error` is one.
+    pub text_errors: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, alignment: None, routes: true, argument_texts: None, most_held: 1 << 30 }
+        Self {
+            format: None,
+            alignment: None,
+            routes: true,
+            argument_texts: None,
+            most_held: 1 << 30,
+            text_errors: true,
+        }
     }
 }
 
@@ -154,6 +186,9 @@ pub(crate) fn read_or_cut(
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
+    if options.format.is_none_or(|format| format == Format::OpenTelemetry) && read_binary(window, &mut runs) {
+        return runs.into_reading();
+    }
     let recognised = recognise::recognise(window, options.format.or(beside.format));
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
@@ -227,6 +262,18 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
+/// Reads an input that is no text but a format of bytes; `false` where it is none. All of it is held only where it
+/// begins like one.
+fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
+    // What cannot be read is told by whoever reads on.
+    while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
+    if window.unread().first() != Some(&b'\n') {
+        return false;
+    }
+    while matches!(window.grow(), Ok(true)) {}
+    spans::read_protobuf(window.unread(), runs)
+}
+
 /// Reads an input that has to be seen whole.
 fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     loop {
@@ -238,14 +285,30 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
     }
     let bytes = window.unread();
     match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => read_document(&Parsed::of(bytes), window, wanted, runs),
+        Ok(_) => read_input(bytes, window, wanted, runs),
         Err(_) => {
             runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
             let text = String::from_utf8_lossy(bytes);
-            let window = Window::over_slice(text.as_bytes());
-            read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
+            read_input(text.as_bytes(), &Window::over_slice(text.as_bytes()), wanted, runs);
         }
     }
+}
+
+/// Reads a whole input. An object that is a document of no format may be the only line of one.
+fn read_input(bytes: &[u8], window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    let parsed = Parsed::of(bytes);
+    if matches!(parsed.document, Document::Object(_))
+        && recognise::document(&parsed, wanted).is_err()
+        && let Some(line) = Parsed::as_line(bytes)
+        && recognise::document(&line, wanted).is_ok()
+    {
+        return read_document(&line, window, wanted, runs);
+    }
+    let damaged = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
+    if damaged && spans::read_damaged(bytes, window, runs) {
+        return;
+    }
+    read_document(&parsed, window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
@@ -257,9 +320,9 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             if let Reader::Document(reader) = &entry.reader
                 && let Err(fault) = (reader.read)(&parsed.document, runs)
             {
-                let location = window.place(fault.at()).location();
-                runs.fail(fault.into_error().at(location));
+                runs.fail_at(fault);
             }
+            runs.settle(window);
         }
         Err(error) => {
             if let Document::Lines(lines) = &parsed.document

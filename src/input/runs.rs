@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::window::Window;
 use super::{ReadOptions, Reading};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
@@ -47,11 +48,13 @@ pub(super) struct Runs<'s> {
     /// The position of the next run.
     position: u64,
     pub(super) reading: Reading,
+    /// What is wrong with parts of a document, until somebody tells where they are.
+    faults: Vec<Fault>,
 }
 
 impl<'s> Runs<'s> {
     pub(super) fn new(options: &'s ReadOptions, sink: &'s mut dyn StepSink) -> Self {
-        Self { options, sink, position: 0, reading: Reading::default() }
+        Self { options, sink, position: 0, reading: Reading::default(), faults: Vec::new() }
     }
 
     /// What became of the input.
@@ -75,6 +78,19 @@ impl<'s> Runs<'s> {
     pub(super) fn fail(&mut self, error: Error) {
         self.reading.faults += 1;
         self.reading.errors.extend(self.sink.error(error));
+    }
+
+    /// Something is wrong at a place of the document.
+    pub(super) fn fail_at(&mut self, fault: Fault) {
+        self.faults.push(fault);
+    }
+
+    /// Tells what was wrong with a document, with its places in it.
+    pub(super) fn settle(&mut self, window: &Window<'_>) {
+        for fault in std::mem::take(&mut self.faults) {
+            let location = window.place(fault.at()).location();
+            self.fail(fault.into_error().at(location));
+        }
     }
 
     /// The run that would come next cannot be read.

@@ -22,6 +22,8 @@ pub(super) struct Members<'a> {
     members: Vec<(Cow<'a, str>, Raw<'a>)>,
     /// The keys of members whose values are not all there, or unsound.
     open: Vec<String>,
+    /// The object itself, where it is all there.
+    whole: Option<Raw<'a>>,
 }
 
 impl<'a> Members<'a> {
@@ -30,10 +32,18 @@ impl<'a> Members<'a> {
         Self::read(json).0
     }
 
-    /// The same, and whether the object is there whole, or what is wrong with it.
+    /// The members of an object that is all there, and sound.
+    pub(super) fn of_sound(json: &mut Json<'a>) -> Option<Self> {
+        let (members, read) = Self::read(json);
+        (read.is_ok() && members.open.is_empty()).then_some(members)
+    }
+
+    /// The members of an object, and whether it is there whole, or what is wrong with it.
     fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::new();
         let mut open = Vec::new();
+        json.space();
+        let start = json.offset();
         let read = json.object(|key, value| {
             let name = String::from_utf8_lossy(key).into_owned();
             let start = value.clone();
@@ -50,7 +60,13 @@ impl<'a> Members<'a> {
             }
             Ok(())
         });
-        (Self { members, open }, read)
+        let whole = read.is_ok().then(|| json.raw_since(start));
+        (Self { members, open, whole }, read)
+    }
+
+    /// The object itself, where it is all there.
+    pub(super) fn whole(&self) -> Option<Raw<'a>> {
+        self.whole
     }
 
     /// The value of a key that is there whole; of several, the last.
@@ -227,6 +243,19 @@ fn blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
+/// The objects of an input that holds several, one behind the other wherever lines end, with nothing between them.
+fn concatenated(bytes: &[u8]) -> Option<Vec<Raw<'_>>> {
+    let mut json = Json::new(bytes);
+    let mut objects = Vec::new();
+    while let Some(byte) = json.peek_byte() {
+        if byte != b'{' {
+            return None;
+        }
+        objects.push(json.raw().ok()?);
+    }
+    (objects.len() > 1).then_some(objects)
+}
+
 /// Whether a line is one JSON value and nothing else.
 pub(super) fn is_value(line: Raw<'_>) -> bool {
     let mut json = line.json();
@@ -267,13 +296,26 @@ pub(super) struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let mut json = Json::new(bytes);
-        let value = json.raw().ok().filter(|_| json.peek_byte().is_none());
         let one = |document| Parsed { document, no_json: 0, no_object: 0 };
-        match value.map(|value| (value, value.kind())) {
-            Some((value, Kind::Object)) => one(Document::Object(Members::of(&mut value.json()))),
-            Some((value, Kind::List)) => one(Document::List(value.items().unwrap_or_default())),
+        let mut json = Json::new(bytes);
+        let document = match json.peek_byte() {
+            Some(b'{') => Members::of_sound(&mut json).map(Document::Object),
+            Some(b'[') => {
+                let mut items = Vec::new();
+                let read = json.list(|item| {
+                    items.push(item.raw()?);
+                    Ok(())
+                });
+                read.is_ok().then_some(Document::List(items))
+            }
+            _ => None,
+        };
+        match document.filter(|_| json.peek_byte().is_none()) {
+            Some(document) => one(document),
             _ => {
+                if let Some(values) = concatenated(bytes) {
+                    return one(Document::Lines(values));
+                }
                 let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
                 for line in lines(bytes, true) {
                     if !is_value(line) {
@@ -287,6 +329,13 @@ impl<'a> Parsed<'a> {
                 Parsed { document: Document::Lines(objects), no_json, no_object }
             }
         }
+    }
+
+    /// An input that is one object, taken for the only line of a file.
+    pub(super) fn as_line(bytes: &'a [u8]) -> Option<Self> {
+        let mut json = Json::new(bytes);
+        let object = json.raw().ok().filter(|object| object.kind() == Kind::Object)?;
+        Some(Parsed { document: Document::Lines(vec![object]), no_json: 0, no_object: 0 })
     }
 
     /// One object that is known to be sound.

@@ -43,6 +43,9 @@ impl<'a> JsonString<'a> {
 
     /// What the string says, with U+FFFD for what is no UTF-8.
     pub(crate) fn decode(self) -> Cow<'a, str> {
+        if let Some(text) = self.to_str() {
+            return text;
+        }
         match (self.escapes, String::from_utf8_lossy(self.inner)) {
             (Escapes::None, text) => text,
             (_, text) => Cow::Owned(unescape(&text)),
@@ -78,8 +81,64 @@ impl<'a> JsonString<'a> {
             // The usual case: the first byte tells already.
             (_, Some(first), Some(wanted)) if first != wanted && *first != b'\\' => false,
             (Escapes::None, ..) => self.inner.starts_with(prefix.as_bytes()),
-            _ => self.head(prefix.chars().count()) == prefix,
+            _ => {
+                let start = self.inner.get(..prefix.len()).unwrap_or(self.inner);
+                // Up to the first escape a string is spelled as it is.
+                match memchr::memchr(b'\\', start) {
+                    None => start == prefix.as_bytes(),
+                    Some(_) => self.head(prefix.chars().count()) == prefix,
+                }
+            }
         }
+    }
+
+    /// What stands before and behind the first place, or the last, where the string says `part`, in which only line
+    /// feeds are spelled with escapes. Not for strings with ambiguous escapes.
+    pub(crate) fn split_at_part(self, part: &str, last: bool) -> Option<(Self, Self)> {
+        if self.inner.len() < part.len() {
+            return None;
+        }
+        let part = part.replace('\n', "\\n");
+        let (mut start, mut end) = (0, self.inner.len());
+        let at = loop {
+            let searched = self.inner.get(start..end)?;
+            let found = if last {
+                memchr::memmem::rfind(searched, part.as_bytes())
+            } else {
+                memchr::memmem::find(searched, part.as_bytes())
+            };
+            let at = start + found?;
+            // Behind a backslash that is meant, `\n` is not a line feed.
+            let before = self.inner.get(..at).unwrap_or_default();
+            let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+            if backslashes % 2 == 0 {
+                break at;
+            }
+            if last {
+                end = at + part.len() - 1;
+            } else {
+                start = at + 1;
+            }
+        };
+        let piece = |inner| Self { inner, escapes: self.escapes };
+        Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + part.len()..)?)))
+    }
+
+    /// What stands behind the first `chars` characters.
+    pub(crate) fn skip_chars(self, chars: usize) -> Self {
+        let mut rest = self.inner;
+        for _ in 0..chars {
+            let length = match rest.first() {
+                None => break,
+                Some(b'\\') => {
+                    let escape = rest.get(..rest.len().min(LONGEST_ESCAPE)).unwrap_or_default();
+                    decode_escape(&String::from_utf8_lossy(escape)).1
+                }
+                Some(_) => 1 + rest.iter().skip(1).take_while(|byte| *byte & 0xc0 == 0x80).count(),
+            };
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        Self { inner: rest, escapes: self.escapes }
     }
 }
 

@@ -28,10 +28,21 @@ pub(crate) enum Words<'a> {
 }
 
 impl Words<'_> {
-    fn text(&self) -> Text<'_> {
+    /// The text, wherever it is.
+    pub(crate) fn text(&self) -> Text<'_> {
         match self {
             Self::Lying(text) => *text,
             Self::Made(text) => Text::from(&**text),
+        }
+    }
+}
+
+impl Words<'_> {
+    /// The same, made from the input where it lies there.
+    pub(crate) fn into_made<'b>(self) -> Words<'b> {
+        match self {
+            Self::Lying(text) => text.to_str().into_owned().into(),
+            Self::Made(text) => Words::Made(text),
         }
     }
 }

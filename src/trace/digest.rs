@@ -11,13 +11,22 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
+use super::action::Digests;
 use super::canonical::{self, MAX_DEPTH};
+use super::step::{Event, Step};
 use crate::json::{Escapes, Json, Kind, Number, Read};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest(u64, u64);
+
+impl fmt::Display for Digest {
+    /// 32 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}{:016x}", self.0, self.1)
+    }
+}
 
 impl Hash for Digest {
     /// One half is hash enough.
@@ -141,6 +150,25 @@ impl Digest {
             Some(integer) => Self::tagged(NUMBER, &integer.to_le_bytes()),
             None => Self::tagged(FLOAT, &value.to_bits().to_le_bytes()),
         }
+    }
+
+    /// The digest of a run without steps.
+    pub(crate) fn of_nothing() -> Self {
+        Self::tagged(ARRAY, b"")
+    }
+
+    /// The digest of a run whose steps so far have this one and which goes on with `step`.
+    pub(crate) fn with_step(self, step: &Step<'_>) -> Self {
+        let actor = Self::of_text(step.actor().name());
+        let content = match step.event() {
+            Event::Message(text) => text.digest(),
+            Event::Action(action) => {
+                let digests = Digests::of(action);
+                let observation = digests.observation.present().unwrap_or(Self::NONE);
+                digests.name.and(digests.arguments.unwrap_or(Self::NONE)).and(observation)
+            }
+        };
+        self.and(actor.and(content))
     }
 
     /// The digest of arguments: null is none.

@@ -65,6 +65,61 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Whether the text can be taken apart where it lies.
+    pub(crate) fn is_plainly_spelled(&self) -> bool {
+        match self.0 {
+            Repr::Plain(_) => true,
+            Repr::Json(string) => string.escapes() != Escapes::Ambiguous,
+        }
+    }
+
+    /// The first byte of its spelling.
+    pub(crate) fn first_byte(&self) -> Option<u8> {
+        match self.0 {
+            Repr::Plain(text) => text.as_bytes().first().copied(),
+            Repr::Json(string) => string.inner().first().copied(),
+        }
+    }
+
+    /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only.
+    /// For texts that are plainly spelled.
+    pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
+        match self.0 {
+            Repr::Plain(text) => text.split_once(part).map(|(before, after)| (before.into(), after.into())),
+            Repr::Json(string) => {
+                string.split_at_part(part, false).map(|(before, after)| (before.into(), after.into()))
+            }
+        }
+    }
+
+    /// As [`Text::split_once`], of the last place.
+    pub(crate) fn rsplit_once(self, part: &str) -> Option<(Self, Self)> {
+        match self.0 {
+            Repr::Plain(text) => text.rsplit_once(part).map(|(before, after)| (before.into(), after.into())),
+            Repr::Json(string) => {
+                string.split_at_part(part, true).map(|(before, after)| (before.into(), after.into()))
+            }
+        }
+    }
+
+    /// What stands behind the first `chars` characters.
+    pub(crate) fn skip_chars(self, chars: usize) -> Self {
+        match self.0 {
+            Repr::Plain(text) => text.get(first_chars(text, chars).len()..).unwrap_or_default().into(),
+            Repr::Json(string) => string.skip_chars(chars).into(),
+        }
+    }
+
+    /// Whether the text may hold this, which has no characters that JSON escapes: `false` only where it does not.
+    pub(crate) fn may_hold(&self, part: &str) -> bool {
+        let spelling = match self.0 {
+            Repr::Plain(text) => text.as_bytes(),
+            Repr::Json(string) if string.escapes() == Escapes::Ambiguous => return true,
+            Repr::Json(string) => string.inner(),
+        };
+        memchr::memmem::find(spelling, part.as_bytes()).is_some()
+    }
+
     /// The digest by which texts of one trace are compared.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -128,15 +183,36 @@ mod tests {
         }
 
         #[test]
+        fn texts_are_taken_apart_as_they_are_decoded(
+            original in r#"([a-c\n]|\\|\[m\] |é|"){0,30}"#,
+            part in r"(\n|\[m\] |[ab]){1,3}",
+            chars in 0usize..20,
+        ) {
+            let raw = serde_json::to_string(&original).unwrap();
+            let spelled = text(&raw);
+            prop_assert!(spelled.is_plainly_spelled());
+            let decoded = |pair: Option<(Text<'_>, Text<'_>)>| {
+                pair.map(|(before, after)| (before.to_str().into_owned(), after.to_str().into_owned()))
+            };
+            prop_assert_eq!(decoded(spelled.skip_chars(chars).split_once(&part)), decoded(Text::from(original.as_str()).skip_chars(chars).split_once(&part)));
+            prop_assert_eq!(decoded(spelled.rsplit_once(&part)), decoded(Text::from(original.as_str()).rsplit_once(&part)));
+            let rest: String = original.chars().skip(chars).collect();
+            prop_assert_eq!(spelled.skip_chars(chars).to_str(), rest.as_str());
+            prop_assert_eq!(spelled.skip_chars(chars).digest(), Text::from(rest.as_str()).digest());
+        }
+
+        #[test]
         fn no_spelling_panics(inner in r#"(\\u[0-9a-fA-F]{4}|\\[nt"/\\]|\\|u|é|[a-z]){0,30}"#, chars in 0usize..20) {
             let raw = format!("\"{inner}\"");
             if let Ok(string) = Json::new(raw.as_bytes()).text() {
                 let text = Text::from(string);
-                prop_assert!(text.head(chars).chars().count() <= chars);
                 let decoded = text.to_str();
+                prop_assert!(text.head(chars).chars().count() <= chars);
                 prop_assert_eq!(text.head(chars), Text::from(&*decoded).head(chars));
-                prop_assert_eq!(text.digest(), Text::from(&*decoded).digest());
+                prop_assert_eq!(text.digest(), Text::from(&*text.to_str()).digest());
                 prop_assert!(text.starts_with(&text.head(3)));
+                let rest: String = decoded.chars().skip(chars).collect();
+                prop_assert_eq!(text.skip_chars(chars).to_str(), rest);
             }
         }
     }

@@ -1,0 +1,255 @@
+//! Sessions of Claude Code: one line per event, of which those of the user and of the assistant make the traces.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::Format;
+use super::claude_code_line::{Block, Line, Mark, read_line};
+use super::format::{DocumentReader, Entry, Reader};
+use super::outcome::{Outcome, broken_off, never_ran};
+use super::runs::Runs;
+use super::sample::Document;
+use super::wire;
+use crate::json::{Kind, Raw, Read};
+use crate::trace::{
+    Actor, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, Text, Usage, Words,
+};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::ClaudeCode,
+    about: "sessions of Claude Code, an event per line",
+    decisive: "lines of type `user` or `assistant` with an object `message`, and `sessionId` or `uuid`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let message = memchr::memmem::Finder::new("\"message\"");
+            lines.iter().any(|line| message.find(line.bytes()).is_some() && is_event(*line))
+        }
+        Document::Object(_) | Document::List(_) => false,
+    }
+}
+
+fn is_event(line: Raw<'_>) -> bool {
+    let (mut is_turn, mut has_message, mut has_session, mut has_uuid) = (false, false, false, false);
+    let read = line.json().object(|key, value| {
+        match key {
+            b"type" => is_turn = matches!(wire::name(value)?.as_deref(), Some("user" | "assistant")),
+            b"message" => has_message = value.raw()?.kind() == Kind::Object,
+            b"sessionId" => has_session = wire::text(value)?.is_some(),
+            b"uuid" => has_uuid = wire::text(value)?.is_some(),
+            _ => {}
+        }
+        Ok(())
+    });
+    read.is_ok() && is_turn && has_message && (has_session || has_uuid)
+}
+
+fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Lines(lines) = document else { return Ok(()) };
+    let mut sessions = Sessions::default();
+    for line in lines {
+        match read_line(*line) {
+            Ok(line) => sessions.line(line, runs),
+            // What is read is looked at more closely than what is passed over.
+            Err(_) => runs.pass_over("lines that are no JSON", 1),
+        }
+    }
+    for session in sessions.open {
+        session.end(runs);
+    }
+    Ok(())
+}
+
+/// What a trace is of: a session, and the part of it that is a sub-agent's.
+type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
+
+/// The sessions of a file, in the order of their first lines.
+#[derive(Default)]
+struct Sessions<'a> {
+    open: Vec<Session<'a>>,
+    places: HashMap<Key<'a>, usize>,
+    /// The session of the line before.
+    last: Option<Cow<'a, str>>,
+    /// The parts of sub-agents, by the ids of their lines.
+    parts: HashMap<Cow<'a, str>, Cow<'a, str>>,
+}
+
+impl<'a> Sessions<'a> {
+    fn line(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
+        let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
+            return runs.pass_over(line.reason_of_kind(), 1);
+        };
+        let session = line.session.take().or_else(|| self.last.take());
+        self.last.clone_from(&session);
+        let part = line.is_sidechain.then(|| self.part(&mut line));
+        if line.is_skipped {
+            return runs.pass_over("lines that the program wrote for itself", 1);
+        }
+        let key = (session, part);
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None => {
+                self.open.push(Session::new(&key));
+                self.places.insert(key, self.open.len() - 1);
+                self.open.len() - 1
+            }
+        };
+        let Some(session) = self.open.get_mut(place) else { return };
+        if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
+            return runs.pass_over("lines that stand there twice", 1);
+        }
+        if is_assistant { session.assistant(line, runs) } else { session.user(line, runs) }
+    }
+
+    /// The part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
+    fn part(&mut self, line: &mut Line<'a>) -> Cow<'a, str> {
+        let known = || line.parent.as_ref().and_then(|parent| self.parts.get(parent)).cloned();
+        let part = line.agent.take().or_else(known).or_else(|| line.uuid.clone()).unwrap_or_default();
+        if let Some(uuid) = &line.uuid {
+            self.parts.insert(uuid.clone(), part.clone());
+        }
+        part
+    }
+}
+
+/// A trace in the middle of being read.
+struct Session<'a> {
+    metadata: Metadata,
+    steps: Assembler<'a>,
+    uuids: HashSet<Cow<'a, str>>,
+    /// The calls with an id, by it.
+    calls: HashMap<Cow<'a, str>, CallNumber>,
+    /// The ids of results.
+    answered: HashSet<Cow<'a, str>>,
+    /// The turns of responses, by their ids.
+    turns: HashMap<Cow<'a, str>, u64>,
+    /// The tokens of each turn, and all calls with their turns.
+    usages: Vec<Usage>,
+    turns_of_calls: Vec<(CallNumber, usize)>,
+}
+
+/// User texts that are no messages begin so: what commands of the program itself wrote.
+const LOCAL: [&str; 2] = [
+    "<local-command-",
+    "Caveat: The messages below were generated by the user while running local commands.",
+];
+
+impl<'a> Session<'a> {
+    fn new((session, part): &Key<'a>) -> Self {
+        let mut metadata = Metadata::default();
+        let session = session.as_ref().map(ToString::to_string);
+        metadata.id = match part {
+            Some(part) => Some(format!("{}/{part}", session.as_deref().unwrap_or_default())),
+            None => session.clone(),
+        };
+        metadata.parent = session.filter(|_| part.is_some());
+        metadata.agent = Some("claude-code".into());
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self {
+            metadata,
+            steps,
+            uuids: HashSet::new(),
+            calls: HashMap::new(),
+            answered: HashSet::new(),
+            turns: HashMap::new(),
+            usages: Vec::new(),
+            turns_of_calls: Vec::new(),
+        }
+    }
+
+    /// The turn that comes next, which what the user says leads to.
+    fn next_turn(&self) -> u64 {
+        self.usages.len() as u64
+    }
+
+    fn user(&mut self, line: Line<'a>, runs: &mut Runs<'_>) {
+        let turn = self.next_turn();
+        let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
+        let (text, blocks) = (line.text(), line.blocks);
+        if let Some(text) = text.filter(|text| !is_local(text.text())) {
+            self.steps.message_at(Actor::User, turn, text, line.time);
+        }
+        for block in blocks {
+            let Block::Result { id, content, is_error } = block else { continue };
+            if id.as_ref().is_some_and(|id| !self.answered.insert(id.clone())) {
+                runs.pass_over("results that stand there twice", 1);
+                continue;
+            }
+            let call = id.as_ref().and_then(|id| self.calls.get(id)).copied();
+            if let Some(call) = call.and_then(|call| self.steps.call_mut(call))
+                && line.duration.is_some()
+            {
+                call.usage.get_or_insert_default().duration_ns = line.duration;
+            }
+            let text = content.as_ref().map_or("".into(), Words::text);
+            let outcome = outcome(text, is_error, line.mark);
+            self.steps.answer(turn, id, outcome.answer(Content::from(content)));
+        }
+    }
+
+    fn assistant(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
+        let next = self.next_turn();
+        let turn = match line.message_id.take() {
+            Some(id) => *self.turns.entry(id).or_insert(next),
+            None => next,
+        };
+        if turn == next {
+            self.usages.push(Usage::default());
+        }
+        let turn_place = usize::try_from(turn).unwrap_or(usize::MAX);
+        // Each line of a response repeats its tokens; the last line has all that were written.
+        if let Some(usage) = self.usages.get_mut(turn_place).filter(|_| !line.usage.is_empty()) {
+            *usage = line.usage;
+        }
+        if self.metadata.model.is_none() {
+            self.metadata.model = line.model.as_deref().map(Into::into);
+        }
+        self.metadata.termination = line.stop_reason.take().map(Cow::into_owned);
+        if let Some(text) = line.text() {
+            self.steps.message_at(Actor::Agent, turn, text, line.time);
+        }
+        for block in line.blocks {
+            let Block::Call { id, name, arguments } = block else { continue };
+            if id.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
+                runs.pass_over("calls that stand there twice", 1);
+                continue;
+            }
+            let call = Call { time: line.time, arguments, ..Call::new(turn, id.clone(), name) };
+            let call = self.steps.call(call);
+            self.turns_of_calls.push((call, turn_place));
+            if let Some(id) = id {
+                self.calls.insert(id, call);
+            }
+        }
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, runs: &mut Runs<'_>) {
+        for (call, turn) in self.turns_of_calls {
+            let usage = self.usages.get(turn).filter(|usage| !usage.is_empty());
+            if let (Some(usage), Some(call)) = (usage, self.steps.call_mut(call)) {
+                let duration_ns = call.usage.as_ref().and_then(|usage| usage.duration_ns);
+                call.usage = Some(Box::new(Usage { duration_ns, ..*usage }));
+            }
+        }
+        runs.give(&mut self.steps, Ending::new(self.metadata, None), &None.into());
+    }
+}
+
+/// How a call ended. `mark`: what stands beside the message of its result.
+fn outcome(text: Text<'_>, is_error: Option<bool>, mark: Option<Mark>) -> Outcome {
+    if let Some(never_ran) = never_ran(text) {
+        return never_ran;
+    }
+    match (is_error, mark) {
+        (Some(true), _) => broken_off(text).unwrap_or(Outcome::flag(true)),
+        (_, Some(mark)) => Outcome::unknown(mark.reason(), Provenance::Flag),
+        (Some(false), None) => Outcome::flag(false),
+        (None, None) => Outcome::UNMARKED,
+    }
+}

@@ -1,0 +1,250 @@
+//! Sessions of Codex: one line per item of the conversation or event, `{timestamp, type, payload}`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::Format;
+use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
+use super::codex_text;
+use super::format::{DocumentReader, Entry, Reader};
+use super::outcome::{Outcome, never_ran};
+use super::runs::Runs;
+use super::sample::Document;
+use super::wire;
+use crate::json::{Kind as JsonKind, Raw, Read};
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Ending, Metadata, Usage, Words};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::CodexRollout,
+    about: "sessions of Codex, an item per line",
+    decisive: "lines of type `session_meta`, `turn_context`, `response_item`, `event_msg` or `compacted` with an \
+               object `payload`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let payload = memchr::memmem::Finder::new("\"payload\"");
+            lines.iter().any(|line| payload.find(line.bytes()).is_some() && is_line(*line))
+        }
+        Document::Object(_) | Document::List(_) => false,
+    }
+}
+
+fn is_line(line: Raw<'_>) -> bool {
+    let (mut has_kind, mut has_payload) = (false, false);
+    let read = line.json().object(|key, value| {
+        match key {
+            b"type" => has_kind = wire::name(value)?.as_deref().and_then(Kind::of).is_some(),
+            b"payload" => has_payload = value.raw()?.kind() == JsonKind::Object,
+            _ => {}
+        }
+        Ok(())
+    });
+    read.is_ok() && has_kind && has_payload
+}
+
+fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Lines(lines) = document else { return Ok(()) };
+    let mut session = Session::default();
+    for line in lines {
+        match read_line(*line) {
+            Ok(line) => session.line(line, runs),
+            // What is read is looked at more closely than what is passed over.
+            Err(_) => runs.pass_over("lines that are no JSON", 1),
+        }
+    }
+    session.end(runs);
+    Ok(())
+}
+
+/// A session in the middle of being read. Events may tell of a result that stands before them, so that all steps wait
+/// for the end.
+#[derive(Default)]
+struct Session<'a> {
+    steps: Vec<Step<'a>>,
+    id: Option<Cow<'a, str>>,
+    parent: Option<Cow<'a, str>>,
+    model: Option<Cow<'a, str>>,
+    termination: Option<&'static str>,
+    turns: Turns,
+    /// The places of the calls of the turn that goes on, which wait for its tokens.
+    waiting: Vec<usize>,
+    events: Events<'a>,
+    /// The places of calls, by their ids.
+    calls: HashMap<Cow<'a, str>, usize>,
+}
+
+/// A step that waits for the end.
+enum Step<'a> {
+    Message { actor: Actor, turn: u64, text: Words<'a>, time: Option<u64> },
+    Call(Box<Call<'a>>, Option<Answer<'a>>),
+    Output { turn: u64, id: Option<Cow<'a, str>>, output: Output<'a> },
+}
+
+/// What events tell of calls, by their ids.
+#[derive(Default)]
+struct Events<'a> {
+    failed: HashMap<Cow<'a, str>, bool>,
+    exit_failed: HashMap<Cow<'a, str>, bool>,
+}
+
+/// The turns: runs of items that the model wrote one behind the other.
+#[derive(Default)]
+struct Turns {
+    next: u64,
+    is_open: bool,
+}
+
+impl Turns {
+    /// The turn of an item of the model.
+    fn of_model(&mut self) -> u64 {
+        self.next += u64::from(!std::mem::replace(&mut self.is_open, true));
+        self.next - 1
+    }
+
+    /// The turn that comes next, which what others say leads to.
+    fn of_others(&mut self) -> u64 {
+        self.is_open = false;
+        self.next
+    }
+}
+
+impl<'a> Session<'a> {
+    fn line(&mut self, line: Line<'a>, runs: &mut Runs<'_>) {
+        match line.kind {
+            Some(Kind::Meta { id, parent }) => {
+                // Each time that a session is taken up again it says so anew.
+                if self.id.is_none() {
+                    self.parent = self.parent.take().or(parent);
+                    self.id = id;
+                }
+            }
+            Some(Kind::Context { model }) => self.model = self.model.take().or(model),
+            Some(Kind::Item(item)) => self.item(item, line.time, runs),
+            Some(Kind::Event(event)) => self.event(event, runs),
+            Some(Kind::Compacted) => runs.pass_over("lines with copied history", 1),
+            None => runs.pass_over("lines of other types", 1),
+        }
+    }
+
+    fn item(&mut self, item: Item<'a>, time: Option<u64>, runs: &mut Runs<'_>) {
+        match item {
+            Item::Message { actor, text } => {
+                let turn = if actor == Actor::Agent { self.model_turn() } else { self.turns.of_others() };
+                self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time }));
+            }
+            Item::Reasoning => {
+                self.model_turn();
+            }
+            Item::Call { id, name, arguments, answer } => {
+                let turn = self.model_turn();
+                let place = self.steps.len();
+                self.waiting.push(place);
+                if let Some(id) = &id {
+                    self.calls.insert(id.clone(), place);
+                }
+                let call = Call { time, arguments, ..Call::new(turn, id, name) };
+                self.steps.push(Step::Call(Box::new(call), answer));
+            }
+            Item::Output { id, output } => {
+                let turn = self.turns.of_others();
+                self.steps.push(Step::Output { turn, id, output });
+            }
+            Item::Other => runs.pass_over("items of other types", 1),
+        }
+    }
+
+    fn model_turn(&mut self) -> u64 {
+        if !self.turns.is_open {
+            self.waiting.clear();
+        }
+        self.turns.of_model()
+    }
+
+    fn event(&mut self, event: Event<'a>, runs: &mut Runs<'_>) {
+        match event {
+            Event::End(termination) => self.termination = Some(termination),
+            Event::Tokens(usage) => self.tokens(usage),
+            Event::Outcome { id, failed } => {
+                self.events.failed.insert(id, failed);
+            }
+            Event::Exit { id, failed, duration_ns } => {
+                if let Some(failed) = failed {
+                    self.events.exit_failed.insert(id.clone(), failed);
+                }
+                let place = self.calls.get(&id).copied();
+                if let (Some(duration), Some(usage)) = (duration_ns, place.and_then(|at| self.usage(at))) {
+                    usage.duration_ns = Some(duration);
+                }
+            }
+            Event::Copy => runs.pass_over("events that are copies of items", 1),
+            Event::Other => runs.pass_over("events of other types", 1),
+        }
+    }
+
+    /// The tokens of the response that has come last; they are told again where nothing is new.
+    fn tokens(&mut self, tokens: Usage) {
+        for place in std::mem::take(&mut self.waiting) {
+            if let Some(usage) = self.usage(place) {
+                *usage = Usage { duration_ns: usage.duration_ns, ..tokens };
+            }
+        }
+    }
+
+    fn usage(&mut self, place: usize) -> Option<&mut Usage> {
+        match self.steps.get_mut(place)? {
+            Step::Call(call, _) => Some(call.usage.get_or_insert_default()),
+            Step::Message { .. } | Step::Output { .. } => None,
+        }
+    }
+
+    /// Hands the trace on.
+    fn end(self, runs: &mut Runs<'_>) {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        for step in self.steps {
+            match step {
+                Step::Message { actor, turn, text, time } => steps.message_at(actor, turn, text, time),
+                Step::Output { turn, id, output } => {
+                    let answer = self.events.answer(id.as_deref(), output);
+                    steps.answer(turn, id, answer);
+                }
+                Step::Call(call, answer) => {
+                    let call = steps.call(*call);
+                    if let Some(answer) = answer {
+                        steps.answer_call(call, answer);
+                    }
+                }
+            }
+        }
+        let mut metadata = Metadata::default();
+        metadata.id = self.id.map(Cow::into_owned);
+        metadata.parent = self.parent.map(Cow::into_owned);
+        metadata.agent = Some("codex".into());
+        metadata.model = self.model.as_deref().map(Into::into);
+        metadata.termination = self.termination.map(Into::into);
+        runs.give(&mut steps, Ending::new(metadata, None), &None.into());
+    }
+}
+
+impl Events<'_> {
+    /// The answer that an output is. What the model saw of a call that goes on or was broken off comes first.
+    fn answer<'a>(&self, id: Option<&str>, output: Output<'a>) -> Answer<'a> {
+        let Output { text: words, success } = output;
+        let text = words.as_ref().map_or("".into(), Words::text);
+        let codex = words.as_ref().and_then(codex_text::read);
+        let by_id = |found: &HashMap<Cow<'_, str>, bool>| found.get(id?).copied();
+        let outcome = never_ran(text)
+            .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
+            .or_else(|| success.map(|success| Outcome::flag(!success)))
+            .or_else(|| by_id(&self.failed).map(Outcome::flag))
+            .or_else(|| by_id(&self.exit_failed).map(Outcome::exit_code))
+            .or_else(|| codex.as_ref().map(|codex| codex.outcome))
+            .unwrap_or(Outcome::UNMARKED);
+        let cut = codex.and_then(|codex| codex.observation);
+        outcome.answer(Content::from(cut.or(words)))
+    }
+}

@@ -1,0 +1,331 @@
+//! What `codex exec --json` prints: events of threads, of which the items are started, updated and completed.
+//! Captures of it hold lines of other origin as well.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::Format;
+use super::codex_text::is_failure_code;
+use super::common;
+use super::format::{DocumentReader, Entry, Reader};
+use super::outcome::Outcome;
+use super::runs::Runs;
+use super::sample::Document;
+use super::wire;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{
+    Actor, Arguments, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, UnknownReason,
+    Words,
+};
+
+pub(super) const FORMAT: Entry = Entry {
+    format: Format::CodexExec,
+    about: "events of `codex exec --json`",
+    decisive: "lines `thread.started` with a `thread_id`, or `item.started` or `item.completed` with an object `item`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Lines(lines) => {
+            // Most lines of other formats need no closer look.
+            let names = ["\"item.", "\"thread.started\""].map(memchr::memmem::Finder::new);
+            let is_close = |line: &Raw<'_>| names.iter().any(|name| name.find(line.bytes()).is_some());
+            lines.iter().any(|line| is_close(line) && is_line(*line))
+        }
+        Document::Object(_) | Document::List(_) => false,
+    }
+}
+
+fn is_line(line: Raw<'_>) -> bool {
+    let (mut kind, mut has_thread, mut has_item) = (None, false, false);
+    let read = line.json().object(|key, value| {
+        match key {
+            b"type" => kind = wire::name(value)?,
+            b"thread_id" => has_thread = wire::text(value)?.is_some(),
+            b"item" => has_item = value.raw()?.kind() == Kind::Object,
+            _ => {}
+        }
+        Ok(())
+    });
+    read.is_ok()
+        && match kind.as_deref() {
+            Some("thread.started") => has_thread,
+            Some("item.started" | "item.completed") => has_item,
+            _ => false,
+        }
+}
+
+fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Lines(lines) = document else { return Ok(()) };
+    let mut threads = Threads::default();
+    for line in lines {
+        match read_line(*line) {
+            Ok(line) => threads.line(line, runs),
+            // What is read is looked at more closely than what is passed over.
+            Err(_) => runs.pass_over("lines that are no JSON", 1),
+        }
+    }
+    for thread in threads.open {
+        thread.end(runs);
+    }
+    Ok(())
+}
+
+/// A line as it stands.
+#[derive(Default)]
+struct Line<'a> {
+    kind: Option<Cow<'a, str>>,
+    thread: Option<Cow<'a, str>>,
+    item: Option<Item<'a>>,
+}
+
+fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
+    let mut read = Line::default();
+    line.json().object(|key, value| {
+        match key {
+            b"type" => read.kind = wire::name(value)?,
+            b"thread_id" => read.thread = wire::name(value)?,
+            b"item" => {
+                let mut item = Item::default();
+                read.item = wire::object(value, |key, value| item.member(key, value))?.then_some(item);
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(read)
+}
+
+/// The members of all kinds of items.
+#[derive(Default)]
+struct Item<'a> {
+    id: Option<Cow<'a, str>>,
+    kind: Option<Cow<'a, str>>,
+    status: Option<Cow<'a, str>>,
+    text: Option<Words<'a>>,
+    message: Option<Words<'a>>,
+    command: Option<Raw<'a>>,
+    output: Option<Words<'a>>,
+    exit_code: Option<Raw<'a>>,
+    changes: Option<Raw<'a>>,
+    query: Option<Raw<'a>>,
+    server: Option<Cow<'a, str>>,
+    tool: Option<Cow<'a, str>>,
+    arguments: Option<Raw<'a>>,
+    result: Option<Raw<'a>>,
+    error: Option<Raw<'a>>,
+    prompt: Option<Raw<'a>>,
+}
+
+impl<'a> Item<'a> {
+    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
+        match key {
+            b"id" => self.id = wire::name(value)?,
+            b"type" => self.kind = wire::name(value)?,
+            b"status" => self.status = wire::name(value)?,
+            b"text" => self.text = wire::message(value)?,
+            b"message" => self.message = wire::message(value)?,
+            b"command" => self.command = wire::value(value)?,
+            b"aggregated_output" => self.output = wire::result(value)?,
+            b"exit_code" => self.exit_code = wire::value(value)?,
+            b"changes" => self.changes = wire::value(value)?,
+            b"query" => self.query = wire::value(value)?,
+            b"server" => self.server = wire::name(value)?,
+            b"tool" => self.tool = wire::name(value)?,
+            b"arguments" => self.arguments = wire::value(value)?,
+            b"result" => self.result = wire::value(value)?,
+            b"error" => self.error = wire::value(value)?,
+            b"prompt" => self.prompt = wire::value(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+
+    /// The name and the arguments of the call that the item is; `None` where it is none.
+    fn call(&self) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
+        Some(match self.kind.as_deref()? {
+            "command_execution" => ("command_execution".into(), wire::sole_argument("command", self.command)),
+            "file_change" => ("file_change".into(), wire::sole_argument("changes", self.changes)),
+            "web_search" => ("web_search".into(), wire::sole_argument("query", self.query)),
+            "collab_tool_call" => {
+                (self.tool.clone().unwrap_or_default(), wire::sole_argument("prompt", self.prompt))
+            }
+            "mcp_tool_call" => {
+                let [server, tool] =
+                    [&self.server, &self.tool].map(|name| name.as_deref().unwrap_or_default());
+                let arguments = self.arguments.map_or(Content::Absent, common::arguments);
+                (format!("{server}/{tool}").into(), arguments)
+            }
+            _ => return None,
+        })
+    }
+
+    /// What came of the call. Changes of files, searches and calls of other agents stand there without it.
+    fn observation(&mut self) -> Content<Words<'a>> {
+        match self.kind.as_deref() {
+            Some("command_execution") => self.output.take().into(),
+            Some("mcp_tool_call") => self.mcp_observation().into(),
+            _ => Content::NotRecorded,
+        }
+    }
+
+    fn mcp_observation(&self) -> Option<Words<'a>> {
+        let text = |value: Raw<'a>| wire::result(&mut value.json()).ok().flatten();
+        match (self.result, self.error) {
+            (Some(result), _) => match result.member("content") {
+                Some(content) => text(content),
+                None => Some(wire::canonical(result.bytes()).into()),
+            },
+            (None, Some(error)) => text(error.member("message").unwrap_or(error)),
+            (None, None) => None,
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        match self.status.as_deref() {
+            Some("failed") => Outcome::flag(true),
+            Some("completed") => Outcome::flag(false),
+            Some("declined") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+            Some("in_progress") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
+            _ => match self.exit_code.and_then(is_failure_code) {
+                Some(failed) => Outcome::exit_code(failed),
+                None => Outcome::UNMARKED,
+            },
+        }
+    }
+}
+
+/// The threads of an input, in the order of their first lines.
+#[derive(Default)]
+struct Threads<'a> {
+    open: Vec<Thread<'a>>,
+    places: HashMap<Option<Cow<'a, str>>, usize>,
+    /// The thread that was started last.
+    current: Option<usize>,
+}
+
+impl<'a> Threads<'a> {
+    fn line(&mut self, line: Line<'a>, runs: &mut Runs<'_>) {
+        match (line.kind.as_deref(), line.thread, line.item) {
+            (Some("thread.started"), Some(id), _) => {
+                let place = self.place(Some(id));
+                self.current = Some(place);
+                if let Some(thread) = self.open.get_mut(place) {
+                    // The ids of items start anew.
+                    thread.items.clear();
+                }
+            }
+            (Some("turn.completed"), ..) => self.terminate("turn.completed"),
+            (Some("turn.failed"), ..) => self.terminate("turn.failed"),
+            (Some(kind @ ("item.started" | "item.updated" | "item.completed")), _, Some(item)) => {
+                let is_completed = kind == "item.completed";
+                let place = match self.current {
+                    Some(place) => place,
+                    None => self.place(None),
+                };
+                if let Some(thread) = self.open.get_mut(place) {
+                    thread.item(item, is_completed);
+                }
+            }
+            (Some("turn.started"), ..) => runs.pass_over("events without content", 1),
+            _ => runs.pass_over("lines of other types", 1),
+        }
+    }
+
+    fn place(&mut self, id: Option<Cow<'a, str>>) -> usize {
+        let next = self.open.len();
+        let place = *self.places.entry(id.clone()).or_insert(next);
+        if place == next {
+            self.open.push(Thread::new(id));
+        }
+        place
+    }
+
+    fn terminate(&mut self, termination: &'static str) {
+        let place = self.current.or_else(|| self.places.get(&None).copied());
+        if let Some(thread) = place.and_then(|place| self.open.get_mut(place)) {
+            thread.termination = Some(termination);
+        }
+    }
+}
+
+/// A thread in the middle of being read.
+struct Thread<'a> {
+    id: Option<Cow<'a, str>>,
+    termination: Option<&'static str>,
+    steps: Assembler<'a>,
+    /// How many items there were.
+    count: u64,
+    items: HashMap<Cow<'a, str>, Seen>,
+}
+
+/// An item that has been seen.
+#[derive(Clone, Copy)]
+struct Seen {
+    ordinal: u64,
+    /// `None`: it is no call.
+    call: Option<CallNumber>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(id: Option<Cow<'a, str>>) -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self { id, termination: None, steps, count: 0, items: HashMap::new() }
+    }
+
+    /// An item stands where it was first seen, with the arguments of its last sight.
+    fn item(&mut self, mut item: Item<'a>, is_completed: bool) {
+        let call = item.call();
+        let known = item.id.as_ref().and_then(|id| self.items.get(id)).copied();
+        let seen = match (known, call) {
+            (Some(seen), call) => {
+                let known_call = seen.call.and_then(|number| self.steps.call_mut(number));
+                if let (Some(known_call), Some((_, arguments))) = (known_call, call) {
+                    known_call.arguments = arguments;
+                }
+                seen
+            }
+            (None, call) => self.new_item(&item, call),
+        };
+        if !is_completed {
+            return;
+        }
+        if let Some(call) = seen.call {
+            let outcome = item.outcome();
+            self.steps.answer_call(call, outcome.answer(item.observation()));
+            return;
+        }
+        let (actor, text) = match item.kind.as_deref() {
+            Some("agent_message") => (Actor::Agent, item.text),
+            Some("error") => (Actor::Environment, item.message),
+            _ => return,
+        };
+        if let Some(text) = text {
+            self.steps.message(actor, seen.ordinal, text);
+        }
+    }
+
+    fn new_item(&mut self, item: &Item<'a>, call: Option<(Cow<'a, str>, Content<Arguments<'a>>)>) -> Seen {
+        let ordinal = self.count;
+        self.count += 1;
+        let call = call.map(|(name, arguments)| {
+            self.steps.call(Call { arguments, ..Call::new(ordinal, item.id.clone(), name) })
+        });
+        let seen = Seen { ordinal, call };
+        if let Some(id) = &item.id {
+            self.items.insert(id.clone(), seen);
+        }
+        seen
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, runs: &mut Runs<'_>) {
+        let mut metadata = Metadata::default();
+        metadata.id = self.id.map(Cow::into_owned);
+        metadata.agent = Some("codex".into());
+        metadata.termination = self.termination.map(Into::into);
+        runs.give(&mut self.steps, Ending::new(metadata, None), &None.into());
+    }
+}

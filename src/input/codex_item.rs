@@ -1,0 +1,341 @@
+//! A line of a session of Codex, as it stands. The items are those of the Responses interface.
+
+use std::borrow::Cow;
+
+use super::codex_text::is_failure_code;
+use super::common;
+use super::outcome::Outcome;
+use super::wire;
+use crate::json::{Json, Raw, Read};
+use crate::trace::{Actor, Answer, Arguments, Content, Provenance, Text, Usage, Words};
+
+/// A line.
+pub(super) struct Line<'a> {
+    pub(super) time: Option<u64>,
+    /// `None`: of no type that is known, or without a payload.
+    pub(super) kind: Option<Kind<'a>>,
+}
+
+/// What a line is.
+pub(super) enum Kind<'a> {
+    Meta { id: Option<Cow<'a, str>>, parent: Option<Cow<'a, str>> },
+    Context { model: Option<Cow<'a, str>> },
+    Item(Item<'a>),
+    Event(Event<'a>),
+    Compacted,
+}
+
+/// The types of lines.
+#[derive(Clone, Copy)]
+pub(super) enum LineType {
+    Meta,
+    Context,
+    Item,
+    Event,
+    Compacted,
+}
+
+impl Kind<'_> {
+    /// The type of lines of this name.
+    pub(super) fn of(name: &str) -> Option<LineType> {
+        Some(match name {
+            "session_meta" => LineType::Meta,
+            "turn_context" => LineType::Context,
+            "response_item" => LineType::Item,
+            "event_msg" => LineType::Event,
+            "compacted" => LineType::Compacted,
+            _ => return None,
+        })
+    }
+}
+
+/// An item of the conversation.
+pub(super) enum Item<'a> {
+    Message {
+        actor: Actor,
+        text: Option<Words<'a>>,
+    },
+    Reasoning,
+    Call {
+        id: Option<Cow<'a, str>>,
+        name: Cow<'a, str>,
+        arguments: Content<Arguments<'a>>,
+        /// Of calls that the server makes and answers itself.
+        answer: Option<Answer<'a>>,
+    },
+    Output {
+        id: Option<Cow<'a, str>>,
+        output: Output<'a>,
+    },
+    Other,
+}
+
+/// What came back from a call.
+#[derive(Default)]
+pub(super) struct Output<'a> {
+    pub(super) text: Option<Words<'a>>,
+    pub(super) success: Option<bool>,
+}
+
+/// An event beside the conversation.
+pub(super) enum Event<'a> {
+    End(&'static str),
+    Tokens(Usage),
+    /// A call has failed, or not.
+    Outcome {
+        id: Cow<'a, str>,
+        failed: bool,
+    },
+    /// A command has ended.
+    Exit {
+        id: Cow<'a, str>,
+        failed: Option<bool>,
+        duration_ns: Option<u64>,
+    },
+    /// What an item says as well.
+    Copy,
+    Other,
+}
+
+/// Reads a line.
+pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
+    let (mut time, mut kind, mut payload) = (None, None, None);
+    line.json().object(|key, value| {
+        match key {
+            b"timestamp" => time = wire::time(value)?,
+            b"type" => kind = wire::name(value)?.as_deref().and_then(Kind::of),
+            b"payload" => {
+                let mut read = Payload::default();
+                payload = wire::object(value, |key, value| read.member(key, value))?.then_some(read);
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let kind = match (kind, payload) {
+        (Some(LineType::Meta), Some(payload)) => Some(payload.meta()),
+        (Some(LineType::Context), Some(payload)) => Some(Kind::Context { model: payload.model }),
+        (Some(LineType::Item), Some(payload)) => Some(Kind::Item(payload.item())),
+        (Some(LineType::Event), Some(payload)) => Some(Kind::Event(payload.event())),
+        (Some(LineType::Compacted), Some(_)) => Some(Kind::Compacted),
+        _ => None,
+    };
+    Ok(Line { time, kind })
+}
+
+/// The members of all kinds of payloads: which of them count is known when the type is, which may come behind them.
+#[derive(Default)]
+struct Payload<'a> {
+    kind: Option<Cow<'a, str>>,
+    id: Option<Cow<'a, str>>,
+    session_id: Option<Cow<'a, str>>,
+    source: Option<Raw<'a>>,
+    model: Option<Cow<'a, str>>,
+    role: Option<Cow<'a, str>>,
+    content: Option<Words<'a>>,
+    call_id: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    arguments: Option<Raw<'a>>,
+    input: Option<Raw<'a>>,
+    action: Option<Raw<'a>>,
+    queries: Option<Raw<'a>>,
+    output: Option<Output<'a>>,
+    error: Option<Raw<'a>>,
+    status: Option<Text<'a>>,
+    success: Option<bool>,
+    exit_code: Option<Raw<'a>>,
+    duration: Option<Raw<'a>>,
+    result: Option<Raw<'a>>,
+    info: Option<Raw<'a>>,
+}
+
+impl<'a> Payload<'a> {
+    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
+        match key {
+            b"type" => self.kind = wire::name(value)?,
+            b"id" => self.id = wire::name(value)?,
+            b"session_id" => self.session_id = wire::name(value)?,
+            b"source" => self.source = wire::value(value)?,
+            b"model" => self.model = wire::name(value)?,
+            b"role" => self.role = wire::name(value)?,
+            b"content" => self.content = wire::message(value)?,
+            b"call_id" => self.call_id = wire::name(value)?,
+            b"name" => self.name = wire::name(value)?,
+            b"arguments" => self.arguments = wire::value(value)?,
+            b"input" => self.input = wire::value(value)?,
+            b"action" => self.action = wire::value(value)?,
+            b"queries" => self.queries = wire::value(value)?,
+            b"output" => self.output = output(value)?,
+            b"error" => self.error = wire::value(value)?,
+            b"status" => self.status = wire::text(value)?,
+            b"success" => self.success = wire::boolean(value)?,
+            b"exit_code" => self.exit_code = wire::value(value)?,
+            b"duration" => self.duration = wire::value(value)?,
+            b"result" => self.result = wire::value(value)?,
+            b"info" => self.info = wire::value(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+
+    fn meta(self) -> Kind<'a> {
+        let spawn = self.source.and_then(|source| source.member("subagent")?.member("thread_spawn"));
+        let parent = spawn.and_then(|spawn| spawn.member("parent_thread_id")).and_then(common::name);
+        Kind::Meta { id: self.id.or(self.session_id), parent }
+    }
+
+    fn item(self) -> Item<'a> {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        match kind {
+            "message" => Item::Message {
+                actor: match self.role.as_deref() {
+                    Some("assistant") => Actor::Agent,
+                    Some("user") => Actor::User,
+                    _ => Actor::System,
+                },
+                text: self.content,
+            },
+            "reasoning" => Item::Reasoning,
+            "function_call_output"
+            | "custom_tool_call_output"
+            | "local_shell_call_output"
+            | "tool_search_output"
+            | "computer_call_output" => {
+                Item::Output { id: self.call_id.or(self.id), output: self.output.unwrap_or_default() }
+            }
+            "function_call" => {
+                let arguments = self.arguments.map_or(Content::Absent, common::arguments);
+                self.call(arguments, None)
+            }
+            "custom_tool_call" => {
+                let arguments = wire::sole_argument("input", self.input);
+                self.call(arguments, None)
+            }
+            "mcp_call" => {
+                let arguments = self.arguments.map_or(Content::Absent, common::arguments);
+                self.mcp_call(arguments)
+            }
+            "local_shell_call" | "tool_search_call" | "computer_call" => self.named_call(false),
+            "web_search_call" | "file_search_call" | "code_interpreter_call" | "image_generation_call" => {
+                self.named_call(true)
+            }
+            _ => Item::Other,
+        }
+    }
+
+    fn call(self, arguments: Content<Arguments<'a>>, answer: Option<Answer<'a>>) -> Item<'a> {
+        Item::Call { id: self.call_id.or(self.id), name: self.name.unwrap_or_default(), arguments, answer }
+    }
+
+    /// A call that holds its own answer.
+    fn mcp_call(mut self, arguments: Content<Arguments<'a>>) -> Item<'a> {
+        let output = self.output.take();
+        let error = self.error.and_then(|error| wire::result(&mut error.json()).ok().flatten());
+        let outcome = match (&error, &output) {
+            (Some(_), _) => Some(Outcome::flag(true)),
+            (None, Some(_)) => Some(Outcome::UNMARKED),
+            (None, None) => None,
+        };
+        let observation = output.and_then(|output| output.text).or(error);
+        let answer = outcome.map(|outcome| outcome.answer(Content::from(observation)));
+        self.call(arguments, answer)
+    }
+
+    /// A call whose type is its name. The server itself answers some of them, by their status alone.
+    fn named_call(mut self, is_answered: bool) -> Item<'a> {
+        let arguments =
+            self.action.or(self.arguments).or(self.queries).map_or(Content::Absent, common::arguments);
+        let status = self.status.filter(|_| is_answered).map(|status| status.to_str());
+        let answer = match status.as_deref() {
+            Some("completed") => Some(Outcome::ok(Provenance::Flag).answer(Content::Absent)),
+            Some("failed" | "incomplete") => Some(Outcome::error(Provenance::Flag).answer(Content::Absent)),
+            _ => None,
+        };
+        let kind = self.kind.take().map_or(Cow::Borrowed(""), |kind| match kind {
+            Cow::Borrowed(kind) => kind.trim_end_matches("_call").into(),
+            Cow::Owned(kind) => kind.trim_end_matches("_call").to_owned().into(),
+        });
+        self.name = Some(kind);
+        self.call(arguments, answer)
+    }
+
+    fn event(self) -> Event<'a> {
+        match self.kind.as_deref().unwrap_or_default() {
+            "task_complete" => Event::End("task_complete"),
+            "turn_aborted" => Event::End("turn_aborted"),
+            "agent_message" | "user_message" | "agent_reasoning" => Event::Copy,
+            "token_count" => self.info.and_then(tokens).map_or(Event::Other, Event::Tokens),
+            "patch_apply_end" => self.outcome(self.success.map(|success| !success)),
+            "mcp_tool_call_end" => self.outcome(self.result.and_then(mcp_failed)),
+            "exec_command_end" => {
+                let failed = self.exit_code.and_then(is_failure_code);
+                let duration_ns = self.duration.and_then(duration);
+                self.call_id.map_or(Event::Other, |id| Event::Exit { id, failed, duration_ns })
+            }
+            _ => Event::Other,
+        }
+    }
+
+    fn outcome(&self, failed: Option<bool>) -> Event<'a> {
+        match (self.call_id.clone(), failed) {
+            (Some(id), Some(failed)) => Event::Outcome { id, failed },
+            _ => Event::Other,
+        }
+    }
+}
+
+/// Reads an output: a text, a list of parts, or an object `{content, success}`. Null is none.
+fn output<'a>(json: &mut Json<'a>) -> Read<Option<Output<'a>>> {
+    if json.kind()? != crate::json::Kind::Object {
+        return Ok(wire::result(json)?.map(|text| Output { text: Some(text), success: None }));
+    }
+    json.space();
+    let start = json.offset();
+    let mut output = Output::default();
+    let mut has_content = false;
+    json.object(|key, value| {
+        match key {
+            b"content" => {
+                has_content = true;
+                output.text = wire::result(value)?;
+            }
+            b"success" => output.success = wire::boolean(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    if !has_content {
+        output.text = Some(wire::canonical(json.since(start)).into());
+    }
+    Ok(Some(output))
+}
+
+/// Whether a call of a tool server has failed: `{Err}`, or `{Ok: {is_error}}`.
+fn mcp_failed(result: Raw<'_>) -> Option<bool> {
+    if result.member("Err").is_some() {
+        return Some(true);
+    }
+    let told = result.member("Ok")?;
+    ["is_error", "isError"].into_iter().find_map(|key| told.member(key)?.boolean())
+}
+
+/// The tokens of the last response.
+fn tokens(info: Raw<'_>) -> Option<Usage> {
+    let mut usage = Usage::default();
+    let read = info.member("last_token_usage")?.json().object(|key, value| {
+        match key {
+            b"input_tokens" => usage.input_tokens = wire::count(value)?,
+            b"cached_input_tokens" => usage.cached_tokens = wire::count(value)?,
+            b"output_tokens" => usage.output_tokens = wire::count(value)?,
+            _ => {}
+        }
+        Ok(())
+    });
+    (read.is_ok() && !usage.is_empty()).then_some(usage)
+}
+
+/// `{secs, nanos}` in nanoseconds.
+fn duration(duration: Raw<'_>) -> Option<u64> {
+    let part = |key: &str| u64::try_from(duration.member(key)?.integer()?).ok();
+    part("secs")?.checked_mul(1_000_000_000)?.checked_add(part("nanos")?)
+}

@@ -1,0 +1,128 @@
+//! How a call ended, and the texts that say so in the records of several writers.
+
+use crate::trace::{Answer, Content, Provenance, Status, Text, UnknownReason, Words};
+
+/// How a call ended, and what told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) status: Status,
+    pub(super) provenance: Provenance,
+    /// Where the status is unknown.
+    pub(super) reason: Option<UnknownReason>,
+}
+
+impl Outcome {
+    /// An answer without any mark.
+    pub(super) const UNMARKED: Self = Self::ok(Provenance::None);
+
+    pub(super) const fn ok(provenance: Provenance) -> Self {
+        Self { status: Status::Ok, provenance, reason: None }
+    }
+
+    pub(super) const fn error(provenance: Provenance) -> Self {
+        Self { status: Status::Error, provenance, reason: None }
+    }
+
+    pub(super) const fn unknown(reason: UnknownReason, provenance: Provenance) -> Self {
+        Self { status: Status::Unknown, provenance, reason: Some(reason) }
+    }
+
+    /// As a flag of the writer says.
+    pub(super) const fn flag(failed: bool) -> Self {
+        if failed { Self::error(Provenance::Flag) } else { Self::ok(Provenance::Flag) }
+    }
+
+    /// As an exit code says: any but 0 is an error.
+    pub(super) const fn exit_code(failed: bool) -> Self {
+        if failed { Self::error(Provenance::ExitCode) } else { Self::ok(Provenance::ExitCode) }
+    }
+
+    /// The answer with this outcome.
+    pub(super) fn answer<'a>(self, observation: Content<Words<'a>>) -> Answer<'a> {
+        Answer { reason: self.reason, ..Answer::new(observation, self.status, self.provenance) }
+    }
+}
+
+/// What is said of calls that the user did not allow.
+const REFUSED: [&str; 2] = [
+    "The user doesn't want to proceed with this tool use.",
+    "The user doesn't want to take this action right now.",
+];
+
+/// The outcome of a call that never ran, if the text says so: it was refused, or a parallel call failed.
+/// This holds whatever flag stands beside the text.
+pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
+    let denied = || text.starts_with("Permission to use ") && text.to_str().contains(" has been denied");
+    if REFUSED.iter().any(|start| text.starts_with(start)) || denied() {
+        Some(Outcome::unknown(UnknownReason::Refused, Provenance::Text))
+    } else if text.starts_with("<tool_use_error>Sibling tool call errored") {
+        Some(Outcome::unknown(UnknownReason::Cancelled, Provenance::Text))
+    } else {
+        None
+    }
+}
+
+/// The outcome of a call that the user broke off, if a line of the text says so. Counts where the writer flags the
+/// result as an error, or has no flags.
+pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
+    const MARK: &str = "[Request interrupted by user";
+    let found = text.may_hold(MARK) && text.to_str().split('\n').any(|line| line.starts_with(MARK));
+    found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(outcome: Option<Outcome>) -> Option<UnknownReason> {
+        let outcome = outcome?;
+        assert_eq!((outcome.status, outcome.provenance), (Status::Unknown, Provenance::Text));
+        outcome.reason
+    }
+
+    #[test]
+    fn texts_of_calls_that_never_ran() {
+        for (text, expected) in [
+            ("The user doesn't want to proceed with this tool use. The", Some(UnknownReason::Refused)),
+            ("The user doesn't want to proceed with this tool use", None),
+            ("The user doesn't want to take this action right now.", Some(UnknownReason::Refused)),
+            ("The user doesn't want to take this action right now", None),
+            (" The user doesn't want to take this action right now.", None),
+            ("Permission to use Bash with rm has been denied.", Some(UnknownReason::Refused)),
+            ("Permission to use Bash\nhas been denied", None),
+            ("Permission to use Bash is asked for", None),
+            ("No permission to use Bash has been denied", None),
+            ("<tool_use_error>Sibling tool call errored</tool_use_error>", Some(UnknownReason::Cancelled)),
+            ("<tool_use_error>File has not been read yet</tool_use_error>", None),
+            ("", None),
+        ] {
+            assert_eq!(reason(never_ran(text.into())), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_of_calls_that_were_broken_off() {
+        for (text, expected) in [
+            ("[Request interrupted by user for tool use]", true),
+            ("half an output\n[Request interrupted by user]\nmore", true),
+            ("half an output [Request interrupted by user]", false),
+            (" [Request interrupted by user]", false),
+            ("[Request interrupted by the network]", false),
+        ] {
+            let expected = expected.then_some(UnknownReason::Interrupted);
+            assert_eq!(reason(broken_off(text.into())), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn spelled_texts_say_the_same() {
+        for spelled in [
+            "\"a\\n[Request interrupted by user]\"",
+            "\"a\\u000a[Request interrupted by user]\"",
+            "\"a\\n\\u005bRequest interrupted by user]\"",
+        ] {
+            let string = crate::json::Json::new(spelled.as_bytes()).text().unwrap();
+            assert!(broken_off(string.into()).is_some(), "{spelled}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Answers that no tool span holds: what the model was shown later, by the ids of the calls.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::classify::Kind;
+use super::logs::{TellsOf, pair_by_order};
+use super::message::{Block, Reply, Role, blocks};
+use super::model::{Span, Value};
+use super::requests::{Records, Request, flattened};
+use super::tree::{At, Tree};
+
+/// In how many later places the answer to a call is looked for.
+const MOST_TRIED: usize = 64;
+
+/// Where answers stand.
+enum Source<'r> {
+    /// In what a model was given.
+    Input(At),
+    /// In what a node or an agent gave back.
+    Output(At),
+    /// In the input that records tell.
+    Told(&'r [Block]),
+}
+
+/// Places where answers may stand, in the order of their times.
+pub(super) struct Sources<'r>(Vec<(u64, Source<'r>)>);
+
+impl<'r> Sources<'r> {
+    pub(super) fn new(tree: &Tree<'_, '_>, requests: impl Iterator<Item = &'r Request>) -> Self {
+        let mut sources = Vec::new();
+        for (at, span) in tree.spans.iter().enumerate() {
+            match tree.kind(at) {
+                Kind::Model => sources.push((span.start, Source::Input(at))),
+                Kind::Chain | Kind::Agent if output(span).is_some() => {
+                    sources.push((span.end.unwrap_or(span.start), Source::Output(at)));
+                }
+                _ => {}
+            }
+        }
+        for request in requests.filter(|request| !request.input.is_empty()) {
+            sources.push((request.start, Source::Told(&request.input)));
+        }
+        sources.sort_by_key(|(time, _)| *time);
+        Self(sources)
+    }
+
+    /// Looks for the answers to calls that were asked for at these times. Of what one place repeats, the last counts.
+    pub(super) fn find(
+        &self,
+        tree: &Tree<'_, '_>,
+        records: &Records,
+        wanted: &[(String, u64)],
+    ) -> Vec<Option<Reply>> {
+        let mut found: Vec<Option<Reply>> = vec![None; wanted.len()];
+        // By id, the calls that wait, with how often they have been looked for.
+        let mut waiting: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
+        let mut order: Vec<usize> = (0..wanted.len()).collect();
+        order.sort_by_key(|number| wanted.get(*number).map(|(_, time)| *time));
+        let mut next = order.into_iter().peekable();
+        for (time, source) in &self.0 {
+            while let Some(number) =
+                next.next_if(|number| wanted.get(*number).is_some_and(|(_, at)| at <= time))
+            {
+                if let Some((id, _)) = wanted.get(number) {
+                    waiting.entry(id).or_default().push((number, 0));
+                }
+            }
+            if waiting.is_empty() {
+                continue;
+            }
+            let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
+            for reply in source.replies(tree, records) {
+                let Some(id) = reply.id.clone().filter(|id| waiting.contains_key(id.as_str())) else {
+                    continue;
+                };
+                match replies.get_mut(&id) {
+                    // The same answer in two dialects, of which one may tell more.
+                    Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
+                        twin.is_error |= reply.is_error;
+                    }
+                    _ => {
+                        replies.insert(id, reply);
+                    }
+                }
+            }
+            waiting.retain(|id, calls| {
+                if let Some(reply) = replies.remove(*id) {
+                    // Only the last call of an id can have been answered since.
+                    if let Some((number, _)) = calls.pop()
+                        && let Some(slot) = found.get_mut(number)
+                    {
+                        *slot = Some(reply);
+                    }
+                } else {
+                    calls.iter_mut().for_each(|(_, tried)| *tried += 1);
+                    calls.retain(|(_, tried)| *tried < MOST_TRIED);
+                }
+                !calls.is_empty()
+            });
+        }
+        found
+    }
+}
+
+fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
+    span.attributes.first_of(&[
+        "output.value",
+        "gen_ai.task.output",
+        "traceloop.entity.output",
+        "gen_ai.output.messages",
+    ])
+}
+
+impl Source<'_> {
+    fn replies(&self, tree: &Tree<'_, '_>, records: &Records) -> Vec<Reply> {
+        let parts = match self {
+            Self::Told(parts) => parts.to_vec(),
+            Self::Input(at) => match tree.span(*at) {
+                Some(span) => inputs(span, *at, records).into_iter().flatten().collect(),
+                None => Vec::new(),
+            },
+            Self::Output(at) => match tree.span(*at).and_then(output) {
+                Some(value) => structured(value),
+                None => Vec::new(),
+            },
+        };
+        let replies = parts.into_iter().filter_map(|block| match block {
+            Block::Reply(reply) => Some(reply),
+            _ => None,
+        });
+        replies.collect()
+    }
+}
+
+/// The parts of a value that is no plain text.
+fn structured(value: &Value<'_>) -> Vec<Block> {
+    let value = value.to_json();
+    let mut parts = match &value {
+        Json::Array(_) | Json::Object(_) => blocks(&value, Role::Unknown),
+        Json::String(text) if text.contains("ToolCallResult(") => blocks(&value, Role::Unknown),
+        _ => Vec::new(),
+    };
+    pair_by_order(&mut parts);
+    parts
+}
+
+/// What a model was given, in each of the dialects that its span holds it in.
+pub(super) fn inputs(span: &Span<'_>, at: At, records: &Records) -> Vec<Vec<Block>> {
+    let attribute = |name: &str| span.attributes.get(name).map(structured);
+    let told = records.get(&Some(at)).map(|told| {
+        let input = told.iter().filter(|told| told.kind == TellsOf::Input);
+        input.flat_map(|told| told.blocks.iter().cloned()).collect()
+    });
+    let mut inputs: Vec<Vec<Block>> = [
+        attribute("gen_ai.input.messages"),
+        flattened(span, "llm.input_messages."),
+        told,
+        flattened(span, "gen_ai.prompt."),
+        attribute("gcp.vertex.agent.llm_request"),
+        attribute("input.value"),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|parts: &Vec<Block>| !parts.is_empty())
+    .collect();
+    for parts in &mut inputs {
+        pair_by_order(parts);
+    }
+    inputs
+}

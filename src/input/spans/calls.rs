@@ -1,0 +1,314 @@
+//! One action for each call, whether a model's output, a tool span or both show it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::classify::{self, Kind};
+use super::requests::Request;
+use super::tree::{self, At, Owner, Tree};
+use super::unwrap;
+use crate::trace::{Arguments, Content, Digest};
+
+/// A call and what shows it.
+#[derive(Debug, Clone)]
+pub(super) struct Action {
+    /// The request that asked for it, and its place in the output; `None`: no output shows it.
+    pub(super) call: Option<(usize, usize)>,
+    /// The innermost of its tool spans, or the span of the agent that ran for it.
+    pub(super) span: Option<At>,
+    /// Whether the span is an agent's.
+    pub(super) is_agent: bool,
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) arguments: Content<String>,
+    /// The request that asked for it, or that came before it.
+    pub(super) turn: usize,
+    /// How many requests lie between that one and this, of which nothing is recorded.
+    pub(super) unseen: usize,
+    /// By what it is ordered: the time of its group, its place in the group.
+    order: (u64, usize, usize, u64),
+}
+
+/// A tool span that waits for its call.
+struct Tool {
+    at: At,
+    start: u64,
+    id: Option<String>,
+    name: String,
+    arguments: Content<String>,
+}
+
+/// The actions of one agent, in order.
+pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], tools: &[At]) -> Vec<Action> {
+    let tools: Vec<Tool> = tools.iter().filter_map(|at| tool(tree, *at)).collect();
+    let pairs = pair(requests, &tools);
+    let mut open: BTreeSet<(usize, usize)> = requests
+        .iter()
+        .enumerate()
+        .flat_map(|(number, request)| (0..request.calls.len()).map(move |place| (number, place)))
+        .collect();
+    for call in pairs.values() {
+        open.remove(call);
+    }
+    let agents = pair_agents(tree, owner, requests, &open);
+    let turns = turns_without_requests(tree, requests, &tools);
+    let mut actions = Vec::new();
+    for (position, tool) in tools.iter().enumerate() {
+        let call = pairs.get(&position).copied();
+        let (turn, unseen) = match call {
+            Some((request, _)) => (request, 0),
+            None => turns.get(position).copied().unwrap_or_default(),
+        };
+        let model = call.and_then(|(request, place)| requests.get(request)?.calls.get(place));
+        actions.push(Action {
+            call,
+            span: Some(tool.at),
+            is_agent: false,
+            id: tool.id.clone().or_else(|| model?.id.clone()),
+            name: tool.name.clone(),
+            arguments: arguments(&tool.arguments, model.map(|model| &model.arguments)),
+            turn,
+            unseen,
+            order: (tool.start, 0, 0, tool.start),
+        });
+    }
+    for (request, place) in open {
+        let Some(model) = requests.get(request).and_then(|request| request.calls.get(place)) else {
+            continue;
+        };
+        let agent = agents.get(&(request, place)).copied();
+        let start = agent.and_then(|at| Some(tree.span(at)?.start));
+        actions.push(Action {
+            call: Some((request, place)),
+            span: agent,
+            is_agent: agent.is_some(),
+            id: model.id.clone(),
+            name: model.name.clone(),
+            arguments: model.arguments.clone(),
+            turn: request,
+            unseen: 0,
+            order: (start.unwrap_or(u64::MAX), 0, 0, start.unwrap_or(u64::MAX)),
+        });
+    }
+    put_in_order(tree, requests, &mut actions);
+    actions
+}
+
+/// Groups of one output keep the model's order and stand where the first of them began.
+fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action]) {
+    let mut begun: BTreeMap<usize, u64> = BTreeMap::new();
+    for action in actions.iter() {
+        if let Some((request, _)) = action.call
+            && let Some(span) = action.span.and_then(|at| tree.span(at))
+        {
+            let first = begun.entry(request).or_insert(span.start);
+            *first = span.start.min(*first);
+        }
+    }
+    // A request whose calls no span shows stands where it began; one that only messages tell of, behind the one
+    // before it.
+    let mut last = 0;
+    for (number, request) in requests.iter().enumerate() {
+        let encloses = begun.values().any(|start| {
+            !request.spans.is_empty() && *start > request.start && request.end.is_some_and(|end| *start < end)
+        });
+        let own = if encloses { request.end.unwrap_or(request.start) } else { request.start };
+        let time = *begun
+            .entry(number)
+            .or_insert_with(|| if request.spans.is_empty() { own.max(last) } else { own });
+        last = time;
+    }
+    for action in actions.iter_mut() {
+        let start = action.order.3;
+        action.order = match action.call {
+            Some((request, place)) => (begun.get(&request).copied().unwrap_or(start), request, place, 0),
+            None => (start, usize::MAX, 0, start),
+        };
+    }
+    actions.sort_by_key(|action| action.order);
+}
+
+fn tool(tree: &Tree<'_, '_>, at: At) -> Option<Tool> {
+    let views: Vec<_> = tree.views(at).into_iter().filter_map(|at| tree.span(at)).collect();
+    let span = views.first()?;
+    let name = views
+        .iter()
+        .find(|span| span.attributes.first_name(&["gen_ai.tool.name", "tool.name"]).is_some())
+        .map_or_else(|| classify::tool_name(span), |span| classify::tool_name(span))
+        .into_owned();
+    let id = views.iter().find_map(|span| tree::call_id(span));
+    let id = id
+        .or_else(|| views.iter().find_map(|span| unwrap::id_in_wrapper(span)))
+        .or_else(|| views.iter().find_map(|span| unwrap::result(span).id))
+        .or_else(|| {
+            let outermost = tree.views(at).last().copied()?;
+            let mut around = tree.ancestors(outermost).take_while(|at| tree.kind(*at) == Kind::Chain).take(3);
+            around.find_map(|at| unwrap::id_around(tree.span(at)?, &name))
+        });
+    let arguments = views
+        .iter()
+        .map(|span| unwrap::arguments(span))
+        .find(Content::is_recorded)
+        .unwrap_or(Content::NotRecorded);
+    Some(Tool { at, start: span.start, id, name, arguments })
+}
+
+/// The call that each tool span shows, by the span's position: by id, else by name and arguments, else by name within
+/// the request before it. Of several, the one that was asked for last.
+fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, (usize, usize)> {
+    type Places = BTreeMap<String, BTreeSet<(usize, usize)>>;
+    let mut by_id: Places = BTreeMap::new();
+    let mut by_name: Places = BTreeMap::new();
+    let mut by_content: BTreeMap<(String, Digest), BTreeSet<(usize, usize)>> = BTreeMap::new();
+    for (number, request) in requests.iter().enumerate() {
+        for (place, call) in request.calls.iter().enumerate() {
+            let at = (number, place);
+            if let Some(id) = &call.id {
+                by_id.entry(id.clone()).or_default().insert(at);
+            }
+            by_name.entry(call.name.clone()).or_default().insert(at);
+            for digest in digests(&call.arguments) {
+                by_content.entry((call.name.clone(), digest)).or_default().insert(at);
+            }
+        }
+    }
+    let mut taken: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut pairs = BTreeMap::new();
+    for (position, tool) in tools.iter().enumerate() {
+        if let Some(id) = &tool.id
+            && let Some(at) = by_id.get(id).and_then(|places| latest(requests, places, &taken, tool.start))
+        {
+            taken.insert(at);
+            pairs.insert(position, at);
+        }
+    }
+    for (position, tool) in tools.iter().enumerate() {
+        if pairs.contains_key(&position) {
+            continue;
+        }
+        let open = |at: &(usize, usize)| {
+            let call = requests.get(at.0).and_then(|request| request.calls.get(at.1));
+            // A span with an id of its own shows no call of another id.
+            call.is_some_and(|call| tool.id.is_none() || call.id.is_none())
+        };
+        let same = digests(&tool.arguments).into_iter().find_map(|digest| {
+            let places = by_content.get(&(tool.name.clone(), digest))?;
+            let places = places.iter().copied().filter(open).collect();
+            latest(requests, &places, &taken, tool.start)
+        });
+        let at = same.or_else(|| {
+            let before = requests.partition_point(|request| request.start <= tool.start).checked_sub(1)?;
+            let places: BTreeSet<_> = by_name
+                .get(&tool.name)?
+                .iter()
+                .copied()
+                .filter(|at| at.0 == before && !taken.contains(at) && open(at))
+                .collect();
+            latest(requests, &places, &taken, tool.start)
+        });
+        if let Some(at) = at {
+            taken.insert(at);
+            pairs.insert(position, at);
+        }
+    }
+    pairs
+}
+
+/// The first call that is not taken, of the last request that began before a time.
+fn latest(
+    requests: &[Request],
+    places: &BTreeSet<(usize, usize)>,
+    taken: &BTreeSet<(usize, usize)>,
+    time: u64,
+) -> Option<(usize, usize)> {
+    let start = |at: &(usize, usize)| requests.get(at.0).map_or(0, |request| request.start);
+    let free = || places.iter().filter(|at| !taken.contains(at));
+    let last = free().filter(|at| start(at) <= time).map(start).max();
+    match last {
+        Some(last) => free().find(|at| start(at) == last).copied(),
+        // Clocks of several machines differ.
+        None => free().next().copied(),
+    }
+}
+
+/// The digests by which arguments of a call and of a span can be equal: of all of them and, of a tool of one
+/// parameter, of its bare value.
+fn digests(arguments: &Content<String>) -> Vec<Digest> {
+    let Content::Present(text) = arguments else { return Vec::new() };
+    let mut digests = Vec::new();
+    if unwrap::is_structured(text) {
+        digests.push(Arguments::from_json(text).digest());
+        digests.extend(unwrap::only_value(text).map(|value| Digest::of_text(&value)));
+    } else {
+        digests.push(Digest::of_text(text));
+    }
+    digests
+}
+
+/// What the span tells, unless the model's text is no JSON or tells what the span leaves out.
+fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content<String> {
+    let Some(model) = model else { return span.clone() };
+    match (span, model) {
+        (_, Content::Present(text)) if unwrap::is_broken(text) => model.clone(),
+        (Content::Present(own), Content::Present(text))
+            if !unwrap::is_structured(own) && unwrap::is_structured(text) =>
+        {
+            model.clone()
+        }
+        (Content::Present(_), _) => span.clone(),
+        (_, Content::Present(_)) => model.clone(),
+        (Content::Absent, _) => span.clone(),
+        _ => model.clone(),
+    }
+}
+
+/// The spans of sub-agents that run for calls without tool spans.
+fn pair_agents(
+    tree: &Tree<'_, '_>,
+    owner: &Owner,
+    requests: &[Request],
+    open: &BTreeSet<(usize, usize)>,
+) -> BTreeMap<(usize, usize), At> {
+    let mut pairs = BTreeMap::new();
+    if open.is_empty() {
+        return pairs;
+    }
+    let mut taken = BTreeSet::new();
+    for at in tree.of_kind(Kind::Agent).filter(|at| tree.outermost_agent(*at) == *at) {
+        let around = tree.caller(&Owner::Agent(at), &|_| true);
+        let Some(span) = tree.span(at).filter(|_| around.as_ref() == Some(owner)) else { continue };
+        let Some(name) = classify::agent_name(span) else { continue };
+        let named = open.iter().filter(|(request, place)| {
+            let call = requests.get(*request).and_then(|request| request.calls.get(*place));
+            call.is_some_and(|call| call.name == name)
+        });
+        if let Some(call) = latest(requests, &named.copied().collect(), &taken, span.start) {
+            taken.insert(call);
+            pairs.insert(call, at);
+        }
+    }
+    pairs
+}
+
+/// The turns of tool spans that no output shows: of the request before each. Where there is no request, or where a
+/// model span encloses tools that its last output does not name, those that overlap beside one another share one.
+fn turns_without_requests(tree: &Tree<'_, '_>, requests: &[Request], tools: &[Tool]) -> Vec<(usize, usize)> {
+    let mut turns = Vec::with_capacity(tools.len());
+    let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
+    for tool in tools {
+        let before = requests.partition_point(|request| request.start <= tool.start).saturating_sub(1);
+        let outermost = tree.views(tool.at).last().copied().unwrap_or(tool.at);
+        let around = tree.parent(outermost);
+        let is_seen = requests
+            .get(before)
+            .is_some_and(|request| !tree.ancestors(outermost).any(|at| request.spans.contains(&at)));
+        if last != Some(before) || is_seen {
+            (unseen, end) = (0, 0);
+        } else if tool.start >= end || around != parent {
+            (unseen, end) = (unseen + 1, 0);
+        }
+        (last, parent) = (Some(before), around);
+        end = end.max(tree.span(tool.at).and_then(|span| span.end).unwrap_or(tool.start));
+        turns.push((before, unseen));
+    }
+    turns
+}

@@ -1,0 +1,194 @@
+//! OTLP as JSON: `resourceSpans` and `resourceLogs`, and Tempo's `batches`.
+
+use std::borrow::Cow;
+
+use super::SpanCollection;
+use super::model::{Attributes, LogRecord, Record, Span, SpanEvent, Value, id};
+use super::wire;
+use crate::json::{Json, Kind, Raw, Read};
+
+/// A list of resources with their spans or log records.
+pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
+    objects(json, into, |resource, into| {
+        resource.object(|key, value| match key {
+            b"scopeSpans"
+            | b"scope_spans"
+            | b"instrumentationLibrarySpans"
+            | b"ilSpans"
+            | b"scopeLogs"
+            | b"scope_logs"
+            | b"instrumentationLibraryLogs" => objects(value, into, scope),
+            _ => value.skip(),
+        })
+    })
+}
+
+/// Reads the objects of a list; what is wrong with one of them costs it alone.
+fn objects<'a>(
+    json: &mut Json<'a>,
+    into: &mut SpanCollection<'a>,
+    mut read: impl FnMut(&mut Json<'a>, &mut SpanCollection<'a>) -> Read<()>,
+) -> Read<()> {
+    if json.null()? {
+        return Ok(());
+    }
+    json.list(|item| into.contained(item, &mut read))
+}
+
+fn scope<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
+    let mut name = None;
+    let mut waiting: Vec<Raw<'a>> = Vec::new();
+    json.object(|key, value| {
+        match key {
+            b"scope" | b"instrumentationLibrary" | b"instrumentation_scope" => {
+                name = Some(scope_name(value)?);
+            }
+            b"spans" | b"logRecords" | b"log_records" | b"logs" => match &name {
+                Some(name) => items(value, key == b"spans", name, into)?,
+                // Its name may still come.
+                None => waiting.push(value.raw()?),
+            },
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let name = name.unwrap_or_default();
+    for list in waiting {
+        let spans = list.items().and_then(|items| items.first().copied());
+        let spans =
+            spans.is_some_and(|first| first.member("spanId").is_some() && first.member("name").is_some());
+        items(&mut list.json(), spans, &name, into)?;
+    }
+    Ok(())
+}
+
+fn items<'a>(
+    json: &mut Json<'a>,
+    spans: bool,
+    scope: &Cow<'a, str>,
+    into: &mut SpanCollection<'a>,
+) -> Read<()> {
+    objects(json, into, |item, into| {
+        if spans {
+            let mut read = span(item)?;
+            read.scope = scope.clone();
+            into.push_span(read);
+        } else {
+            into.push_log(log(item)?);
+        }
+        Ok(())
+    })
+}
+
+fn scope_name<'a>(json: &mut Json<'a>) -> Read<Cow<'a, str>> {
+    let mut name = None;
+    if json.kind()? != Kind::Object {
+        json.skip()?;
+        return Ok(Cow::Borrowed(""));
+    }
+    json.object(|key, value| {
+        match key {
+            b"name" => name = wire::text(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(name.unwrap_or_default())
+}
+
+fn span<'a>(json: &mut Json<'a>) -> Read<Span<'a>> {
+    let mut span = Span::default();
+    json.object(|key, value| {
+        match key {
+            b"traceId" | b"trace_id" => span.trace_id = ident(value)?.unwrap_or_default(),
+            b"spanId" | b"span_id" => span.span_id = ident(value)?.unwrap_or_default(),
+            b"parentSpanId" | b"parent_span_id" => span.parent = ident(value)?,
+            b"name" => span.name = wire::text(value)?.unwrap_or_default(),
+            b"startTimeUnixNano" | b"start_time_unix_nano" => {
+                span.start = wire::time(value)?.unwrap_or_default();
+            }
+            b"endTimeUnixNano" | b"end_time_unix_nano" => {
+                span.end = wire::time(value)?.filter(|end| *end != 0);
+            }
+            b"attributes" => span.attributes = wire::attributes(value)?,
+            b"events" if value.kind()? == Kind::List => span.events = events(value)?,
+            b"status" => (span.status, span.message) = wire::status(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(span)
+}
+
+/// An id in one spelling.
+pub(super) fn ident(json: &mut Json<'_>) -> Read<Option<String>> {
+    Ok(match json.kind()? {
+        Kind::String | Kind::Number => id(&json.ident()?),
+        _ => {
+            json.skip()?;
+            None
+        }
+    })
+}
+
+/// The events of a span.
+pub(super) fn events<'a>(json: &mut Json<'a>) -> Read<Vec<SpanEvent<'a>>> {
+    let mut events = Vec::new();
+    json.list(|item| {
+        if item.kind()? != Kind::Object {
+            return item.skip();
+        }
+        let mut event = SpanEvent::default();
+        item.object(|key, value| {
+            match key {
+                b"name" | b"Name" => event.name = wire::text(value)?.unwrap_or_default(),
+                b"attributes" | b"Attributes" => event.attributes = wire::attributes(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        events.push(event);
+        Ok(())
+    })?;
+    Ok(events)
+}
+
+fn log<'a>(json: &mut Json<'a>) -> Read<LogRecord<'a>> {
+    let (mut trace_id, mut span_id, mut time, mut seen) = (None, None, None, None);
+    let (mut name, mut body, mut attributes) = (None, Value::Null, Attributes::default());
+    json.object(|key, value| {
+        match key {
+            b"traceId" | b"trace_id" => trace_id = ident(value)?,
+            b"spanId" | b"span_id" => span_id = ident(value)?,
+            b"timeUnixNano" | b"time_unix_nano" => time = wire::time(value)?,
+            b"observedTimeUnixNano" | b"observed_time_unix_nano" => seen = wire::time(value)?,
+            b"eventName" | b"event_name" => name = wire::text(value)?.filter(|name| !name.is_empty()),
+            b"body" => body = wire::any_value(value)?,
+            b"attributes" => attributes = wire::attributes(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(log_record(trace_id, span_id, time.filter(|time| *time != 0).or(seen), name, body, attributes))
+}
+
+/// A log record whose name may stand in its attributes.
+pub(super) fn log_record<'a>(
+    trace_id: Option<String>,
+    span_id: Option<String>,
+    time: Option<u64>,
+    name: Option<Cow<'a, str>>,
+    body: Value<'a>,
+    attributes: Attributes<'a>,
+) -> LogRecord<'a> {
+    let name = match name {
+        Some(name) => name,
+        None => Cow::Owned(attributes.name("event.name").unwrap_or_default().into_owned()),
+    };
+    LogRecord {
+        trace_id: trace_id.unwrap_or_default(),
+        span_id: span_id.unwrap_or_default(),
+        time: time.unwrap_or_default(),
+        record: Record { name, body, attributes },
+    }
+}

@@ -1,0 +1,284 @@
+//! Python values as `repr` writes them: literals, and calls such as `ToolCall(id='a')`, which become objects.
+
+use serde_json::{Map, Value as Json};
+
+/// How deep values may be nested.
+const MAX_DEPTH: u32 = 64;
+
+/// The value that a text is.
+pub(super) fn literal(text: &str) -> Option<Json> {
+    let mut reader = Reader { rest: text.trim_end() };
+    let value = reader.value(0)?;
+    reader.rest.is_empty().then_some(value)
+}
+
+/// The list that follows the first mention of a name in a text.
+pub(super) fn list_behind(text: &str, name: &str) -> Option<Json> {
+    let rest = text.get(text.find(name)? + name.len()..)?;
+    let rest = rest.trim_start_matches(['\'', '"', ':', '=', ' ']);
+    if !rest.starts_with('[') {
+        return None;
+    }
+    Reader { rest }.value(0)
+}
+
+/// The calls of this name that stand anywhere in a text, as objects of their named arguments.
+pub(super) fn calls(text: &str, name: &str) -> Vec<Map<String, Json>> {
+    let opening = format!("{name}(");
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find(&opening)) {
+        let start = from + at;
+        from = start + opening.len();
+        let before = text.get(..start).and_then(|before| before.chars().next_back());
+        if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
+            continue;
+        }
+        let mut reader = Reader { rest: text.get(start..).unwrap_or_default() };
+        if let Some(Json::Object(members)) = reader.value(0) {
+            found.push(members);
+            from = text.len() - reader.rest.len();
+        }
+    }
+    found
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn space(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.space();
+        self.rest.chars().next()
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        self.space();
+        match self.rest.strip_prefix(wanted) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn value(&mut self, depth: u32) -> Option<Json> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match self.peek()? {
+            '{' => self.dict(depth + 1),
+            '[' => self.items(']', depth + 1).map(Json::Array),
+            '(' => self.items(')', depth + 1).map(Json::Array),
+            '\'' | '"' => self.string(false).map(Json::String),
+            '<' => self.member_of_enum(depth + 1),
+            '-' | '+' | '.' | '0'..='9' => self.number(),
+            char if char.is_alphabetic() || char == '_' => self.word(depth + 1),
+            _ => None,
+        }
+    }
+
+    fn dict(&mut self, depth: u32) -> Option<Json> {
+        self.take('{');
+        let mut members = Map::new();
+        let mut items = Vec::new();
+        while !self.take('}') {
+            let key = self.value(depth)?;
+            if self.take(':') {
+                let value = self.value(depth)?;
+                let key = match key {
+                    Json::String(key) => key,
+                    other => other.to_string(),
+                };
+                members.insert(key, value);
+            } else {
+                items.push(key);
+            }
+            if !self.take(',') && self.peek()? != '}' {
+                return None;
+            }
+        }
+        Some(if items.is_empty() { Json::Object(members) } else { Json::Array(items) })
+    }
+
+    fn items(&mut self, close: char, depth: u32) -> Option<Vec<Json>> {
+        self.space();
+        self.rest = self.rest.get(1..)?;
+        let mut items = Vec::new();
+        while !self.take(close) {
+            items.push(self.value(depth)?);
+            if !self.take(',') && self.peek()? != close {
+                return None;
+            }
+        }
+        Some(items)
+    }
+
+    /// `<Role.TOOL: 'tool'>`
+    fn member_of_enum(&mut self, depth: u32) -> Option<Json> {
+        let colon = self.rest.find([':', '>'])?;
+        let found = if self.rest.get(colon..)?.starts_with(':') {
+            self.rest = self.rest.get(colon + 1..)?;
+            self.value(depth)?
+        } else {
+            self.rest = self.rest.get(colon..)?;
+            Json::Null
+        };
+        self.take('>').then_some(found)
+    }
+
+    fn number(&mut self) -> Option<Json> {
+        let end = self
+            .rest
+            .find(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '+' | '_')));
+        let (digits, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        let digits = digits.replace('_', "");
+        if let Ok(integer) = digits.parse::<i64>() {
+            return Some(Json::from(integer));
+        }
+        serde_json::Number::from_f64(digits.parse().ok()?).map(Json::Number)
+    }
+
+    /// A constant, a text with a prefix, or a call.
+    fn word(&mut self, depth: u32) -> Option<Json> {
+        let end = self.rest.find(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '.')));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        match (word, rest.chars().next()) {
+            ("True" | "true", _) => Some(Json::Bool(true)),
+            ("False" | "false", _) => Some(Json::Bool(false)),
+            ("None" | "null", _) => Some(Json::Null),
+            ("r" | "R" | "rb" | "br", Some('\'' | '"')) => self.string(true).map(Json::String),
+            ("b" | "B" | "u" | "U", Some('\'' | '"')) => self.string(false).map(Json::String),
+            (_, Some('(')) => self.call(depth),
+            ("nan" | "inf", _) => Some(Json::Null),
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, depth: u32) -> Option<Json> {
+        self.take('(');
+        let mut members = Map::new();
+        let mut unnamed = 0;
+        while !self.take(')') {
+            self.space();
+            let end = self.rest.find(|char: char| !(char.is_alphanumeric() || char == '_')).unwrap_or(0);
+            let named = end > 0 && self.rest.get(end..).is_some_and(|rest| rest.starts_with('='));
+            let key = if named {
+                let key = self.rest.get(..end)?.to_owned();
+                self.rest = self.rest.get(end + 1..)?;
+                key
+            } else {
+                unnamed += 1;
+                (unnamed - 1).to_string()
+            };
+            members.insert(key, self.value(depth)?);
+            if !self.take(',') && self.peek()? != ')' {
+                return None;
+            }
+        }
+        Some(Json::Object(members))
+    }
+
+    fn string(&mut self, raw: bool) -> Option<String> {
+        self.space();
+        let quote = self.rest.chars().next()?;
+        let triple: String = [quote; 3].iter().collect();
+        let close = if self.rest.starts_with(&triple) { triple } else { quote.to_string() };
+        let mut rest = self.rest.strip_prefix(close.as_str())?;
+        // An empty text is two quotes and not the start of three.
+        let mut text = String::new();
+        loop {
+            if let Some(behind) = rest.strip_prefix(close.as_str()) {
+                self.rest = behind;
+                return Some(text);
+            }
+            let char = rest.chars().next()?;
+            rest = rest.get(char.len_utf8()..)?;
+            if char != '\\' || raw {
+                text.push(char);
+                continue;
+            }
+            let escaped = rest.chars().next()?;
+            rest = rest.get(escaped.len_utf8()..)?;
+            match escaped {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                'r' => text.push('\r'),
+                '\n' => {}
+                '\\' | '\'' | '"' => text.push(escaped),
+                'x' | 'u' | 'U' => {
+                    let digits = match escaped {
+                        'x' => 2,
+                        'u' => 4,
+                        _ => 8,
+                    };
+                    let code = u32::from_str_radix(rest.get(..digits)?, 16).ok()?;
+                    text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                    rest = rest.get(digits..)?;
+                }
+                other => {
+                    text.push('\\');
+                    text.push(other);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn literals_are_read_as_data() {
+        for (text, value) in [
+            (
+                r"{'id': 'O-42', 'n': 250, 'f': 2.5, 'ok': True, 'none': None}",
+                json!({"id": "O-42", "n": 250, "f": 2.5, "ok": true, "none": null}),
+            ),
+            (r#"{"it's": ('a', 'b',), 1: [], }"#, json!({"it's": ["a", "b"], "1": []})),
+            (r"'tab\t\x41\u00e9\''", json!("tab\tA\u{e9}'")),
+            ("''", json!("")),
+            ("'''a'b'''", json!("a'b")),
+            ("-1_000", json!(-1000)),
+            ("<Role.TOOL: 'tool'>", json!("tool")),
+            ("Point(x=1, y=[Inner('a')])", json!({"x": 1, "y": [{"0": "a"}]})),
+        ] {
+            assert_eq!(literal(text), Some(value), "{text}");
+        }
+        for text in ["", "{", "{'a' 1}", "'open", "hello there", "f(", "[1, 2", "1 2", &"[".repeat(500)] {
+            assert_eq!(literal(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_are_found_within_text() {
+        let text = "x=[ToolCallResult(result='no', origin=ToolCall(tool_name='t', arguments={}, id='c'), error=True)]";
+        let results = calls(text, "ToolCallResult");
+        assert_eq!(results.len(), 1);
+        assert_eq!(results[0]["error"], json!(true));
+        assert_eq!(results[0]["origin"]["id"], json!("c"));
+        assert_eq!(calls(text, "ToolCall").len(), 1);
+        assert_eq!(calls("MyToolCall(id=1) ToolCall(", "ToolCall").len(), 0);
+        assert_eq!(list_behind("Out(x=1, messages=[{'a': 1}], y=2)", "messages"), Some(json!([{"a": 1}])));
+        assert_eq!(list_behind("no messages here", "messages"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in r#"[{}\[\]()<>'"\\:,=a-zé0-9 .ux-]{0,40}"#) {
+            let _ = literal(&text);
+            let _ = calls(&text, "a");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The relatives of OTLP that people keep: rows of Phoenix and of the SDK's console, TRAIL's nested spans, and what
+//! Jaeger's interface exports.
+
+use std::borrow::Cow;
+
+use super::SpanCollection;
+use super::model::{Attributes, Code, Span, SpanEvent, Value, id, is_read};
+use super::otlp_json::{events, ident};
+use super::wire;
+use crate::json::{Json, Kind, Read};
+
+/// A span that stands by itself: of Phoenix (`span_id`, `name`, `start_time`), of the console (`context`), of TRAIL
+/// (`span_name`, `child_spans`), or as scripts write them (`spanContext`). Its children follow it.
+pub(super) fn row<'a>(
+    json: &mut Json<'a>,
+    parent: Option<&str>,
+    trace: Option<&str>,
+    into: &mut SpanCollection<'a>,
+) -> Read<()> {
+    let mut span = Span::default();
+    let mut kind = None;
+    let mut duration = None;
+    let mut children = Vec::new();
+    json.object(|key, value| {
+        match key {
+            b"context" | b"spanContext" | b"span_context" if value.kind()? == Kind::Object => {
+                value.object(|key, value| ids(key, value, &mut span))?;
+            }
+            b"trace_id" | b"traceId" | b"span_id" | b"spanId" | b"parent_id" | b"parent_span_id"
+            | b"parentId" | b"parentSpanId" => ids(key, value, &mut span)?,
+            b"context.trace_id" => span.trace_id = ident(value)?.unwrap_or_default(),
+            b"context.span_id" => span.span_id = ident(value)?.unwrap_or_default(),
+            b"name" | b"span_name" => span.name = wire::text(value)?.unwrap_or_default(),
+            b"span_kind" | b"kind" => kind = wire::text(value)?,
+            b"start_time" | b"startTime" | b"timestamp" | b"startTimeUnixNano" => {
+                span.start = moment(value)?.unwrap_or_default();
+            }
+            b"end_time" | b"endTime" | b"endTimeUnixNano" => {
+                span.end = moment(value)?.filter(|end| *end != 0);
+            }
+            b"duration" | b"duration_ns" => duration = took(key, value)?,
+            b"status" => (span.status, span.message) = wire::status(value)?,
+            b"status_code" => span.status = wire::code(value)?,
+            b"status_message" => span.message = wire::text(value)?.unwrap_or_default(),
+            b"attributes" | b"span_attributes" => span.attributes = wire::attributes(value)?,
+            b"scope_name" => span.scope = wire::text(value)?.unwrap_or_default(),
+            b"instrumentation_scope" | b"instrumentationScope" if value.kind()? == Kind::Object => {
+                value.object(|key, value| {
+                    match key {
+                        b"name" => span.scope = wire::text(value)?.unwrap_or_default(),
+                        _ => value.skip()?,
+                    }
+                    Ok(())
+                })?;
+            }
+            b"events" if value.kind()? == Kind::List => span.events = events(value)?,
+            b"child_spans" | b"children" if value.kind()? == Kind::List => {
+                value.list(|child| {
+                    children.push(child.raw()?);
+                    Ok(())
+                })?;
+            }
+            // Columns of a table of attributes.
+            _ => match key.strip_prefix(b"attributes.").map(String::from_utf8_lossy) {
+                Some(name) if is_read(&name) => {
+                    let read = wire::plain(value)?;
+                    span.attributes.push(Cow::Owned(name.into_owned()), read);
+                }
+                _ => value.skip()?,
+            },
+        }
+        Ok(())
+    })?;
+    if let Some(kind) = kind.filter(|_| span.attributes.get("openinference.span.kind").is_none())
+        && ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known))
+    {
+        span.attributes.push(Cow::Borrowed("openinference.span.kind"), Value::text(kind));
+    }
+    if span.parent.is_none() {
+        span.parent = parent.map(str::to_owned);
+    }
+    if span.trace_id.is_empty() {
+        span.trace_id = trace.unwrap_or_default().to_owned();
+    }
+    if span.end.is_none() {
+        span.end = duration.and_then(|duration: u64| span.start.checked_add(duration));
+    }
+    let (own, trace) = (span.span_id.clone(), span.trace_id.clone());
+    into.push_span(span);
+    let own = if own.is_empty() { parent } else { Some(&*own) };
+    for child in children {
+        into.contained(&mut child.json(), &mut |json: &mut Json<'a>, into: &mut SpanCollection<'a>| {
+            row(json, own, Some(&trace), into)
+        })?;
+    }
+    Ok(())
+}
+
+fn ids(key: &[u8], value: &mut Json<'_>, span: &mut Span<'_>) -> Read<()> {
+    match key {
+        b"trace_id" | b"traceId" => span.trace_id = ident(value)?.unwrap_or_default(),
+        b"span_id" | b"spanId" => span.span_id = ident(value)?.unwrap_or_default(),
+        b"parent_id" | b"parent_span_id" | b"parentId" | b"parentSpanId" => span.parent = ident(value)?,
+        _ => value.skip()?,
+    }
+    Ok(())
+}
+
+/// A time in any form, also as `[seconds, nanoseconds]`.
+fn moment(json: &mut Json<'_>) -> Read<Option<u64>> {
+    if json.kind()? != Kind::List {
+        return wire::time(json);
+    }
+    let mut parts = Vec::new();
+    json.list(|part| {
+        parts.push(wire::count(part)?);
+        Ok(())
+    })?;
+    Ok(match parts.as_slice() {
+        [Some(seconds), Some(nanoseconds)] => {
+            seconds.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(*nanoseconds))
+        }
+        _ => None,
+    })
+}
+
+/// A duration: nanoseconds by name, or as ISO 8601 writes it (`PT1M2.5S`).
+fn took(key: &[u8], json: &mut Json<'_>) -> Read<Option<u64>> {
+    if json.kind()? != Kind::String {
+        let number = wire::count(json)?;
+        return Ok(number.filter(|_| key == b"duration_ns"));
+    }
+    let text = json.string()?;
+    Ok(nanoseconds_of_duration(&text))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+fn nanoseconds_of_duration(text: &str) -> Option<u64> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut seconds = 0.0;
+    while let Some(at) = rest.find(['H', 'M', 'S']) {
+        let (number, unit) = rest.split_at(at);
+        let number: f64 = number.parse().ok()?;
+        seconds += number
+            * match unit.chars().next()? {
+                'H' => 3600.0,
+                'M' => 60.0,
+                _ => 1.0,
+            };
+        rest = unit.get(1..)?;
+    }
+    (rest.is_empty() && (0.0..1e9).contains(&seconds)).then_some((seconds * 1e9) as u64)
+}
+
+/// `{"trace_id": …, "spans": […]}` with nested spans.
+pub(super) fn nested<'a>(
+    trace: Option<&str>,
+    spans: &mut Json<'a>,
+    into: &mut SpanCollection<'a>,
+) -> Read<()> {
+    spans.list(|span| {
+        into.contained(span, &mut |json: &mut Json<'a>, into: &mut SpanCollection<'a>| {
+            row(json, None, trace, into)
+        })
+    })
+}
+
+/// The traces of a Jaeger export.
+pub(super) fn jaeger<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
+    json.list(|trace| {
+        into.contained(trace, &mut |json: &mut Json<'a>, into: &mut SpanCollection<'a>| {
+            json.object(|key, value| match key {
+                b"spans" if value.kind()? == Kind::List => {
+                    value.list(|span| into.contained(span, &mut jaeger_span))
+                }
+                _ => value.skip(),
+            })
+        })
+    })
+}
+
+fn jaeger_span<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
+    let mut span = Span::default();
+    let mut duration = None;
+    let mut tags = Vec::new();
+    json.object(|key, value| {
+        match key {
+            b"traceID" | b"traceId" => span.trace_id = ident(value)?.unwrap_or_default(),
+            b"spanID" | b"spanId" => span.span_id = ident(value)?.unwrap_or_default(),
+            b"parentSpanID" | b"parentSpanId" => span.parent = ident(value)?.or(span.parent.take()),
+            b"operationName" => span.name = wire::text(value)?.unwrap_or_default(),
+            b"startTime" => span.start = wire::count(value)?.unwrap_or_default().saturating_mul(1000),
+            b"duration" => duration = wire::count(value)?.map(|micros| micros.saturating_mul(1000)),
+            b"references" if value.kind()? == Kind::List => value.list(|item| reference(item, &mut span))?,
+            b"tags" if value.kind()? == Kind::List => tags = jaeger_tags(value)?,
+            b"logs" if value.kind()? == Kind::List => value.list(|log| {
+                let mut fields = Vec::new();
+                log.object(|key, value| {
+                    match key {
+                        b"fields" if value.kind()? == Kind::List => fields = jaeger_tags(value)?,
+                        _ => value.skip()?,
+                    }
+                    Ok(())
+                })?;
+                span.events.push(jaeger_event(fields));
+                Ok(())
+            })?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    for (key, value) in tags {
+        match &*key {
+            "otel.status_code" => {
+                span.status = value.as_str().map_or(Code::Unset, |name| Code::of_name(&name));
+            }
+            "otel.status_description" => {
+                span.message = Cow::Owned(value.as_str().unwrap_or_default().into_owned());
+            }
+            "otel.scope.name" | "otel.library.name" => {
+                span.scope = Cow::Owned(value.as_str().unwrap_or_default().into_owned());
+            }
+            "error" if span.status == Code::Unset => {
+                let is_set = matches!(value, Value::Bool(true)) || value.as_str().as_deref() == Some("true");
+                span.status = if is_set { Code::Error } else { Code::Unset };
+            }
+            _ if is_read(&key) => span.attributes.push(key, value),
+            _ => {}
+        }
+    }
+    span.end = duration.and_then(|duration: u64| span.start.checked_add(duration));
+    into.push_span(span);
+    Ok(())
+}
+
+fn reference(json: &mut Json<'_>, span: &mut Span<'_>) -> Read<()> {
+    let (mut kind, mut parent) = (None, None);
+    json.object(|key, value| {
+        match key {
+            b"refType" => kind = wire::text(value)?,
+            b"spanID" | b"spanId" => parent = ident(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    if span.parent.is_none() && kind.is_none_or(|kind| kind == "CHILD_OF") {
+        span.parent = parent;
+    }
+    Ok(())
+}
+
+fn jaeger_tags<'a>(json: &mut Json<'a>) -> Read<Vec<(Cow<'a, str>, Value<'a>)>> {
+    let mut tags = Vec::new();
+    json.list(|tag| {
+        let (mut name, mut found) = (None, None);
+        tag.object(|key, value| {
+            match key {
+                b"key" => name = wire::text(value)?,
+                b"value" => found = Some(wire::plain(value)?),
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        tags.extend(name.zip(found));
+        Ok(())
+    })?;
+    Ok(tags)
+}
+
+fn jaeger_event<'a>(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> SpanEvent<'a> {
+    let mut event = SpanEvent::default();
+    let mut attributes = Attributes::default();
+    for (key, value) in fields {
+        if matches!(&*key, "event" | "name") && event.name.is_empty() {
+            event.name = Cow::Owned(value.as_str().unwrap_or_default().into_owned());
+        } else if is_read(&key) {
+            attributes.push(key, value);
+        }
+    }
+    event.attributes = attributes;
+    event
+}
+
+/// A span's row by its id, for those who ask whether an object is one.
+pub(super) fn is_id(text: &str) -> bool {
+    text.len() >= 8 && id(text).is_some()
+}

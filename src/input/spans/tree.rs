@@ -1,0 +1,321 @@
+//! How the spans of one trace hang together: parents, calls that two spans show, and whose agent's run each is part of.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::classify::{self, Kind};
+use super::model::Span;
+
+/// The position of a span in its trace.
+pub(super) type At = usize;
+
+/// How many spans around a span are looked at.
+const MOST_AROUND: usize = 1000;
+
+/// The spans of one trace, in the order of their starts.
+pub(super) struct Tree<'s, 'a> {
+    pub(super) spans: &'s [Span<'a>],
+    pub(super) kinds: Vec<Kind>,
+    parents: Vec<Option<At>>,
+    positions: HashMap<&'s str, At>,
+    /// Of a tool span that shows the same call as one further in, that one; of others themselves.
+    calls: Vec<At>,
+}
+
+/// Whose run a span is part of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owner {
+    /// Of the trace, outside of any agent span.
+    Trace,
+    /// Of the agent of this span, the outermost of its name.
+    Agent(At),
+    /// Below this tool span without an agent span of its own.
+    Tool(At),
+    /// Of the agent that the framework names, below this tool span.
+    Named(Option<At>, String),
+}
+
+impl<'s, 'a> Tree<'s, 'a> {
+    pub(super) fn new(spans: &'s [Span<'a>]) -> Self {
+        let positions: HashMap<&str, At> =
+            spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
+        let parents = spans.iter().map(|span| positions.get(span.parent.as_deref()?).copied()).collect();
+        let kinds = spans.iter().map(classify::kind).collect();
+        let mut tree = Self { spans, kinds, parents, positions, calls: (0..spans.len()).collect() };
+        tree.cut_circles();
+        tree.merge_calls();
+        tree
+    }
+
+    pub(super) fn span(&self, at: At) -> Option<&'s Span<'a>> {
+        self.spans.get(at)
+    }
+
+    pub(super) fn kind(&self, at: At) -> Kind {
+        self.kinds.get(at).copied().unwrap_or(Kind::Chain)
+    }
+
+    pub(super) fn position(&self, span_id: &str) -> Option<At> {
+        self.positions.get(span_id).copied()
+    }
+
+    pub(super) fn parent(&self, at: At) -> Option<At> {
+        self.parents.get(at).copied().flatten()
+    }
+
+    /// The spans around a span, from the innermost.
+    pub(super) fn ancestors(&self, at: At) -> impl Iterator<Item = At> {
+        std::iter::successors(self.parent(at), |at| self.parent(*at)).take(MOST_AROUND)
+    }
+
+    /// The spans of a kind, in order.
+    pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = At> {
+        self.kinds.iter().enumerate().filter(move |(_, other)| **other == kind).map(|(at, _)| at)
+    }
+
+    /// The tool spans that are the innermost ones of their calls.
+    pub(super) fn tools(&self) -> impl Iterator<Item = At> {
+        self.of_kind(Kind::Tool).filter(|at| self.call_of(*at) == *at)
+    }
+
+    /// The innermost tool span of the call that a tool span shows.
+    pub(super) fn call_of(&self, at: At) -> At {
+        self.calls.get(at).copied().unwrap_or(at)
+    }
+
+    /// The tool spans that show the call of an innermost one, from the inside.
+    pub(super) fn views(&self, call: At) -> Vec<At> {
+        let around =
+            self.ancestors(call).filter(|at| self.kind(*at) == Kind::Tool && self.call_of(*at) == call);
+        std::iter::once(call).chain(around).collect()
+    }
+
+    /// Parents that lead back to their child are none. Each span is looked at once.
+    fn cut_circles(&mut self) {
+        // 0: not seen, 1: on the way up that is being followed, 2: known to end.
+        let mut seen = vec![0_u8; self.parents.len()];
+        for start in 0..self.parents.len() {
+            let mut path = Vec::new();
+            let mut next = Some(start);
+            while let Some(at) = next {
+                match seen.get_mut(at) {
+                    Some(mark @ 0) => *mark = 1,
+                    Some(1) => {
+                        if let Some(parent) = path.last().and_then(|last: &At| self.parents.get_mut(*last)) {
+                            *parent = None;
+                        }
+                        break;
+                    }
+                    _ => break,
+                }
+                path.push(at);
+                next = self.parent(at);
+            }
+            for at in path {
+                if let Some(mark) = seen.get_mut(at) {
+                    *mark = 2;
+                }
+            }
+        }
+    }
+
+    /// Finds the tool spans that show the same call as one below them.
+    fn merge_calls(&mut self) {
+        let mut inner: BTreeMap<At, Vec<At>> = BTreeMap::new();
+        for at in self.of_kind(Kind::Tool) {
+            let around = self.ancestors(at).find(|at| self.kind(*at) != Kind::Chain);
+            if let Some(outer) = around.filter(|outer| self.shows_call_of(*outer, at)) {
+                inner.entry(outer).or_default().push(at);
+            }
+        }
+        // From the inside: what is around a merged span goes to where that went.
+        for (outer, inner) in inner.into_iter().rev() {
+            if let [inner] = inner[..] {
+                let call = self.call_of(inner);
+                for slot in &mut self.calls {
+                    if *slot == outer {
+                        *slot = call;
+                    }
+                }
+            }
+        }
+        for at in 0..self.calls.len() {
+            let mut call = self.call_of(at);
+            while self.call_of(call) != call {
+                call = self.call_of(call);
+            }
+            if let Some(slot) = self.calls.get_mut(at) {
+                *slot = call;
+            }
+        }
+    }
+
+    fn shows_call_of(&self, outer: At, inner: At) -> bool {
+        if self.kind(outer) != Kind::Tool {
+            return false;
+        }
+        let (Some(outer), Some(inner)) = (self.span(outer), self.span(inner)) else { return false };
+        let (outside, inside) = (classify::tool_name(outer), classify::tool_name(inner));
+        let same_name =
+            outside == inside || outside.strip_suffix(&*inside).is_some_and(|prefix| prefix.ends_with('.'));
+        same_name
+            && match (call_id(outer), call_id(inner)) {
+                (Some(outer), Some(inner)) => outer == inner,
+                _ => true,
+            }
+    }
+
+    /// The tool span that a span lies below, other than those that show its own call.
+    fn tool_around(&self, at: At) -> Option<At> {
+        let own = self.call_of(at);
+        let around = self.ancestors(at).find(|outer| {
+            self.kind(*outer) == Kind::Tool && !(self.kind(at) == Kind::Tool && self.call_of(*outer) == own)
+        });
+        around.map(|outer| self.call_of(outer))
+    }
+
+    /// Whose run a model or tool span is part of.
+    pub(super) fn owner(&self, at: At) -> Owner {
+        if let Some(name) = self.span(at).and_then(classify::graph_agent) {
+            return Owner::Named(self.tool_around(at), name);
+        }
+        let own = self.call_of(at);
+        for outer in self.ancestors(at) {
+            match self.kind(outer) {
+                Kind::Tool if self.kind(at) == Kind::Tool && self.call_of(outer) == own => {}
+                Kind::Tool => return Owner::Tool(self.call_of(outer)),
+                Kind::Agent => return Owner::Agent(self.outermost_agent(outer)),
+                Kind::Model | Kind::Chain => {}
+            }
+        }
+        Owner::Trace
+    }
+
+    /// The outermost of the agent spans of one name that lie in one another without a tool span between them.
+    pub(super) fn outermost_agent(&self, at: At) -> At {
+        let name = self.span(at).and_then(classify::agent_name);
+        let mut outermost = at;
+        for outer in self.ancestors(at) {
+            match self.kind(outer) {
+                Kind::Tool => break,
+                Kind::Agent if self.span(outer).and_then(classify::agent_name) == name => outermost = outer,
+                _ => {}
+            }
+        }
+        outermost
+    }
+
+    /// Whose run an owner's run was started by: the nearest one around it that has steps of its own.
+    pub(super) fn caller(&self, owner: &Owner, exists: &dyn Fn(&Owner) -> bool) -> Option<Owner> {
+        let mut around = match owner {
+            Owner::Trace => return None,
+            Owner::Agent(at) => self.owner_around_agent(*at),
+            Owner::Tool(tool) | Owner::Named(Some(tool), _) => Some(self.owner(*tool)),
+            Owner::Named(None, _) => return None,
+        };
+        while let Some(candidate) = around {
+            if exists(&candidate) && candidate != *owner {
+                return Some(candidate);
+            }
+            around = match &candidate {
+                Owner::Agent(at) => self.owner_around_agent(*at),
+                Owner::Tool(tool) | Owner::Named(Some(tool), _) => Some(self.owner(*tool)),
+                Owner::Trace | Owner::Named(None, _) => None,
+            };
+        }
+        None
+    }
+
+    fn owner_around_agent(&self, at: At) -> Option<Owner> {
+        for outer in self.ancestors(at) {
+            match self.kind(outer) {
+                // The agent that calls is the owner of the call.
+                Kind::Tool => return Some(self.owner(self.call_of(outer))),
+                Kind::Agent => return Some(Owner::Agent(self.outermost_agent(outer))),
+                Kind::Model | Kind::Chain => {}
+            }
+        }
+        Some(Owner::Trace)
+    }
+}
+
+/// The id of the call that a tool span tells itself. A placeholder is none.
+pub(super) fn call_id(span: &Span<'_>) -> Option<String> {
+    let id = span.attributes.first_name(&["gen_ai.tool.call.id", "tool.id"])?;
+    (!id.starts_with('<')).then(|| id.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Value;
+    use super::*;
+
+    fn span(
+        id: &str,
+        parent: &str,
+        name: &'static str,
+        attributes: &[(&'static str, &'static str)],
+    ) -> Span<'static> {
+        let mut span = Span {
+            span_id: id.into(),
+            parent: (!parent.is_empty()).then(|| parent.into()),
+            name: name.into(),
+            ..Span::default()
+        };
+        for (key, value) in attributes {
+            span.attributes.push((*key).into(), Value::text(*value));
+        }
+        span
+    }
+
+    const AGENT: (&str, &str) = ("openinference.span.kind", "AGENT");
+    const TOOL: (&str, &str) = ("openinference.span.kind", "TOOL");
+    const LLM: (&str, &str) = ("openinference.span.kind", "LLM");
+
+    #[test]
+    fn circles_have_an_end() {
+        let spans = [
+            span("a", "c", "", &[]),
+            span("b", "a", "", &[]),
+            span("c", "b", "", &[]),
+            span("d", "d", "", &[]),
+        ];
+        let tree = Tree::new(&spans);
+        for at in 0..4 {
+            assert!(tree.ancestors(at).count() < 3);
+        }
+    }
+
+    #[test]
+    fn two_spans_of_one_call_are_one() {
+        let spans = [
+            span("a", "", "main.look", &[TOOL, ("tool.name", "look")]),
+            span("b", "a", "wrap", &[]),
+            span("c", "b", "execute_tool look", &[TOOL, ("gen_ai.tool.call.id", "1")]),
+            span("d", "c", "execute_tool look", &[TOOL, ("gen_ai.tool.call.id", "2")]),
+        ];
+        let tree = Tree::new(&spans);
+        assert_eq!(tree.tools().collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(tree.views(2), [2, 0]);
+        assert_eq!(tree.owner(2), Owner::Trace);
+        assert_eq!(tree.owner(3), Owner::Tool(2));
+    }
+
+    #[test]
+    fn runs_belong_to_their_agents() {
+        let spans = [
+            span("a", "", "main", &[AGENT]),
+            span("b", "a", "main", &[AGENT]),
+            span("c", "b", "ask", &[TOOL]),
+            span("d", "c", "helper", &[AGENT]),
+            span("e", "d", "x", &[LLM]),
+            span("f", "b", "other", &[AGENT]),
+            span("g", "f", "x", &[LLM]),
+        ];
+        let tree = Tree::new(&spans);
+        assert_eq!(tree.owner(2), Owner::Agent(0));
+        assert_eq!(tree.owner(4), Owner::Agent(3));
+        assert_eq!(tree.caller(&Owner::Agent(3), &|_| true), Some(Owner::Agent(0)));
+        assert_eq!(tree.caller(&Owner::Agent(5), &|_| true), Some(Owner::Agent(0)));
+        assert_eq!(tree.caller(&Owner::Agent(5), &|owner| *owner != Owner::Agent(0)), Some(Owner::Trace));
+    }
+}

@@ -1,0 +1,564 @@
+//! What frameworks wrap around arguments and observations, taken off: equal calls and equal answers are then equal.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value as Json};
+
+use super::classify;
+use super::logs::{self, TellsOf};
+use super::message::{Block, arguments_of, blocks, is_masked, name_of};
+use super::model::{Span, Value, json_of_text};
+use super::python;
+use crate::trace::{Content, canonical_value};
+
+/// Where arguments stand, the surest first.
+const ARGUMENTS: &[&str] = &[
+    "gen_ai.tool.call.arguments",
+    "tool_arguments",
+    "gcp.vertex.agent.tool_call_args",
+    "input.value",
+    "tool.input",
+    "traceloop.entity.input",
+];
+
+/// Where results stand, the surest first.
+const RESULTS: &[&str] = &[
+    "gen_ai.tool.call.result",
+    "tool_response",
+    "gcp.vertex.agent.tool_response",
+    "output.value",
+    "tool.output",
+    "traceloop.entity.output",
+];
+
+/// Sentences that frameworks put behind an answer.
+const APPENDED: &[&str] = &[
+    "Fix the errors and try again.",
+    "Please try again.",
+    "Please try again or use another tool",
+    "Please fix the error and try again.",
+    "Please fix your mistakes.",
+];
+
+/// What a tool span tells of its call's arguments: as JSON or, where it is none, as text.
+pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
+    let mut found = Content::NotRecorded;
+    for name in ARGUMENTS {
+        if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
+            found = unwrap_arguments(value);
+            if found.is_recorded() {
+                return found;
+            }
+        }
+    }
+    for told in logs::of_span(span) {
+        for block in told.blocks {
+            match block {
+                Block::Call(call) if call.arguments.is_recorded() => return call.arguments,
+                _ => {}
+            }
+        }
+    }
+    if let Some(event) = span.events.iter().find(|event| event.name == "gen_ai.tool.message")
+        && let Some(content) = event.attributes.get("content")
+    {
+        return unwrap_arguments(content);
+    }
+    if let Some(value) = span.attributes.get("tool.parameters")
+        && !is_schema(&value.to_json())
+    {
+        return unwrap_arguments(value);
+    }
+    found
+}
+
+/// Whether a value only says that content is switched off: ADK writes an empty object then.
+fn is_left_out(name: &str, value: &Value<'_>) -> bool {
+    name.starts_with("gcp.") && value.as_str().is_some_and(|text| text == "{}")
+}
+
+/// Whether a value describes parameters instead of giving them.
+fn is_schema(value: &Json) -> bool {
+    let Json::Object(members) = value else { return true };
+    let describes = |value: &Json| {
+        value.as_object().is_some_and(|members| {
+            members.contains_key("type")
+                || members.contains_key("description")
+                || members.contains_key("anyOf")
+        })
+    };
+    members.contains_key("properties")
+        || members.contains_key("$defs")
+        || members.is_empty()
+        || members.values().all(describes)
+}
+
+fn unwrap_arguments(value: &Value<'_>) -> Content<String> {
+    let text = match value {
+        Value::Text(_) => value.as_str(),
+        _ => value.to_text(),
+    };
+    let Some(text) = text else { return Content::Absent };
+    if is_masked(&text) {
+        return Content::NotRecorded;
+    }
+    match json_of_text(&text) {
+        Some(Json::Object(members)) => match own_arguments(&members) {
+            Some(own) => arguments_of(&own),
+            None => Content::Present(text.into_owned()),
+        },
+        // The bare value of a tool of one parameter, which may be an empty text.
+        _ => Content::Present(text.into_owned()),
+    }
+}
+
+/// The arguments within a wrapper; `None` where the object is none.
+fn own_arguments(members: &Map<String, Json>) -> Option<Json> {
+    const WRAPPER: &[&str] = &["args", "kwargs", "sanitize_inputs_outputs"];
+    if members.keys().all(|key| WRAPPER.contains(&key.as_str()))
+        && let (Some(args), Some(Json::Object(kwargs))) =
+            (members.get("args").or(Some(&Json::Null)), members.get("kwargs"))
+    {
+        let args = args.as_array().map(Vec::as_slice).unwrap_or_default();
+        return Some(match (args, kwargs.is_empty()) {
+            ([], _) => Json::Object(kwargs.clone()),
+            ([only], true) => only.clone(),
+            (several, true) => Json::Array(several.to_vec()),
+            (args, false) => {
+                let mut both = kwargs.clone();
+                both.insert("args".to_owned(), Json::Array(args.to_vec()));
+                Json::Object(both)
+            }
+        });
+    }
+    if members.contains_key("input_str") && (members.contains_key("tags") || members.contains_key("metadata"))
+    {
+        if let Some(inputs @ Json::Object(_)) = members.get("inputs") {
+            return Some(inputs.clone());
+        }
+        let text = members.get("input_str")?.as_str()?;
+        return Some(
+            json_of_text(text)
+                .or_else(|| python::literal(text))
+                .unwrap_or_else(|| Json::String(text.to_owned())),
+        );
+    }
+    None
+}
+
+/// Whether a text is a JSON object or list, or nothing.
+pub(super) fn is_structured(arguments: &str) -> bool {
+    arguments.trim_start().starts_with(['{', '['])
+        && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
+}
+
+/// Whether a text is no JSON at all.
+pub(super) fn is_broken(arguments: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_err()
+}
+
+/// The one value of an object of one member, as text.
+pub(super) fn only_value(arguments: &str) -> Option<String> {
+    let Json::Object(members) = json_of_text(arguments)? else { return None };
+    let mut values = members.into_iter().map(|(_, value)| value);
+    match (values.next(), values.next()) {
+        (Some(Json::String(text)), None) => Some(text),
+        (Some(value), None) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// What came back from a call, without its wrappers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Outcome {
+    pub(super) text: Content<String>,
+    /// Whether the wrapper or the result itself says that it is an error.
+    pub(super) is_error: bool,
+    /// The id of the call, where the wrapper tells it.
+    pub(super) id: Option<String>,
+}
+
+/// What a tool span tells of its result. `NotRecorded` where it tells none.
+pub(super) fn result(span: &Span<'_>) -> Outcome {
+    for name in RESULTS {
+        if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
+            let outcome = outcome_of_value(value);
+            if outcome.text.is_recorded() {
+                return outcome;
+            }
+        }
+    }
+    for event in &span.events {
+        if event.name == "gen_ai.choice"
+            && let Some(value) = event.attributes.get("message")
+        {
+            return outcome_of_value(value);
+        }
+    }
+    for told in logs::of_span(span).into_iter().filter(|told| told.kind == TellsOf::Output) {
+        for block in told.blocks {
+            if let Block::Reply(reply) = block {
+                let mut outcome = outcome(reply.content);
+                outcome.is_error |= reply.is_error;
+                return outcome;
+            }
+        }
+    }
+    Outcome { text: Content::NotRecorded, ..Outcome::default() }
+}
+
+fn outcome_of_value(value: &Value<'_>) -> Outcome {
+    match value {
+        Value::Text(words) => outcome(Content::Present(Json::String(words.text().to_str().into_owned()))),
+        _ => outcome(Content::Present(value.to_json())),
+    }
+}
+
+/// The result that a value holds.
+pub(super) fn outcome(content: Content<Json>) -> Outcome {
+    let value = match content {
+        Content::Present(value) => value,
+        Content::Absent => return Outcome::default(),
+        Content::NotRecorded => return Outcome { text: Content::NotRecorded, ..Outcome::default() },
+    };
+    let mut outcome = Outcome::default();
+    match value {
+        Json::Null => {}
+        Json::String(text) if is_masked(&text) => outcome.text = Content::NotRecorded,
+        Json::String(text) => {
+            let inner = json_of_text(&text);
+            match inner.as_ref().and_then(|inner| wrapped(inner, &mut outcome)) {
+                Some(own) => outcome.text = Content::Present(own),
+                None => {
+                    outcome.is_error |= inner.is_some() && is_error_text(&text);
+                    outcome.text = Content::Present(text);
+                }
+            }
+        }
+        other => match wrapped(&other, &mut outcome) {
+            Some(own) => outcome.text = Content::Present(own),
+            None => {
+                outcome.is_error |= is_error_value(&other, 0);
+                outcome.text = Content::Present(canonical_value(&other));
+            }
+        },
+    }
+    if let Content::Present(text) = &mut outcome.text {
+        outcome.is_error |= json_of_text(text).is_some() && is_error_text(text);
+        without_appendix(text);
+    }
+    outcome
+}
+
+/// The text within a wrapper; `None` where the value is none.
+fn wrapped(value: &Json, outcome: &mut Outcome) -> Option<String> {
+    match value {
+        Json::Array(items) => {
+            let mut texts = Vec::with_capacity(items.len());
+            for item in items {
+                let members = item.as_object()?;
+                let kind = members.get("type").and_then(Json::as_str).unwrap_or("text");
+                if kind != "text" || members.contains_key("role") {
+                    return None;
+                }
+                texts.push(members.get("text")?.as_str()?);
+            }
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        }
+        Json::Object(members) => {
+            if let Some(message) = tool_message(members) {
+                outcome.id = name_of(message, &["tool_call_id"]).or(outcome.id.take());
+                outcome.is_error |= message.get("status").and_then(Json::as_str) == Some("error");
+                let inner = self::outcome(message.get("content").cloned().into());
+                outcome.is_error |= inner.is_error;
+                return inner.text.present();
+            }
+            if members.len() == 3 && ["id", "name", "response"].iter().all(|key| members.contains_key(*key)) {
+                outcome.id = name_of(members, &["id"]);
+                let inner = self::outcome(members.get("response").cloned().into());
+                outcome.is_error |= inner.is_error;
+                return inner.text.present();
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+/// A serialized message of a tool, as deep as its framework puts it.
+fn tool_message(members: &Map<String, Json>) -> Option<&Map<String, Json>> {
+    let inner = |key: &str| members.get(key).and_then(Json::as_object);
+    if members.contains_key("tool_call_id") && members.contains_key("content") {
+        return Some(members);
+    }
+    if members.get("type").and_then(Json::as_str) == Some("tool")
+        && let Some(data) = inner("data")
+    {
+        return Some(data);
+    }
+    if let Some(kwargs) = inner("kwargs").filter(|kwargs| kwargs.contains_key("tool_call_id")) {
+        return Some(kwargs);
+    }
+    if let Some(output) = inner("output") {
+        return tool_message(output);
+    }
+    // A command that carries the message to another graph.
+    let messages = inner("update")?.get("messages")?.as_array()?;
+    messages.iter().rev().find_map(|message| tool_message(message.as_object()?))
+}
+
+fn without_appendix(text: &mut String) {
+    loop {
+        let trimmed = text.trim_end();
+        let Some(rest) = APPENDED.iter().find_map(|appendix| trimmed.strip_suffix(appendix)) else { return };
+        let length = rest.trim_end().len();
+        if length == 0 {
+            return;
+        }
+        text.truncate(length);
+    }
+}
+
+/// The text of a result: of an object with a text below a sole key `result`, that.
+pub(super) fn own_text(text: &str) -> Cow<'_, str> {
+    if first_key(text).as_deref() == Some("result")
+        && let Some(Json::Object(members)) = json_of_text(text)
+        && let (1, Some(Json::String(inner))) = (members.len(), members.get("result"))
+    {
+        return Cow::Owned(inner.clone());
+    }
+    Cow::Borrowed(text)
+}
+
+/// Whether a text of JSON says that it is an error: by a flag, or by an object whose first key is `error`. Also one
+/// level below a sole key `result`.
+fn is_error_text(text: &str) -> bool {
+    if first_key(text).as_deref() == Some("error")
+        && let Some(Json::Object(members)) = json_of_text(text)
+        && members.get("error").is_some_and(tells)
+    {
+        return true;
+    }
+    json_of_text(text).is_some_and(|value| is_error_value(&value, 0))
+}
+
+/// The first key of an object, as it is spelled.
+fn first_key(text: &str) -> Option<String> {
+    let mut json = crate::json::Json::new(text.as_bytes());
+    if json.peek_byte() != Some(b'{') {
+        return None;
+    }
+    json.advance();
+    json.key().ok().map(|key| String::from_utf8_lossy(&key).into_owned())
+}
+
+fn tells(value: &Json) -> bool {
+    !matches!(value, Json::Null | Json::Bool(false)) && value.as_str() != Some("")
+}
+
+fn is_error_value(value: &Json, depth: u8) -> bool {
+    let Json::Object(members) = value else { return false };
+    let flag = |key: &str| members.get(key).and_then(Json::as_bool) == Some(true);
+    if flag("isError") || flag("is_error") {
+        return true;
+    }
+    match (members.len(), members.get("error"), members.get("result")) {
+        (1, Some(error), _) => tells(error),
+        (1, _, Some(inner)) if depth == 0 => match inner {
+            Json::String(text) if json_of_text(text).is_some() => is_error_text(text),
+            inner => is_error_value(inner, 1),
+        },
+        _ => false,
+    }
+}
+
+/// The id of a call that the spans around its tool span tell: LangGraph's node of tools holds the one call that it
+/// runs, LlamaIndex's step the call as Python writes it.
+pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
+    let value =
+        around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
+    if classify::is_tools_node(around) {
+        let mut calls = blocks(&value.to_json(), super::message::Role::Agent).into_iter().filter_map(
+            |block| match block {
+                Block::Call(call) => Some(call),
+                _ => None,
+            },
+        );
+        let only = calls.next().filter(|call| call.name == tool)?;
+        return if calls.next().is_none() { only.id } else { None };
+    }
+    if around.name.ends_with("call_tool") {
+        let text = value.as_str()?;
+        let texts = match json_of_text(&text) {
+            Some(Json::Object(members)) => {
+                members.into_iter().filter_map(|(_, value)| value.as_str().map(str::to_owned)).collect()
+            }
+            _ => vec![text.into_owned()],
+        };
+        for text in texts {
+            let text = text.split_once("tool_id=").map(|(_, rest)| rest.to_owned());
+            if let Some(text) = text
+                && let Some(end) = text.get(1..).and_then(|rest| rest.find(['\'', '"']))
+                && let Some(Json::String(id)) = text.get(..end + 2).and_then(python::literal)
+            {
+                return Some(id);
+            }
+        }
+    }
+    None
+}
+
+/// The id of a call that the wrapper of its arguments tells.
+pub(super) fn id_in_wrapper(span: &Span<'_>) -> Option<String> {
+    let value = span.attributes.first_of(&["gen_ai.tool.call.arguments", "traceloop.entity.input"])?;
+    let Json::Object(members) = value.to_json() else { return None };
+    members.get("input_str")?;
+    name_of(members.get("kwargs")?.as_object()?, &["tool_call_id"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::SpanEvent;
+    use super::*;
+    use serde_json::json;
+
+    fn span(attributes: &[(&'static str, &str)]) -> Span<'static> {
+        let mut span = Span::default();
+        for (key, value) in attributes {
+            span.attributes.push((*key).into(), Value::text((*value).to_owned()));
+        }
+        span
+    }
+
+    #[test]
+    fn wrappers_of_arguments_are_taken_off() {
+        for (attributes, expected) in [
+            (vec![("gen_ai.tool.call.arguments", r#"{"b": 1, "a": 2}"#)], Some(r#"{"b": 1, "a": 2}"#)),
+            (
+                vec![("input.value", r#"{"args": [], "sanitize_inputs_outputs": true, "kwargs": {"a": 1}}"#)],
+                Some(r#"{"a":1}"#),
+            ),
+            (vec![("input.value", r#"{"args": ["{\"a\": "], "kwargs": {}}"#)], Some(r#"{"a": "#)),
+            (vec![("input.value", r#"{"args": [], "kwargs": {}}"#)], Some("{}")),
+            (vec![("input.value", r#"{"kwargs": {"a": 1}}"#)], Some(r#"{"a":1}"#)),
+            (
+                vec![("input.value", r#"{"input_str": "{'a': True}", "tags": [], "metadata": {"step": 3}}"#)],
+                Some(r#"{"a":true}"#),
+            ),
+            (vec![("input.value", r#"{"input_str": "O-42", "tags": []}"#)], Some("O-42")),
+            (vec![("input.value", "")], Some("")),
+            (vec![("tool.parameters", r#"{"type": "object", "properties": {}}"#)], None),
+            (vec![("tool.parameters", r#"{"id": {"type": "string", "description": "x"}}"#)], None),
+            (vec![("tool.parameters", r#"{"id": "O-42"}"#)], Some(r#"{"id": "O-42"}"#)),
+            (vec![("input.value", "__REDACTED__")], None),
+            (vec![("gcp.vertex.agent.tool_call_args", "{}")], None),
+            (vec![("gcp.vertex.agent.tool_call_args", r#"{"a": 1}"#)], Some(r#"{"a": 1}"#)),
+            (vec![], None),
+        ] {
+            assert_eq!(arguments(&span(&attributes)).present().as_deref(), expected, "{attributes:?}");
+        }
+        assert_eq!(arguments(&span(&[])), Content::NotRecorded);
+    }
+
+    #[test]
+    fn wrappers_of_results_are_taken_off() {
+        let message =
+            json!({"type": "tool", "data": {"content": "r", "tool_call_id": "c", "status": "success"}});
+        let constructed =
+            json!({"output": {"lc": 1, "kwargs": {"content": "r", "tool_call_id": "c"}}, "kwargs": {}});
+        let command = json!({"graph": "p", "update": {"messages": [message]}});
+        for (text, id) in [
+            (message.to_string(), Some("c")),
+            (constructed.to_string(), Some("c")),
+            (command.to_string(), Some("c")),
+            (json!({"id": "c", "name": "f", "response": "r"}).to_string(), Some("c")),
+            (json!([{"text": "r"}]).to_string(), None),
+            ("r\n\nFix the errors and try again.".to_owned(), None),
+            ("r Please try again.".to_owned(), None),
+        ] {
+            let outcome = result(&span(&[("output.value", &text)]));
+            assert_eq!(
+                outcome,
+                Outcome { text: Content::Present("r".into()), is_error: false, id: id.map(Into::into) },
+                "{text}"
+            );
+        }
+        let object = json!({"id": "c", "name": "f", "response": {"b": 1, "a": 2}}).to_string();
+        assert_eq!(
+            result(&span(&[("output.value", &object)])).text,
+            Content::Present(r#"{"a":2,"b":1}"#.into())
+        );
+        assert_eq!(result(&span(&[("output.value", "__REDACTED__")])).text, Content::NotRecorded);
+        assert_eq!(
+            result(&span(&[("gen_ai.tool.call.result", "Please try again.")])).text,
+            Content::Present("Please try again.".into())
+        );
+    }
+
+    #[test]
+    fn results_may_say_that_they_are_errors() {
+        for (text, is_error) in [
+            (r#"{"isError": true, "content": []}"#, true),
+            (r#"{"is_error": true}"#, true),
+            (r#"{"error": "no"}"#, true),
+            (r#"{"error": "no", "code": 3}"#, true),
+            (r#"{"code": 3, "error": "no"}"#, false),
+            (r#"{"error": null}"#, false),
+            (r#"{"error": ""}"#, false),
+            (r#"{"error": null, "a": 1}"#, false),
+            (r#"{"result": {"isError": true}}"#, true),
+            (r#"{"result": "{\"error\": \"no\"}"}"#, true),
+            (r#"{"result": {"error": "no"}}"#, true),
+            (r#"{"result": {"result": {"error": "no"}}}"#, false),
+            (r#"{"result": {"error": "no"}, "x": 1}"#, false),
+            (r#"[{"text": "{\"isError\": true}"}]"#, true),
+            (r#"{"type": "tool", "data": {"content": "r", "status": "error", "tool_call_id": "c"}}"#, true),
+            (r#"{"type": "tool", "data": {"content": "{\"error\": \"no\"}", "tool_call_id": "c"}}"#, true),
+            (r#"{"isError": false}"#, false),
+            ("error", false),
+        ] {
+            assert_eq!(result(&span(&[("output.value", text)])).is_error, is_error, "{text}");
+        }
+    }
+
+    #[test]
+    fn events_hold_what_attributes_do_not() {
+        let mut made = span(&[]);
+        for (name, key, text) in [
+            ("gen_ai.tool.message", "content", r#"{"a": 1}"#),
+            ("gen_ai.choice", "message", r#"[{"text": "r"}]"#),
+        ] {
+            let mut event = SpanEvent { name: name.into(), ..SpanEvent::default() };
+            event.attributes.push(key.into(), Value::text(text));
+            made.events.push(event);
+        }
+        assert_eq!(arguments(&made).present().as_deref(), Some(r#"{"a": 1}"#));
+        assert_eq!(result(&made).text.present().as_deref(), Some("r"));
+    }
+
+    #[test]
+    fn ids_stand_around_and_in_wrappers() {
+        let mut node =
+            span(&[("input.value", r#"[{"name": "f", "args": {}, "id": "c", "type": "tool_call"}]"#)]);
+        node.name = "tools".into();
+        assert_eq!(id_around(&node, "f").as_deref(), Some("c"));
+        assert_eq!(id_around(&node, "g"), None);
+        let mut step = span(&[(
+            "input.value",
+            r#"{"ev": "ToolCall(tool_name='f', tool_kwargs={'a': 1}, tool_id='c')"}"#,
+        )]);
+        step.name = "BaseWorkflowAgent.call_tool".into();
+        assert_eq!(id_around(&step, "f").as_deref(), Some("c"));
+        let wrapper = r#"{"input_str": "x", "tags": [], "kwargs": {"tool_call_id": "c"}}"#;
+        assert_eq!(id_in_wrapper(&span(&[("gen_ai.tool.call.arguments", wrapper)])).as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn texts_of_arguments() {
+        assert!(is_structured(r#"{"a": 1}"#) && !is_structured("O-42") && !is_structured(r#"{"a": "#));
+        assert!(is_broken(r#"{"a": "#) && is_broken("O-42") && !is_broken("42"));
+        assert_eq!(only_value(r#"{"a": "O-42"}"#).as_deref(), Some("O-42"));
+        assert_eq!(only_value(r#"{"a": 42}"#).as_deref(), Some("42"));
+        assert_eq!(only_value(r#"{"a": 1, "b": 2}"#), None);
+    }
+}

@@ -1,0 +1,388 @@
+//! What the JSON encodings of spans share: numbers in any spelling, values, attributes.
+
+use std::borrow::Cow;
+
+use super::model::{Attributes, Code, Value, is_read};
+use crate::json::{Json, Kind, Number, Read};
+use crate::trace::{Text, Words};
+
+/// A whole number as a number, as a float or as a text; what is none of that is passed over.
+pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
+    Ok(match json.kind()? {
+        Kind::String => number_of_text(json.string()?.trim()),
+        Kind::Number => match json.number()? {
+            Number::Integer(integer) => u64::try_from(integer).ok(),
+            Number::Float(float) => whole(float),
+            Number::Large(_) => None,
+        },
+        _ => {
+            json.skip()?;
+            None
+        }
+    })
+}
+
+fn number_of_text(text: &str) -> Option<u64> {
+    text.parse().ok().or_else(|| whole(text.parse().ok()?))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+fn whole(float: f64) -> Option<u64> {
+    (0.0..1.8e19).contains(&float).then_some(float as u64)
+}
+
+/// A text; what is none is passed over.
+pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    if json.kind()? == Kind::String {
+        return json.string().map(Some);
+    }
+    json.skip()?;
+    Ok(None)
+}
+
+/// The code of a status as a number or as a name.
+pub(super) fn code(json: &mut Json<'_>) -> Read<Code> {
+    Ok(match json.kind()? {
+        Kind::String => Code::of_name(&json.string()?),
+        Kind::Number => match json.number()? {
+            Number::Integer(integer) => Code::of_number(i64::try_from(integer).unwrap_or_default()),
+            Number::Float(float) => Code::of_number(i64::from(float == 1.0) + 2 * i64::from(float == 2.0)),
+            Number::Large(_) => Code::Unset,
+        },
+        _ => {
+            json.skip()?;
+            Code::Unset
+        }
+    })
+}
+
+/// `{code, message}`, in all spellings of the keys; or the code alone.
+pub(super) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
+    if json.kind()? != Kind::Object {
+        return Ok((code(json)?, Cow::Borrowed("")));
+    }
+    let (mut found, mut message) = (Code::Unset, Cow::Borrowed(""));
+    json.object(|key, value| {
+        match key {
+            b"code" | b"status_code" | b"statusCode" => found = code(value)?,
+            b"message" | b"description" | b"status_message" => {
+                message = text(value)?.unwrap_or_default();
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok((found, message))
+}
+
+/// A value that is written as plain JSON.
+pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
+    Ok(match json.kind()? {
+        Kind::Null => {
+            json.null()?;
+            Value::Null
+        }
+        Kind::Bool => Value::Bool(json.boolean()?),
+        Kind::Number => number(json)?,
+        Kind::String => Value::Text(Words::Lying(Text::from(json.text()?))),
+        Kind::List => {
+            let mut items = Vec::new();
+            json.list(|item| {
+                items.push(plain(item)?);
+                Ok(())
+            })?;
+            Value::List(items)
+        }
+        Kind::Object => {
+            let mut members = Vec::new();
+            json.object(|key, value| {
+                members.push((key_text(key), plain(value)?));
+                Ok(())
+            })?;
+            Value::Map(members)
+        }
+    })
+}
+
+fn key_text<'a>(key: &[u8]) -> Cow<'a, str> {
+    Cow::Owned(String::from_utf8_lossy(key).into_owned())
+}
+
+fn number<'a>(json: &mut Json<'_>) -> Read<Value<'a>> {
+    Ok(match json.number()? {
+        Number::Integer(integer) => match i64::try_from(integer) {
+            Ok(integer) => Value::Integer(integer),
+            Err(_) => Value::text(integer.to_string()),
+        },
+        Number::Float(float) => Value::Float(float),
+        Number::Large(digits) => Value::text(digits.to_owned()),
+    })
+}
+
+/// A value as OTLP writes it: `{"stringValue": …}` and so on. A bare value is taken as it is.
+pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
+    if json.kind()? != Kind::Object {
+        return plain(json);
+    }
+    let mut found = Value::Null;
+    json.object(|key, value| {
+        match key {
+            b"stringValue" | b"string_value" | b"bytesValue" | b"bytes_value" | b"boolValue"
+            | b"bool_value" => found = plain(value)?,
+            b"intValue" | b"int_value" => {
+                found = match plain(value)? {
+                    Value::Text(words) => match words.text().to_str().trim().parse() {
+                        Ok(integer) => Value::Integer(integer),
+                        Err(_) => Value::Text(words),
+                    },
+                    other => other,
+                };
+            }
+            b"doubleValue" | b"double_value" => {
+                found = match plain(value)? {
+                    Value::Text(words) => match words.text().to_str().trim().parse::<f64>() {
+                        Ok(float) if float.is_finite() => Value::Float(float),
+                        _ => Value::Text(words),
+                    },
+                    other => other,
+                };
+            }
+            b"arrayValue" | b"array_value" => found = Value::List(values(value, any_value)?),
+            b"kvlistValue" | b"kvlist_value" => {
+                let members = values(value, key_value)?;
+                found = Value::Map(members.into_iter().flatten().collect());
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// `{"values": […]}`, or the list alone.
+fn values<'a, T>(json: &mut Json<'a>, mut item: impl FnMut(&mut Json<'a>) -> Read<T>) -> Read<Vec<T>> {
+    let mut items = Vec::new();
+    let mut list = |json: &mut Json<'a>| {
+        json.list(|value| {
+            items.push(item(value)?);
+            Ok(())
+        })
+    };
+    match json.kind()? {
+        Kind::List => list(json)?,
+        Kind::Object => json.object(|key, value| match key {
+            b"values" if value.kind()? == Kind::List => list(value),
+            _ => value.skip(),
+        })?,
+        _ => json.skip()?,
+    }
+    Ok(items)
+}
+
+/// `{"key": …, "value": …}`
+fn key_value<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>> {
+    let (mut name, mut found) = (None, None);
+    json.object(|key, value| {
+        match key {
+            b"key" => name = text(value)?,
+            b"value" => found = Some(any_value(value)?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(name.zip(found))
+}
+
+/// Attributes as OTLP's list of `{key, value}`, or as an object of plain values, nested or dotted. Only those that
+/// some rule reads are kept.
+pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
+    let mut found = Attributes::default();
+    match json.kind()? {
+        Kind::List => json.list(|item| {
+            if item.kind()? != Kind::Object {
+                return item.skip();
+            }
+            let (mut name, mut later, mut value) = (None, None, None);
+            item.object(|key, json| {
+                match key {
+                    b"key" => name = text(json)?,
+                    b"value" => match name.as_deref() {
+                        Some(name) if !is_read(name) => json.skip()?,
+                        Some(_) => value = Some(any_value(json)?),
+                        None => later = Some(json.raw()?),
+                    },
+                    _ => json.skip()?,
+                }
+                Ok(())
+            })?;
+            if let Some(name) = name.filter(|name| is_read(name)) {
+                match (value, later) {
+                    (Some(value), _) => found.push(name, value),
+                    (None, Some(later)) => found.push(name, any_value(&mut later.json())?),
+                    (None, None) => {}
+                }
+            }
+            Ok(())
+        })?,
+        Kind::Object => flat("", json, &mut found)?,
+        // Some dumps hold them as a text of JSON.
+        Kind::String => {
+            let text = json.string()?;
+            let mut inner = Json::new(text.as_bytes());
+            let mut own = Attributes::default();
+            if inner.peek_byte() == Some(b'{') && flat("", &mut inner, &mut own).is_ok() {
+                for (key, value) in own.iter() {
+                    found.push(Cow::Owned(key.to_owned()), value.clone().into_owned());
+                }
+            }
+        }
+        _ => json.skip()?,
+    }
+    Ok(found)
+}
+
+/// Members of an object whose keys may be parts of dotted names: `{"tool": {"name": "x"}}` is `tool.name`.
+fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
+    json.object(|key, value| {
+        let name = format!("{prefix}{}", String::from_utf8_lossy(key));
+        let nested = value.kind()? == Kind::Object;
+        if is_read(&name) && !(nested && is_group(&name)) {
+            let read = plain(value)?;
+            found.push(Cow::Owned(name), read);
+        } else if nested {
+            flat(&format!("{name}."), value, found)?;
+        } else if value.kind()? == Kind::List
+            && (name.ends_with("llm.input_messages") || name.ends_with("llm.output_messages"))
+        {
+            let read = plain(value)?;
+            found.push(Cow::Owned(format!("{name}.")), read);
+        } else {
+            value.skip()?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether an object of this name is a group of attributes and no value.
+fn is_group(name: &str) -> bool {
+    matches!(name, "tool" | "input" | "output" | "llm" | "agent" | "session" | "exception")
+        || (name.starts_with("gen_ai")
+            && !name.ends_with("messages")
+            && !name.ends_with("arguments")
+            && !name.ends_with("result"))
+        || name.starts_with("llm.token_count")
+}
+
+/// A time as nanoseconds since 1970: a number or a text of digits as it is, or a date as ISO 8601 writes it.
+pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
+    if json.kind()? == Kind::String {
+        let text = json.string()?;
+        return Ok(number_of_text(text.trim()).or_else(|| nanoseconds_of_date(text.trim())));
+    }
+    count(json)
+}
+
+/// Nanoseconds since 1970 of `2026-11-22T08:59:09.095263Z` and its like; without an offset it is UTC.
+pub(super) fn nanoseconds_of_date(text: &str) -> Option<u64> {
+    let (date, clock) = text.split_once(['T', ' '])?;
+    let mut parts = date.splitn(3, '-');
+    let mut next = || parts.next()?.parse::<i64>().ok();
+    let (year, month, day) = (next()?, next()?, next()?);
+    if !(1970..=2500).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let offset_at = clock.find(['Z', 'z', '+', '-']).unwrap_or(clock.len());
+    let (clock, offset) = clock.split_at(offset_at);
+    let mut parts = clock.trim().splitn(3, ':');
+    let (hour, minute) = (parts.next()?.parse::<i64>().ok()?, parts.next()?.parse::<i64>().ok()?);
+    let (second, fraction) = match parts.next() {
+        None => (0, 0),
+        Some(rest) => {
+            let (second, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+            let digits: String = fraction.chars().take(9).collect();
+            if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
+            (second.parse::<i64>().ok()?, format!("{digits:0<9}").parse::<i64>().ok()?)
+        }
+    };
+    let offset = match offset.chars().next() {
+        Some(sign @ ('+' | '-')) => {
+            let digits: String = offset.chars().filter(char::is_ascii_digit).collect();
+            let hours: i64 = digits.get(..2)?.parse().ok()?;
+            let minutes: i64 = digits.get(2..4).unwrap_or("0").parse().ok()?;
+            (if sign == '-' { -1 } else { 1 }) * (hours * 3600 + minutes * 60)
+        }
+        _ => 0,
+    };
+    // Days since 1970 in the proleptic Gregorian calendar, with years that begin in March.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
+    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset;
+    u64::try_from(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Json<'_> {
+        Json::new(text.as_bytes())
+    }
+
+    #[test]
+    fn numbers_come_in_any_spelling() {
+        for (text, value) in [
+            ("12", Some(12)),
+            ("\"12\"", Some(12)),
+            ("1.2e1", Some(12)),
+            ("\"12.0\"", Some(12)),
+            ("1795337616.0", Some(1_795_337_616)),
+            ("-1", None),
+            ("true", None),
+            ("null", None),
+            ("\"soon\"", None),
+        ] {
+            assert_eq!(count(&mut json(text)).unwrap(), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_become_nanoseconds() {
+        for (text, value) in [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2026-11-22T08:59:09.095263+00:00", Some(1_795_337_949_095_263_000)),
+            ("2026-11-22T09:59:09.095263+01:00", Some(1_795_337_949_095_263_000)),
+            ("2024-02-29 12:00:00.5", Some(1_709_208_000_500_000_000)),
+            ("2024-02-29", None),
+            ("yesterday", None),
+            ("1066-10-14T00:00:00Z", None),
+        ] {
+            assert_eq!(nanoseconds_of_date(text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn attributes_come_as_list_or_object() {
+        let names = |text: &str| {
+            let read = attributes(&mut json(text)).unwrap();
+            read.iter().map(|(key, value)| format!("{key}={}", value.to_text().unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(
+                r#"[{"key": "tool.name", "value": {"stringValue": "a"}}, {"value": {"intValue": "3"}, "key": "gen_ai.usage.input_tokens"},
+                {"key": "http.url", "value": {"stringValue": "b"}}, {"key": "input.value", "value": "bare"}, 7]"#
+            ),
+            ["tool.name=a", "gen_ai.usage.input_tokens=3", "input.value=bare"]
+        );
+        let nested = r#"{"tool": {"name": "a", "parameters": "p"}, "input.value": {"x": 1}, "other": {"y": {"z": 1}}}"#;
+        assert_eq!(names(nested), ["tool.name=a", "tool.parameters=p", "input.value={\"x\":1}"]);
+    }
+
+    #[test]
+    fn nested_values_keep_their_shape() {
+        let text = r#"{"kvlistValue": {"values": [{"key": "a", "value": {"arrayValue": {"values": [{"boolValue": true}, {"doubleValue": "2.5"}]}}}]}}"#;
+        let value = any_value(&mut json(text)).unwrap();
+        assert_eq!(value.to_text().unwrap(), r#"{"a":[true,2.5]}"#);
+    }
+}

@@ -1,0 +1,166 @@
+//! Points in time as RFC 3339 writes them.
+
+/// The nanoseconds since the start of 1970 of a point in time such as `2026-01-31T23:59:59.25+01:00`. `None` where it
+/// is written otherwise, names no offset from UTC, or does not fit: before 1970, or after July 2554. Of a fraction,
+/// nine digits count.
+pub(super) fn nanoseconds(text: &str) -> Option<u64> {
+    let mut rest = text.as_bytes();
+    let year = digits(&mut rest, 4)?;
+    sign(&mut rest, b"-")?;
+    let month = digits(&mut rest, 2)?;
+    sign(&mut rest, b"-")?;
+    let day = digits(&mut rest, 2)?;
+    sign(&mut rest, b"Tt ")?;
+    let hour = digits(&mut rest, 2).filter(|hour| *hour < 24)?;
+    sign(&mut rest, b":")?;
+    let minute = digits(&mut rest, 2).filter(|minute| *minute < 60)?;
+    sign(&mut rest, b":")?;
+    // A leap second is the first of the next minute.
+    let second = digits(&mut rest, 2).filter(|second| *second <= 60)?;
+    let fraction = fraction(&mut rest)?;
+    let offset = offset(&mut rest)?;
+    if !rest.is_empty() {
+        return None;
+    }
+    let days = days_since_1970(year, month, day)?;
+    let seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second;
+    u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+/// A number of so many digits.
+fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
+    let (number, after) = rest.split_at_checked(count)?;
+    *rest = after;
+    number
+        .iter()
+        .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
+}
+
+/// One of these characters.
+fn sign(rest: &mut &[u8], signs: &[u8]) -> Option<u8> {
+    let (&first, after) = rest.split_first()?;
+    *rest = after;
+    signs.contains(&first).then_some(first)
+}
+
+/// The nanoseconds of a fraction of a second, if there is one.
+fn fraction(rest: &mut &[u8]) -> Option<u64> {
+    let Some((b'.', after)) = rest.split_first() else { return Some(0) };
+    let length = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, after) = after.split_at_checked(length)?;
+    *rest = after;
+    let nine = digits.iter().copied().chain(std::iter::repeat(b'0')).take(9);
+    (length > 0).then(|| nine.fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
+}
+
+/// The minutes by which the time of day is ahead of UTC.
+fn offset(rest: &mut &[u8]) -> Option<i64> {
+    let ahead = match sign(rest, b"Zz+-")? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return Some(0),
+    };
+    let hours = digits(rest, 2).filter(|hours| *hours < 24)?;
+    sign(rest, b":")?;
+    let minutes = digits(rest, 2).filter(|minutes| *minutes < 60)?;
+    Some(ahead * (hours * 60 + minutes))
+}
+
+/// The days from the start of 1970 to a day of the Gregorian calendar.
+fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + i64::from(is_leap),
+        _ => return None,
+    };
+    if !(1..=length).contains(&day) {
+        return None;
+    }
+    // Years are counted from March, so that the leap day is the last day of its year. Their months have 31 and 30
+    // days in turn in two runs of five, which 153 days for five months spell out.
+    let march = (month + 9) % 12;
+    let year = year - i64::from(month <= 2);
+    let before = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    // From the first of March of the year 0 to 1970 it is 719 468 days.
+    Some(year * 365 + before + (march * 153 + 2) / 5 + day - 1 - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_points_in_time() {
+        for (text, seconds, fraction) in [
+            ("1970-01-01T00:00:00Z", 0, 0),
+            ("1970-01-01T00:00:00.000000001Z", 0, 1),
+            ("1970-03-01T00:00:00Z", 5_097_600, 0),
+            ("2000-02-29T12:00:00z", 951_825_600, 0),
+            ("2000-03-01t00:00:00-00:00", 951_868_800, 0),
+            ("2001-09-09T01:46:40Z", 1_000_000_000, 0),
+            ("2026-04-13T21:39:00.402000Z", 1_776_116_340, 402_000_000),
+            ("2026-04-13 23:39:00.4020000009+02:00", 1_776_116_340, 402_000_000),
+            ("2016-12-31T23:59:60Z", 1_483_228_800, 0),
+            ("2554-07-21T23:34:33Z", 18_446_744_073, 0),
+        ] {
+            assert_eq!(nanoseconds(text), Some(seconds * 1_000_000_000 + fraction), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_point_in_time() {
+        for text in [
+            "",
+            "x",
+            "2026-01-01",
+            "2026-01-01T00:00:00",
+            "2026-01-01T00:00Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00Z ",
+            "2026-13-01T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "1900-02-29T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+            "2026-01-01T00:00:61Z",
+            "2026-01-01T00:00:00+0100",
+            "2026-01-01T00:00:00+24:00",
+            "1969-12-31T23:59:59Z",
+            "1970-01-01T00:00:00+00:01",
+            "2554-07-21T23:34:34Z",
+            "2555-01-01T00:00:00Z",
+            "9999-12-31T23:59:59Z",
+            "202\u{e9}-01-01T00:00:00Z",
+        ] {
+            assert_eq!(nanoseconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_follow_one_another() {
+        let mut expected = -719_528;
+        for year in 0..=2600 {
+            for month in 1..=12 {
+                for day in 1..=31 {
+                    if let Some(days) = days_since_1970(year, month, day) {
+                        assert_eq!(days, expected, "{year}-{month}-{day}");
+                        expected += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(expected, days_since_1970(2601, 1, 1).unwrap());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.Z+-]{0,24}", litter in ".{0,40}") {
+            let _ = (nanoseconds(&text), nanoseconds(&litter));
+        }
+    }
+}

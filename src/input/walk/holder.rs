@@ -1,0 +1,273 @@
+//! Objects that hold a list of runs, and say something of all of them beside it.
+
+use std::sync::Arc;
+
+use super::{Error, Fault, Header, Json, Read, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window};
+
+/// How far a stream is read ahead for what stands behind its runs.
+const LOOK_AHEAD: usize = 8 << 20;
+
+/// A member of the object around the runs.
+enum Member {
+    /// The runs, whose value begins at this offset.
+    Runs(usize),
+    /// Any other, which ends at this offset.
+    Other(usize),
+}
+
+impl Walk<'_, '_, '_> {
+    /// An object that holds a list of runs.
+    pub(super) fn holder(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+        let mut header = self.companion.cloned().unwrap_or_default();
+        let mut listed = false;
+        let mut behind = false;
+        let place = window.place(0);
+        window.consume(1);
+        loop {
+            let Some(byte) = Self::next_byte(window)? else {
+                self.fail_at(window, Fault::end_at(0));
+                return Ok(Stop::Lost);
+            };
+            match byte {
+                b'}' => {
+                    window.consume(1);
+                    break;
+                }
+                b',' if behind => {
+                    window.consume(1);
+                    behind = false;
+                    continue;
+                }
+                b'"' if !behind => {}
+                _ => {
+                    let wanted = if behind { "expected `,` or `}`" } else { "expected a key" };
+                    self.fail_at(window, Fault::syntax(0, wanted));
+                    return self.leave_object(window);
+                }
+            }
+            match self.member(window, &mut header, listed) {
+                Ok(Member::Other(end)) => window.consume(end),
+                Ok(Member::Runs(value)) => {
+                    window.consume(value);
+                    listed = true;
+                    if self.held_runs(window, &mut header)? == Stop::Lost {
+                        return Ok(Stop::Lost);
+                    }
+                }
+                Err((fault, _)) if fault.is_end() && window.grow()? => continue,
+                Err((fault, true)) => {
+                    // The rest of the object goes on behind the value.
+                    if !self.pass_over_member(window, fault)? {
+                        return Ok(Stop::Lost);
+                    }
+                }
+                Err((fault, false)) => {
+                    let lost = fault.is_end();
+                    self.fail_at(window, fault);
+                    return if lost { Ok(Stop::Lost) } else { self.leave_object(window) };
+                }
+            }
+            behind = true;
+        }
+        if self.header_only.is_some() {
+            self.header_only = Some(header);
+        } else if !listed && !self.may_hold_none {
+            let what = format!("the object holds no `{}`", self.reader.list);
+            self.runs.fail(Error::shape(what).at(place.location()));
+        }
+        Ok(Stop::Done)
+    }
+
+    /// Reads a member of the object around the runs, up to its value where that is the list of them. What is wrong
+    /// is wrong with its key, or (`true`) with its value.
+    fn member(
+        &self,
+        window: &Window<'_>,
+        header: &mut Header,
+        listed: bool,
+    ) -> std::result::Result<Member, (Fault, bool)> {
+        let mut json = Json::starting_at(window.unread(), 0, 1);
+        let key = json.key().map_err(|fault| (fault, false))?;
+        if !listed && *key == *self.reader.list.as_bytes() {
+            return Ok(Member::Runs(json.offset()));
+        }
+        let read = (self.reader.header)(&key, &mut json, self.runs.options, header);
+        read.map(|()| Member::Other(json.offset())).map_err(|fault| (fault, true))
+    }
+
+    /// Reads the list of runs that is the value of a member, or whatever stands there instead.
+    fn held_runs(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<Stop> {
+        match self.runs_follow(window)? {
+            Some(true) => {}
+            Some(false) => return Ok(Stop::Done),
+            None => return Ok(Stop::Lost),
+        }
+        if self.header_only.is_none() && !(self.reader.is_complete)(header) {
+            self.look_ahead(window, header)?;
+        }
+        window.consume(1);
+        self.list(window, &Arc::new(header.clone()))
+    }
+
+    /// Reports what is wrong with the member that begins here, and passes over it. `false`: it has no end.
+    fn pass_over_member(&mut self, window: &mut Window<'_>, fault: Fault) -> Result<bool> {
+        self.fail_at(window, fault);
+        loop {
+            let mut json = Json::starting_at(window.unread(), 0, 1);
+            let end = json.key().ok().and_then(|_| json.skip_unsound()).map(|()| json.offset());
+            match end {
+                Some(end) => {
+                    window.consume(end);
+                    return Ok(true);
+                }
+                None if !window.grow()? => {
+                    let all = window.unread().len();
+                    window.consume(all);
+                    return Ok(false);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Passes over the rest of an object whose members cannot be told apart any more.
+    fn leave_object(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+        loop {
+            let bytes = window.unread();
+            // As if it had just begun.
+            let mut json = Json::starting_at(bytes, 0, 1);
+            let mut end = None;
+            while json.skip_unsound().is_some() {
+                match json.peek_byte() {
+                    Some(b'}' | b']') => {
+                        end = Some(json.offset() + 1);
+                        break;
+                    }
+                    Some(_) => json.advance(),
+                    None => break,
+                }
+            }
+            match end {
+                Some(end) => {
+                    window.consume(end);
+                    return Ok(Stop::Done);
+                }
+                None if !window.grow()? => {
+                    let all = window.unread().len();
+                    window.consume(all);
+                    return Ok(Stop::Lost);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Whether a list of runs comes next, and its first byte is there. Anything else is an error, and passed over.
+    fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<Option<bool>> {
+        if Self::next_byte(window)? == Some(b'[') {
+            return Ok(Some(true));
+        }
+        loop {
+            let mut json = Json::starting_at(window.unread(), 0, 1);
+            let fault = match json.list(|_| Ok(())) {
+                Ok(()) => return Ok(Some(false)),
+                Err(fault) if fault.is_end() && window.grow()? => continue,
+                Err(fault) => fault,
+            };
+            let lost = fault.is_end();
+            self.fail_at(window, fault);
+            if lost {
+                return Ok(None);
+            }
+            let mut json = Json::starting_at(window.unread(), 0, 1);
+            let _ = json.skip_unsound();
+            let end = json.offset();
+            window.consume(end);
+            return Ok(Some(false));
+        }
+    }
+
+    /// Reads what the object says behind the list that begins here, as far as that can be known now.
+    fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
+        if let Some(again) = self.again
+            && !window.is_whole()
+            && let Some(input) = again()
+        {
+            let options = self.runs.options;
+            if let Some(found) =
+                read_header(&mut Window::over_stream(input, usize::MAX), self.reader, options)
+            {
+                *header = found;
+            }
+            return Ok(());
+        }
+        loop {
+            let mut json = Json::starting_at(window.unread(), 0, 1);
+            let passed = json.clone();
+            let passed = json.skip().is_ok() || {
+                json = passed;
+                json.skip_unsound().is_some()
+            };
+            if passed {
+                let mut ahead = header.clone();
+                let read = self.members_behind(&mut json, &mut ahead);
+                if read.is_ok() || window.is_whole() {
+                    *header = ahead;
+                    return Ok(());
+                }
+            } else if window.is_whole() {
+                return Ok(());
+            }
+            if window.unread().len() >= LOOK_AHEAD {
+                header.cut_off = true;
+                return Ok(());
+            }
+            window.grow()?;
+        }
+    }
+
+    /// Reads the members of an object from behind a value on. What is wrong with them is found when they are reached.
+    fn members_behind(&self, json: &mut Json<'_>, header: &mut Header) -> Read<()> {
+        loop {
+            match json.peek_byte() {
+                Some(b',') => json.advance(),
+                Some(_) => return Ok(()),
+                None => return Err(Fault::end_at(json.offset())),
+            }
+            let key = json.key()?;
+            json.space();
+            let start = json.clone();
+            if let Err(fault) = (self.reader.header)(&key, json, self.runs.options, header) {
+                if fault.is_end() {
+                    return Err(fault);
+                }
+                *json = start;
+                if json.skip_unsound().is_none() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Reads what an input says beside its runs.
+pub(in crate::input) fn read_header(
+    window: &mut Window<'_>,
+    reader: &'static RecordReader,
+    options: &ReadOptions,
+) -> Option<Header> {
+    let mut nowhere = crate::trace::TraceCollector::default();
+    let mut runs = Runs::new(options, &mut nowhere);
+    let mut walk = Walk {
+        runs: &mut runs,
+        reader,
+        companion: None,
+        pieces: None,
+        header_only: Some(Header::default()),
+        may_hold_none: true,
+        again: None,
+    };
+    let _ = Walk::next_byte(window).ok()?.filter(|byte| *byte == b'{')?;
+    walk.holder(window).ok()?;
+    walk.header_only
+}

@@ -1,0 +1,368 @@
+//! The one walk over an input whose runs are records of their own: values, the objects that hold lists of runs, the
+//! lists, the lines. The same over a slice, a stream, and the pieces of either.
+
+mod holder;
+mod items;
+mod pieces;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub(super) use holder::read_header;
+use items::At;
+use pieces::PieceKind;
+pub(super) use pieces::cut_lines;
+pub(crate) use pieces::{Piece, Pieces};
+
+use super::runs::{Header, Runs};
+use super::sample::Framing;
+use super::window::{Place, Window};
+use super::{ReadOptions, RecordReader};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{Fault, Json, Read};
+use crate::trace::Assembler;
+
+/// How much of an object is looked at to see whether it is a run or holds runs.
+const CLASSIFIED: usize = 1 << 20;
+
+/// What an object turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Run,
+    Holder,
+}
+
+/// Why a part of the walk stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// More of the input is needed.
+    More,
+    /// It is over.
+    Done,
+    /// The rest of the input cannot be told apart.
+    Lost,
+}
+
+/// The walk over one input.
+pub(super) struct Walk<'w, 's, 'p> {
+    pub(super) runs: &'w mut Runs<'s>,
+    pub(super) reader: &'static RecordReader,
+    /// What stands beside the input instead of in it.
+    pub(super) companion: Option<&'w Header>,
+    /// Where pieces go, if somebody else reads them.
+    pub(super) pieces: Option<&'w mut (dyn Pieces + 'p)>,
+    /// Whether only what stands beside the runs is wanted: the last header that was read.
+    pub(super) header_only: Option<Header>,
+    /// Whether an object that holds no list of runs is sound all the same, because they lie elsewhere.
+    pub(super) may_hold_none: bool,
+    /// Opens the input again from its start, where that can be done.
+    pub(super) again: Option<&'w dyn Fn() -> Option<Box<dyn std::io::Read>>>,
+}
+
+impl Walk<'_, '_, '_> {
+    /// Walks over the whole input.
+    pub(super) fn input(&mut self, window: &mut Window<'_>, framing: Framing) {
+        let walked = match framing {
+            Framing::Lines => self.lines(window),
+            Framing::Values => self.values(window),
+        };
+        if let Err(error) = walked {
+            self.runs.fail(error);
+        }
+    }
+
+    /// Reads a piece that was cut from an input.
+    pub(super) fn piece(&mut self, piece: &Piece) {
+        let mut window = Window::over_part(&piece.bytes, piece.place);
+        let walked = match &piece.kind {
+            PieceKind::Lines => self.lines(&mut window),
+            PieceKind::Items { header, first, unclosed } => {
+                let at = if *first { At::First } else { At::Item };
+                self.items(&mut window, header, at, *unclosed).map(|_| ())
+            }
+        };
+        if let Err(error) = walked {
+            self.runs.fail(error);
+        }
+    }
+
+    fn fail_at(&mut self, window: &Window<'_>, fault: Fault) {
+        let location = window.place(fault.at()).location();
+        self.runs.fail(fault.into_error().at(location));
+    }
+
+    fn fail_run_at(&mut self, window: &Window<'_>, fault: Fault) {
+        let location = window.place(fault.at()).location();
+        let error = fault.into_error();
+        self.runs.fail_run(if error.location().is_some() { error } else { error.at(location) });
+    }
+
+    /// The first byte behind white space, which is passed over; `None` at the end.
+    fn next_byte(window: &mut Window<'_>) -> Result<Option<u8>> {
+        loop {
+            let mut json = Json::new(window.unread());
+            let byte = json.peek_byte();
+            let space = json.offset();
+            window.consume(space);
+            match byte {
+                Some(byte) => return Ok(Some(byte)),
+                None if !window.grow()? => return Ok(None),
+                None => {}
+            }
+        }
+    }
+
+    /// Values one behind the other.
+    fn values(&mut self, window: &mut Window<'_>) -> Result<()> {
+        let mut values = 0_u64;
+        let mut lost = false;
+        while let Some(byte) = Self::next_byte(window)? {
+            if lost {
+                return Ok(());
+            }
+            let line = (values > 0).then(|| window.place(0).location().line);
+            let stop = match byte {
+                b'{' => self.object(window)?,
+                b'[' => {
+                    window.consume(1);
+                    let header = Arc::new(self.companion.cloned().unwrap_or_default());
+                    self.list(window, &header)?
+                }
+                _ => self.litter(window)?,
+            };
+            lost = stop == Stop::Lost;
+            values += 1;
+            // Behind a value that fills a line, the others are likely to do so as well.
+            if !lost && self.fills_line(window, line)? {
+                return self.lines(window);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the value that has just been read, which began in this line, or in the first, ended with its line,
+    /// and something follows.
+    fn fills_line(&self, window: &mut Window<'_>, line: Option<u64>) -> Result<bool> {
+        let blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
+        loop {
+            let unread = window.unread();
+            if let Some(end) = memchr::memchr(b'\n', unread) {
+                let over = unread.get(..end).is_some_and(blank);
+                return Ok(over && window.place(0).location().line == line.unwrap_or(1));
+            }
+            if !blank(unread) || !window.grow()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Something that is neither an object nor a list: an error that costs its line.
+    fn litter(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+        let mut json = Json::new(window.unread());
+        let fault = match json.kind() {
+            Ok(kind) => Fault::shape(0, format!("expected {}, found {}", self.reader.what, kind.name())),
+            Err(fault) => fault,
+        };
+        self.fail_at(window, fault);
+        loop {
+            match memchr::memchr(b'\n', window.unread()) {
+                Some(end) => {
+                    window.consume(end);
+                    return Ok(Stop::Done);
+                }
+                None => {
+                    let all = window.unread().len();
+                    window.consume(all);
+                    if !window.grow()? {
+                        return Ok(Stop::Done);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the object that begins here is; `None`: what is there does not tell.
+    fn classify(&self, json: &mut Json<'_>) -> Option<Class> {
+        let mut class = None;
+        let mut beside = false;
+        let walked = json.object(|key, value| {
+            if key == self.reader.list.as_bytes() {
+                class = Some(Class::Holder);
+            } else if self.reader.run_keys.iter().any(|known| key == known.as_bytes()) {
+                class = Some(Class::Run);
+            } else {
+                beside |= self.reader.header_keys.iter().any(|known| key == known.as_bytes());
+                return value.skip_any();
+            }
+            // Enough is known.
+            Err(Fault::shape(0, ""))
+        });
+        match (class, walked) {
+            (Some(class), _) => Some(class),
+            (None, Err(fault)) if fault.is_end() => None,
+            (None, _) => Some(if beside { Class::Holder } else { Class::Run }),
+        }
+    }
+
+    fn object(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+        let class = loop {
+            match self.classify(&mut Json::new(window.unread())) {
+                Some(class) => break class,
+                None if window.unread().len() < CLASSIFIED && window.grow()? => {}
+                None => break if self.reader.list.is_empty() { Class::Run } else { self.guess(window) },
+            }
+        };
+        match class {
+            Class::Holder => self.holder(window),
+            Class::Run => self.single(window),
+        }
+    }
+
+    /// What an object is of which only a part is known, which ends before anything decisive.
+    fn guess(&self, window: &Window<'_>) -> Class {
+        let mut json = Json::new(window.unread());
+        let mut beside = false;
+        let _ = json.object(|key, value| {
+            beside |= self.reader.header_keys.iter().any(|known| key == known.as_bytes());
+            value.skip_any()
+        });
+        if beside || !window.is_whole() { Class::Holder } else { Class::Run }
+    }
+
+    /// A run that is no item of a list.
+    fn single(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+        let header = self.companion.cloned().unwrap_or_default();
+        loop {
+            let bytes = window.unread();
+            let mut json = Json::new(bytes);
+            let read = self.item(&mut json, &header, &mut Assembler::default());
+            let (end, fault) = match read {
+                Ok(()) => (Some(json.offset()), None),
+                Err(fault) => {
+                    let mut unsound = Json::new(bytes);
+                    (unsound.skip_unsound().map(|()| unsound.offset()), Some(fault))
+                }
+            };
+            if end.is_none() && !window.is_whole() {
+                window.grow()?;
+                continue;
+            }
+            if let Some(fault) = fault {
+                let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+                if let Some(fault) = self.mend(fault, text, 0, &header) {
+                    self.fail_run_at(window, fault);
+                }
+            }
+            let all = window.unread().len();
+            window.consume(end.unwrap_or(all));
+            return Ok(if end.is_some() { Stop::Done } else { Stop::Lost });
+        }
+    }
+
+    fn list(&mut self, window: &mut Window<'_>, header: &Arc<Header>) -> Result<Stop> {
+        if self.header_only.is_some() || self.pieces.is_none() {
+            return self.items(window, header, At::First, true);
+        }
+        self.cut_items(window, header)
+    }
+
+    /// Reads one run where it stands.
+    #[inline]
+    fn item<'a>(&mut self, json: &mut Json<'a>, header: &Header, assembler: &mut Assembler<'a>) -> Read<()> {
+        if self.header_only.is_some() {
+            json.skip()
+        } else {
+            self.runs.read(self.reader.run, json, header, assembler)
+        }
+    }
+
+    /// Reads a run once more, with U+FFFD for what is no UTF-8, if that is what was wrong with it. Gives back what is
+    /// wrong with it otherwise.
+    fn mend(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
+        if !fault.is_encoding() {
+            return Some(fault);
+        }
+        let text = String::from_utf8_lossy(text);
+        let mut json = Json::new(text.as_bytes());
+        let read = self.item(&mut json, header, &mut Assembler::default());
+        self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
+        // Its places are those of the mended text.
+        read.err().map(|fault| Fault::other(start, fault.into_error()))
+    }
+
+    /// One value in each line.
+    fn lines(&mut self, window: &mut Window<'_>) -> Result<()> {
+        if self.pieces.is_some() && self.header_only.is_none() {
+            let format = self.runs.reading.format;
+            let size = self.pieces.as_ref().map_or(usize::MAX, |pieces| pieces.bytes());
+            return cut_lines(window, format, size, |piece| self.hand_over(piece));
+        }
+        let header = self.companion.cloned().unwrap_or_default();
+        // How much of what is unread is known to have no end of a line.
+        let mut searched = 0;
+        loop {
+            let whole = window.is_whole();
+            let bytes = window.unread();
+            let mut assembler = Assembler::default();
+            let mut done = 0;
+            loop {
+                let rest = bytes.get(done + searched..).unwrap_or_default();
+                let end = match memchr::memchr(b'\n', rest) {
+                    Some(end) => done + searched + end,
+                    None if whole => bytes.len(),
+                    None => break,
+                };
+                let line = bytes.get(..end).unwrap_or_default();
+                let mut json = Json::starting_at(line, done, 0);
+                if json.peek_byte().is_some() {
+                    self.line(window, line, json, &header, &mut assembler);
+                }
+                done = end + 1;
+                searched = 0;
+                if done > bytes.len() {
+                    break;
+                }
+            }
+            searched = bytes.len().saturating_sub(done);
+            window.consume(done);
+            if whole || (!window.grow()? && window.unread().is_empty()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The value of one line, which begins where `json` is and ends with `line`.
+    fn line<'a>(
+        &mut self,
+        window: &Window<'_>,
+        line: &'a [u8],
+        mut json: Json<'a>,
+        header: &Header,
+        assembler: &mut Assembler<'a>,
+    ) {
+        let start = json.offset();
+        if json.peek_byte() == Some(b'{') && self.classify(&mut json.clone()) != Some(Class::Holder) {
+            let read = self.item(&mut json, header, assembler);
+            if let Err(fault) = read {
+                let text = line.get(start..).unwrap_or_default();
+                if let Some(fault) = self.mend(fault, text, start, header) {
+                    self.fail_run_at(window, fault);
+                }
+                *assembler = Assembler::default();
+            } else if json.peek_byte().is_some() {
+                self.fail_at(window, Fault::syntax(json.offset(), "expected the end of the line"));
+            }
+            return;
+        }
+        let place = window.place(start);
+        let mut part = Window::over_part(line.get(start..).unwrap_or_default(), place);
+        if let Err(error) = self.values(&mut part) {
+            self.runs.fail(error);
+        }
+    }
+}
+
+/// An error about an input that is of no use as it is.
+pub(super) fn unusable(what: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Format, what.into())
+}

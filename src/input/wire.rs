@@ -1,0 +1,234 @@
+//! Members of wire objects, read where they stand in one pass. What is of another kind than wanted is passed over.
+
+use std::borrow::Cow;
+
+use super::timestamp::nanoseconds;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::trace::{Arguments, Content, Text, Words, canonical_text};
+
+/// Reads a list item by item; `false` where something else stands.
+#[inline]
+pub(super) fn list<'a>(json: &mut Json<'a>, item: impl FnMut(&mut Json<'a>) -> Read<()>) -> Read<bool> {
+    if json.kind()? == Kind::List { json.list(item).map(|()| true) } else { json.skip().map(|()| false) }
+}
+
+/// Reads an object member by member; `false` where something else stands.
+#[inline]
+pub(super) fn object<'a>(
+    json: &mut Json<'a>,
+    member: impl FnMut(&[u8], &mut Json<'a>) -> Read<()>,
+) -> Read<bool> {
+    if json.kind()? == Kind::Object {
+        json.object(member).map(|()| true)
+    } else {
+        json.skip().map(|()| false)
+    }
+}
+
+/// Reads a string.
+#[inline]
+pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
+    if json.kind()? == Kind::String {
+        json.text().map(|string| Some(string.into()))
+    } else {
+        json.skip().map(|()| None)
+    }
+}
+
+/// Reads a name or an id: a string that is not empty.
+#[inline]
+pub(super) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    Ok(text(json)?.filter(|text| !text.is_empty()).map(|text| text.to_str()))
+}
+
+/// Reads a boolean.
+pub(super) fn boolean(json: &mut Json<'_>) -> Read<Option<bool>> {
+    if json.kind()? == Kind::Bool { json.boolean().map(Some) } else { json.skip().map(|()| None) }
+}
+
+/// Reads a whole number that is not negative.
+pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
+    Ok(json.raw()?.integer().and_then(|number| u64::try_from(number).ok()))
+}
+
+/// Reads a point in time.
+pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
+    Ok(text(json)?.and_then(|text| nanoseconds(&text.to_str())))
+}
+
+/// Reads a value for later; null is none.
+pub(super) fn value<'a>(json: &mut Json<'a>) -> Read<Option<Raw<'a>>> {
+    Ok(Some(json.raw()?).filter(|value| value.kind() != Kind::Null))
+}
+
+/// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` where there is
+/// none, or only white space.
+pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    let words = match json.kind()? {
+        Kind::String => Some(Text::from(json.text()?).into()),
+        Kind::List => {
+            let mut texts = Vec::new();
+            json.list(|part| {
+                texts.extend(part_text(part)?);
+                Ok(())
+            })?;
+            joined(texts)
+        }
+        _ => json.skip().map(|()| None)?,
+    };
+    Ok(words.filter(|words: &Words<'_>| !is_blank(words.text())))
+}
+
+/// Reads the text of a result: as of a message, but what is no text stands as its canonical JSON. Null is none.
+pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    Ok(match json.kind()? {
+        Kind::Null => json.skip().map(|()| None)?,
+        Kind::String => Some(Text::from(json.text()?).into()),
+        Kind::List => {
+            let mut texts = Vec::new();
+            json.list(|part| {
+                let start = part.offset();
+                let text = part_text(part)?;
+                texts.push(text.unwrap_or_else(|| canonical(part.since(start)).into()));
+                Ok(())
+            })?;
+            Some(joined(texts).unwrap_or_else(|| "".into()))
+        }
+        _ => Some(canonical(json.raw()?.bytes()).into()),
+    })
+}
+
+/// The canonical form of a JSON value.
+pub(super) fn canonical(json: &[u8]) -> String {
+    canonical_text(&String::from_utf8_lossy(json))
+}
+
+/// The text of a part of a list of parts, if the part is one of text. It has been read in any case.
+pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    match part.kind()? {
+        Kind::String => Ok(Some(Text::from(part.text()?).into())),
+        Kind::Object => {
+            let (mut is_text, mut words) = (true, None);
+            part.object(|key, value| {
+                match key {
+                    b"type" => is_text = is_kind_of_text(text(value)?),
+                    b"text" => words = text(value)?,
+                    _ => value.skip()?,
+                }
+                Ok(())
+            })?;
+            Ok(words.filter(|_| is_text).map(Words::from))
+        }
+        _ => part.skip().map(|()| None),
+    }
+}
+
+/// Whether the `type` of a part is one of text.
+pub(super) fn is_kind_of_text(kind: Option<Text<'_>>) -> bool {
+    kind.is_some_and(|kind| matches!(&*kind.to_str(), "text" | "input_text" | "output_text"))
+}
+
+/// Texts joined by line feeds; `None` where there are none.
+pub(super) fn joined(mut texts: Vec<Words<'_>>) -> Option<Words<'_>> {
+    match texts.len() {
+        0 | 1 => texts.pop(),
+        _ => {
+            let texts: Vec<_> = texts.iter().map(|words| words.text().to_str()).collect();
+            Some(texts.join("\n").into())
+        }
+    }
+}
+
+/// Whether a text is only white space.
+pub(super) fn is_blank(text: Text<'_>) -> bool {
+    super::common::is_blank(&text.head(1)) && super::common::is_blank(&text.to_str())
+}
+
+/// Arguments of one member, `{"name": value}`; a value that is absent is null.
+pub(super) fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
+    let value = value.map_or(Cow::Borrowed("null"), Raw::spelling);
+    super::common::arguments_of_text(Cow::Owned(format!("{{\"{name}\":{value}}}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words<'a>(read: fn(&mut Json<'a>) -> Read<Option<Words<'a>>>, json: &'a str) -> Option<String> {
+        let mut reader = Json::new(json.as_bytes());
+        let words = read(&mut reader).unwrap();
+        assert!(reader.peek_byte().is_none(), "{json} has been read to its end");
+        words.map(|words| words.text().to_str().into_owned())
+    }
+
+    #[test]
+    fn texts_of_messages_and_results() {
+        for (json, message_text, result_text) in [
+            (r#""a\n""#, Some("a\n"), Some("a\n")),
+            (r#""""#, None, Some("")),
+            (r#"" \n\t\r""#, None, Some(" \n\t\r")),
+            (r#""\u00a0""#, Some("\u{a0}"), Some("\u{a0}")),
+            ("null", None, None),
+            ("[]", None, Some("")),
+            (
+                r#"["a", {"text": "b"}, {"type": "input_text", "text": "c"}]"#,
+                Some("a\nb\nc"),
+                Some("a\nb\nc"),
+            ),
+            (
+                r#"[{"type": "text", "text": "a"}, {"type": "x", "z": 1.0, "b": 2}]"#,
+                Some("a"),
+                Some("a\n{\"b\":2,\"type\":\"x\",\"z\":1}"),
+            ),
+            (r#"[{"text": "a", "type": "thinking"}]"#, None, Some(r#"{"text":"a","type":"thinking"}"#)),
+            (r#"[{"type": "text", "text": 7}, 5]"#, None, Some("{\"text\":7,\"type\":\"text\"}\n5")),
+            (r#"[{"type": null, "text": "a"}]"#, None, Some(r#"{"text":"a","type":null}"#)),
+            (r#"{"b": 1, "a": [ ]}"#, None, Some(r#"{"a":[],"b":1}"#)),
+            ("1e5", None, Some("100000")),
+            ("true", None, Some("true")),
+        ] {
+            assert_eq!(words(message, json).as_deref(), message_text, "message {json}");
+            assert_eq!(words(result, json).as_deref(), result_text, "result {json}");
+        }
+    }
+
+    #[test]
+    fn what_is_of_another_kind_is_passed_over() {
+        let json = r#"[7, {"a": [1]}, "x", "", null, true, "2026-01-01T00:00:00Z"]"#;
+        let mut seen = Vec::new();
+        for read in [0, 1, 2, 3, 4] {
+            Json::new(json.as_bytes())
+                .list(|item| {
+                    let found = match read {
+                        0 => name(item)?.is_some(),
+                        1 => boolean(item)?.is_some(),
+                        2 => count(item)?.is_some(),
+                        3 => time(item)?.is_some(),
+                        _ => value(item)?.is_some(),
+                    };
+                    seen.push(u8::from(found));
+                    Ok(())
+                })
+                .unwrap();
+        }
+        assert_eq!(
+            seen,
+            [
+                [0, 0, 1, 0, 0, 0, 1],
+                [0, 0, 0, 0, 0, 1, 0],
+                [1, 0, 0, 0, 0, 0, 0],
+                [0, 0, 0, 0, 0, 0, 1],
+                [1, 1, 1, 1, 0, 1, 1]
+            ]
+            .concat()
+        );
+    }
+
+    #[test]
+    fn one_argument_is_an_object() {
+        let json = sole_argument("input", Some(Raw::over(br#""a\nb""#, 0)));
+        assert_eq!(json.present().unwrap().canonical().unwrap(), r#"{"input":"a\nb"}"#);
+        let json = sole_argument("input", None);
+        assert_eq!(json.present().unwrap().canonical().unwrap(), r#"{"input":null}"#);
+    }
+}

@@ -1,0 +1,102 @@
+//! Values that were passed over, to be read later.
+
+use std::borrow::Cow;
+
+use super::{Json, Kind, Number};
+
+/// A value that was passed over, to be read later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Raw<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    pub(super) depth: u32,
+}
+
+impl<'a> Raw<'a> {
+    /// The value that begins at an offset of a text and ends with it.
+    pub(crate) fn over(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at, depth: 0 }
+    }
+
+    /// Where it begins in the text that it was found in.
+    pub(crate) fn offset(self) -> usize {
+        self.at
+    }
+
+    /// A reader of the value.
+    pub(crate) fn json(self) -> Json<'a> {
+        Json { bytes: self.bytes, at: self.at, depth: self.depth }
+    }
+
+    /// The value as it is spelled.
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// The value as it is spelled; where it is not UTF-8, with U+FFFD.
+    pub(crate) fn spelling(self) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.bytes())
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        match self.bytes.get(self.at) {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::List,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The value where it is a string, decoded.
+    pub(crate) fn string(self) -> Option<Cow<'a, str>> {
+        if self.kind() == Kind::String { self.json().string().ok() } else { None }
+    }
+
+    /// The value where it is a boolean.
+    pub(crate) fn boolean(self) -> Option<bool> {
+        if self.kind() == Kind::Bool { self.json().boolean().ok() } else { None }
+    }
+
+    /// The value where it is a whole number that fits; `3.0` is one.
+    pub(crate) fn integer(self) -> Option<i64> {
+        let number = if self.kind() == Kind::Number { self.json().number().ok()? } else { return None };
+        match number {
+            Number::Integer(integer) => i64::try_from(integer).ok(),
+            #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+            Number::Float(float) => (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64),
+            Number::Large(_) => None,
+        }
+    }
+
+    /// The member of this name, where the value is an object that has one; of several, the last.
+    pub(crate) fn member(self, name: &str) -> Option<Raw<'a>> {
+        let mut found = None;
+        if self.kind() == Kind::Object {
+            let members = self.json().object(|key, value| {
+                if key == name.as_bytes() {
+                    found = Some(value.raw()?);
+                }
+                Ok(())
+            });
+            members.ok()?;
+        }
+        found
+    }
+
+    /// The items, where the value is a list.
+    pub(crate) fn items(self) -> Option<Vec<Raw<'a>>> {
+        let mut items = Vec::new();
+        if self.kind() != Kind::List {
+            return None;
+        }
+        self.json()
+            .list(|item| {
+                items.push(item.raw()?);
+                Ok(())
+            })
+            .ok()?;
+        Some(items)
+    }
+}

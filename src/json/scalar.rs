@@ -1,0 +1,235 @@
+//! Scalars: what a value is read as.
+
+use std::borrow::Cow;
+
+use super::fault::unknown_name;
+use super::{Escapes, Fault, Json, JsonString, Number, Read};
+use crate::error::echo;
+
+impl<'a> Json<'a> {
+    /// Reads null, if that comes next.
+    #[inline]
+    pub(crate) fn null(&mut self) -> Read<bool> {
+        match self.peek_byte() {
+            Some(b'n') => self.literal(b"null").map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    #[inline]
+    pub(super) fn literal(&mut self, literal: &'static [u8]) -> Read<()> {
+        let end = self.at + literal.len();
+        if self.bytes.get(self.at..end) == Some(literal)
+            && self.bytes.get(end).is_none_or(|byte| ends_word(*byte))
+        {
+            self.at = end;
+            return Ok(());
+        }
+        self.no_literal(literal)
+    }
+
+    #[cold]
+    fn no_literal(&mut self, literal: &'static [u8]) -> Read<()> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let same = rest.iter().zip(literal).take_while(|(a, b)| a == b).count();
+        if same == rest.len() {
+            return Err(Fault::end_at(self.bytes.len()));
+        }
+        Err(Fault::syntax(self.at + same, "no such literal"))
+    }
+
+    /// Reads a boolean.
+    #[inline]
+    pub(crate) fn boolean(&mut self) -> Read<bool> {
+        match self.peek_byte() {
+            Some(b't') => self.literal(b"true").map(|()| true),
+            Some(b'f') => self.literal(b"false").map(|()| false),
+            _ => Err(self.not("a boolean")),
+        }
+    }
+
+    /// Reads a boolean, or null.
+    #[inline]
+    pub(crate) fn boolean_or_null(&mut self) -> Read<Option<bool>> {
+        if self.null()? { Ok(None) } else { self.boolean().map(Some) }
+    }
+
+    /// Reads a string, left as it is spelled.
+    #[inline]
+    pub(crate) fn text(&mut self) -> Read<JsonString<'a>> {
+        match self.peek_byte() {
+            Some(b'"') => self.string_extent::<true>(),
+            _ => Err(self.not("a string")),
+        }
+    }
+
+    /// Reads a string left as it is spelled, or null.
+    #[inline]
+    pub(crate) fn text_or_null(&mut self) -> Read<Option<JsonString<'a>>> {
+        if self.null()? { Ok(None) } else { self.text().map(Some) }
+    }
+
+    /// Reads a string.
+    #[inline]
+    pub(crate) fn string(&mut self) -> Read<Cow<'a, str>> {
+        let string = self.text()?;
+        string.to_str().ok_or_else(|| Fault::encoding_at(self.at))
+    }
+
+    /// Reads a string, or null.
+    #[inline]
+    pub(crate) fn string_or_null(&mut self) -> Read<Option<Cow<'a, str>>> {
+        if self.null()? { Ok(None) } else { self.string().map(Some) }
+    }
+
+    /// Reads a name that may be spelled as a number: ids of tasks and runs.
+    pub(crate) fn ident(&mut self) -> Read<Cow<'a, str>> {
+        match self.peek_byte() {
+            Some(b'"') => self.string(),
+            Some(b'-' | b'0'..=b'9') => Ok(match self.number()? {
+                Number::Integer(integer) => Cow::Owned(integer.to_string()),
+                Number::Large(digits) => Cow::Borrowed(digits),
+                Number::Float(float) => Cow::Owned(serde_json::Value::from(float).to_string()),
+            }),
+            _ => Err(self.not("a string or a number")),
+        }
+    }
+
+    /// Reads one of a few names. `expected` says what they are names of.
+    #[inline]
+    pub(crate) fn one_of<T>(&mut self, expected: &str, find: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
+        let start = self.at;
+        let string = self.text()?;
+        let name = match string.escapes() {
+            Escapes::None => Cow::Borrowed(string.inner()),
+            _ => Cow::Owned(string.decode().into_owned().into_bytes()),
+        };
+        find(&name).ok_or_else(|| unknown_name(start, &String::from_utf8_lossy(&name), expected))
+    }
+
+    /// Passes over a number and gives back its spelling, and whether it has a fraction or an exponent.
+    #[inline]
+    pub(super) fn number_extent(&mut self) -> Read<(&'a [u8], bool)> {
+        let start = self.at;
+        let digits = |mut at: usize| {
+            while self.bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            }
+            at
+        };
+        let fault = |at: usize| match self.bytes.get(at) {
+            Some(_) => Err(Fault::syntax(at, "no such number")),
+            None => Err(Fault::end_at(at)),
+        };
+        let mut at = start + usize::from(self.bytes.get(start) == Some(&b'-'));
+        let whole = at;
+        at = digits(at);
+        if at == whole {
+            return fault(at);
+        }
+        if at - whole > 1 && self.bytes.get(whole) == Some(&b'0') {
+            return Err(Fault::syntax(whole + 1, "no such number"));
+        }
+        let mut float = false;
+        if self.bytes.get(at) == Some(&b'.') {
+            float = true;
+            let fraction = at + 1;
+            at = digits(fraction);
+            if at == fraction {
+                return fault(at);
+            }
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(at) {
+            float = true;
+            at += 1;
+            at += usize::from(matches!(self.bytes.get(at), Some(b'+' | b'-')));
+            let exponent = at;
+            at = digits(exponent);
+            if at == exponent {
+                return fault(at);
+            }
+        }
+        if self.bytes.get(at).is_some_and(|byte| !ends_word(*byte)) {
+            return Err(Fault::syntax(at, "no such number"));
+        }
+        self.at = at;
+        Ok((self.bytes.get(start..at).unwrap_or_default(), float))
+    }
+
+    /// Reads a number. One beyond a double is none.
+    pub(crate) fn number(&mut self) -> Read<Number<'a>> {
+        if !matches!(self.peek_byte(), Some(b'-' | b'0'..=b'9')) {
+            return Err(self.not("a number"));
+        }
+        let start = self.at;
+        let (spelling, float) = self.number_extent()?;
+        let spelling = std::str::from_utf8(spelling).unwrap_or_default();
+        if !float {
+            if let Ok(integer) = spelling.parse::<i128>() {
+                return Ok(Number::Integer(integer));
+            }
+            return match spelling.parse::<f64>() {
+                Ok(value) if value.is_finite() => Ok(Number::Large(spelling)),
+                _ => Err(Fault::syntax(start, "a number is too large")),
+            };
+        }
+        match spelling.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Number::Float(value)),
+            _ => Err(Fault::syntax(start, "a number is too large")),
+        }
+    }
+
+    /// Reads a number as a double.
+    pub(crate) fn float(&mut self) -> Read<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+        Ok(match self.number()? {
+            Number::Integer(integer) => integer as f64,
+            Number::Large(digits) => digits.parse().unwrap_or(f64::MAX),
+            Number::Float(float) => float,
+        })
+    }
+
+    /// Reads a number as a double, or null.
+    pub(crate) fn float_or_null(&mut self) -> Read<Option<f64>> {
+        if self.null()? { Ok(None) } else { self.float().map(Some) }
+    }
+
+    /// Reads a whole number that is not negative, also where it is written as `3.0`.
+    pub(crate) fn whole(&mut self) -> Read<u64> {
+        self.space();
+        let start = self.at;
+        let number = self.number()?;
+        let whole = match number {
+            Number::Integer(integer) => u64::try_from(integer).ok(),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked to be whole and small"
+            )]
+            Number::Float(float) => {
+                (float.fract() == 0.0 && (0.0..9e15).contains(&float)).then_some(float as u64)
+            }
+            Number::Large(_) => None,
+        };
+        whole.ok_or_else(|| {
+            Fault::shape(
+                start,
+                format!(
+                    "expected a whole number, found {}",
+                    echo(&String::from_utf8_lossy(self.since(start)))
+                ),
+            )
+        })
+    }
+
+    /// Reads a whole number that is not negative, or null.
+    pub(crate) fn whole_or_null(&mut self) -> Read<Option<u64>> {
+        if self.null()? { Ok(None) } else { self.whole().map(Some) }
+    }
+}
+
+/// Whether a byte may stand behind a number or a literal.
+#[inline]
+fn ends_word(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')
+}

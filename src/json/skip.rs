@@ -1,0 +1,163 @@
+//! Passing over values, sound or not.
+
+use super::scan::{short_string_end, string_end};
+use super::{Fault, Json, Raw, Read};
+
+impl<'a> Json<'a> {
+    /// Passes over a value, and gives it back for later.
+    #[inline]
+    pub(crate) fn raw(&mut self) -> Read<Raw<'a>> {
+        self.space();
+        let (start, depth) = (self.at, self.depth);
+        self.skip()?;
+        Ok(Raw { bytes: self.bytes.get(..self.at).unwrap_or_default(), at: start, depth })
+    }
+
+    /// Passes over a value.
+    pub(crate) fn skip(&mut self) -> Read<()> {
+        // One bit per open container: set for an object.
+        let mut objects: u128 = 0;
+        let outer = self.depth;
+        loop {
+            // A value.
+            match self.peek_byte() {
+                Some(b'"') => match short_string_end(self.bytes, self.at + 1) {
+                    Some(close) => self.at = close + 1,
+                    None => self.skip_long_string()?,
+                },
+                Some(b'{') => {
+                    self.deeper()?;
+                    if self.peek_byte() == Some(b'}') {
+                        self.at += 1;
+                        self.depth -= 1;
+                    } else {
+                        objects = objects << 1 | 1;
+                        self.skip_key()?;
+                        continue;
+                    }
+                }
+                Some(b'[') => {
+                    self.deeper()?;
+                    if self.peek_byte() == Some(b']') {
+                        self.at += 1;
+                        self.depth -= 1;
+                    } else {
+                        objects <<= 1;
+                        continue;
+                    }
+                }
+                Some(b'-' | b'0'..=b'9') => {
+                    self.number_extent()?;
+                }
+                Some(b't') => self.literal(b"true")?,
+                Some(b'f') => self.literal(b"false")?,
+                Some(b'n') => self.literal(b"null")?,
+                Some(_) => return Err(Fault::syntax(self.at, "expected a value")),
+                None => return Err(Fault::end_at(self.at)),
+            }
+            // What is behind it.
+            loop {
+                if self.depth == outer {
+                    return Ok(());
+                }
+                let in_object = objects & 1 == 1;
+                match self.peek_byte() {
+                    Some(b',') => {
+                        self.at += 1;
+                        if in_object {
+                            self.skip_key()?;
+                        }
+                        break;
+                    }
+                    Some(b'}') if in_object => {}
+                    Some(b']') if !in_object => {}
+                    Some(_) => {
+                        let wanted = if in_object { "expected `,` or `}`" } else { "expected `,` or `]`" };
+                        return Err(Fault::syntax(self.at, wanted));
+                    }
+                    None => return Err(Fault::end_at(self.at)),
+                }
+                self.at += 1;
+                self.depth -= 1;
+                objects >>= 1;
+            }
+        }
+    }
+
+    fn skip_long_string(&mut self) -> Read<()> {
+        match string_end::<false>(self.bytes, self.at + 1) {
+            Ok(extent) => {
+                self.at = extent.close + 1;
+                Ok(())
+            }
+            Err(unsound) => Err(self.unsound(unsound)),
+        }
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Read<()> {
+        if self.peek_byte() == Some(b'"')
+            && let Some(close) = short_string_end(self.bytes, self.at + 1)
+            && self.bytes.get(close + 1) == Some(&b':')
+        {
+            self.at = close + 2;
+            return Ok(());
+        }
+        self.skip_any_key()
+    }
+
+    fn skip_any_key(&mut self) -> Read<()> {
+        match self.peek_byte() {
+            Some(b'"') => self.skip_long_string()?,
+            Some(_) => return Err(Fault::syntax(self.at, "expected a key")),
+            None => return Err(Fault::end_at(self.at)),
+        }
+        match self.peek_byte() {
+            Some(b':') => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(_) => Err(Fault::syntax(self.at, "expected `:`")),
+            None => Err(Fault::end_at(self.at)),
+        }
+    }
+
+    /// Passes over a value, sound or not. `Err`: the text ends first, or the value is none that could be passed over.
+    pub(crate) fn skip_any(&mut self) -> Read<()> {
+        let start = self.clone();
+        self.skip().or_else(|fault| {
+            *self = start;
+            let before = self.at;
+            match self.skip_unsound() {
+                Some(()) if !fault.is_end() && self.at > before => Ok(()),
+                _ => Err(fault),
+            }
+        })
+    }
+
+    /// Passes over a value of which nothing is known but that it is unsound: to where its brackets are balanced, or,
+    /// where it has none, to the next comma or closing bracket. `None`: the text ends first.
+    pub(crate) fn skip_unsound(&mut self) -> Option<()> {
+        let mut open = 0_u64;
+        self.space();
+        while let Some(&byte) = self.bytes.get(self.at) {
+            match byte {
+                b'"' => match string_end::<false>(self.bytes, self.at + 1) {
+                    Ok(extent) => self.at = extent.close,
+                    Err(_) => return None,
+                },
+                b'{' | b'[' => open += 1,
+                b'}' | b']' if open <= 1 => {
+                    // A bracket that was not opened here is the enclosing list's.
+                    self.at += usize::from(open == 1);
+                    return Some(());
+                }
+                b'}' | b']' => open -= 1,
+                b',' if open == 0 => return Some(()),
+                _ => {}
+            }
+            self.at += 1;
+        }
+        None
+    }
+}

@@ -1,0 +1,133 @@
+//! Discovery.
+
+use super::*;
+#[test]
+fn directories_give_their_json_files_in_sorted_order() {
+    let folder = Folder::new("discovery");
+    for name in ["m.json", "a/z.json", "a/b/c/deep.json", "a/k.json", "z/a.json", "b.json"] {
+        folder.write(name, run(name));
+    }
+    for other in ["notes.txt", "runs.csv", "a/json", "a/old.json.bak", "UPPER.JSON"] {
+        folder.write(other, "this is nobody's run");
+    }
+    fs::create_dir(folder.path("empty")).unwrap();
+    let expected = ["a/b/c/deep.json", "a/k.json", "a/z.json", "b.json", "m.json", "z/a.json"];
+    for count in [1, 2, 8] {
+        let files = scanner(threads(count)).collect(std::slice::from_ref(&folder.0)).unwrap();
+        assert_eq!(names(&files, &folder), expected);
+        assert_eq!(ids(&files), expected);
+        assert!(files.iter().all(|file| file.errors.is_empty()));
+    }
+    // Whatever the order in which paths are given, each file comes once, in its place.
+    let paths = [
+        folder.path("z"),
+        folder.path("m.json"),
+        folder.path("a"),
+        folder.path("a/k.json"),
+        folder.path("z/a.json"),
+    ];
+    assert_eq!(
+        names(&scan(&paths), &folder),
+        ["a/b/c/deep.json", "a/k.json", "a/z.json", "m.json", "z/a.json"]
+    );
+    // A file that is named is read whatever its name.
+    let named = folder.write("runs.txt", run("named"));
+    assert_eq!(ids(&scan(&[named])), ["named"]);
+    // A directory with nothing to read is an error that says so.
+    let files = scan(&[folder.path("empty")]);
+    assert_eq!((files.len(), files[0].errors[0].kind()), (1, ErrorKind::Empty));
+    assert_eq!(scan(&[]).len(), 0);
+}
+
+/// A tau2 directory: what the runs have in common lies in `results.json`.
+pub(crate) fn split_results(folder: &Folder) {
+    folder.write(
+        "split/results.json",
+        r#"{"timestamp": "2026", "info": {"agent_info": {"llm": "gpt-4.1"}, "environment_info": {"domain_name": "retail"}},
+            "tasks": [{"id": "t", "evaluation_criteria": {"actions": [{"name": "look", "arguments": {}}]}}]}"#,
+    );
+    for id in ["b", "a", "c"] {
+        folder.write(
+            &format!("split/simulations/{id}.json"),
+            format!(
+                r#"{{"id": "{id}", "task_id": "t", "reward_info": {{"reward": 1.0}}, "messages": [
+                    {{"role": "assistant", "tool_calls": [{{"id": "1", "name": "look", "arguments": {{}}}}]}},
+                    {{"role": "tool", "id": "1", "content": "a wall", "error": false}}]}}"#
+            ),
+        );
+    }
+}
+
+/// What there is to know of a run of [`split_results`].
+fn assert_split_runs(files: &[FileScan], expected: &[&str]) {
+    let records: Vec<_> = files.iter().flat_map(|file| &file.traces).collect();
+    let ids: Vec<String> = records.iter().map(|record| record.trace_id()).collect();
+    assert_eq!(ids, expected);
+    for record in records {
+        assert_eq!(record.position, 0);
+        assert_eq!(record.metadata.model.as_deref(), Some("gpt-4.1"));
+        assert_eq!(record.metadata.domain.as_deref(), Some("retail"));
+        let route = record.verdict("route_inefficiency").unwrap();
+        assert_eq!(route.measure("milestones_reached"), Some(1.0));
+    }
+}
+
+#[test]
+fn the_runs_of_a_tau2_directory_know_what_lies_beside_them() {
+    let folder = Folder::new("split");
+    split_results(&folder);
+    for count in [1, 2, 8] {
+        let files = scanner(threads(count)).collect(std::slice::from_ref(&folder.0)).unwrap();
+        assert_eq!(
+            names(&files, &folder),
+            [
+                "split/results.json",
+                "split/simulations/a.json",
+                "split/simulations/b.json",
+                "split/simulations/c.json"
+            ]
+        );
+        assert!(files.iter().all(|file| file.errors.is_empty() && file.format == Some(Format::Tau2)));
+        assert_eq!(files[0].traces.len(), 0);
+        assert_split_runs(&files, &["a", "b", "c"]);
+    }
+    // Also where the folder of runs, or one run, is named alone.
+    assert_split_runs(&scan(&[folder.path("split/simulations")]), &["a", "b", "c"]);
+    assert_split_runs(&scan(&[folder.path("split/simulations/b.json")]), &["b"]);
+}
+
+#[test]
+fn the_runs_of_a_tau2_directory_may_be_streamed() {
+    let folder = Folder::new("split-stream");
+    split_results(&folder);
+    let whole = scan(std::slice::from_ref(&folder.0));
+    let streamed = scanner(ScanOptions { whole_file_limit: 0, ..threads(2) })
+        .collect(std::slice::from_ref(&folder.0))
+        .unwrap();
+    assert_eq!(dump(&streamed), dump(&whole));
+}
+
+#[test]
+fn a_bad_results_file_costs_no_run() {
+    let folder = Folder::new("split-bad");
+    split_results(&folder);
+    let header = folder.write("split/results.json", "{\"info\": 7,\n\"tasks\": [}");
+    folder.write("split/simulations/b.json", "{\"id\": \"b\",\n\"messages\": 7}");
+    let files = scan(std::slice::from_ref(&folder.0));
+    assert_eq!(ids(&files), ["a", "c"]);
+    let errors: Vec<_> = files.iter().flat_map(|file| &file.errors).collect();
+    assert!(errors.iter().any(|error| error.path() == Some(&header) && error.location().is_some()));
+    let of_b: Vec<_> = errors.iter().filter(|error| error.path() != Some(&header)).collect();
+    assert_eq!(of_b.len(), 1);
+    assert_eq!(of_b[0].path(), Some(&*folder.path("split/simulations/b.json")));
+    assert_eq!(of_b[0].location(), Some(Location { line: 2, column: 13 }));
+}
+
+#[test]
+fn runs_without_a_results_file_are_read_as_they_are() {
+    let folder = Folder::new("simulations");
+    folder.write("simulations/a.json", run("a"));
+    let files = scan(std::slice::from_ref(&folder.0));
+    assert_eq!(ids(&files), ["a"]);
+    assert_eq!((files[0].errors.len(), &files[0].traces[0].metadata.model), (0, &None));
+}

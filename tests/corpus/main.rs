@@ -1,0 +1,149 @@
+//! Whole corpora: which files are found, in which order results come, what damage costs, and what is made of the
+//! runs: records, the replication, pass^k, fingerprints.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests say what they expect by failing"
+)]
+
+mod discovery;
+mod errors;
+mod fingerprints;
+mod order;
+mod replication;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use discovery::split_results;
+use fingerprints::fingerprint;
+use order::mixed_corpus;
+use replication::{count, keys, trial};
+use serde_json::{Value, json};
+use tracelint::{
+    Actors, Detector, ErrorKind, FailureClass, FailureMode, FileScan, Finding, Fingerprint, Fold, Format,
+    Judgement, Location, Measure, PassK, ReadOptions, Replication, Routing, ScanEvent, ScanOptions, Scanner,
+    SimulationRow, Step, ToolErrorRecovery, ToolErrorRecoveryConfig, Verdict, default_detectors,
+    pass_k_by_pair, read_traces,
+};
+
+/// A directory of its own, gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tracelint-corpus-{}-{test}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file, with the directories that it lies in.
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/tau2")
+}
+
+/// The bundled files, sorted.
+fn golden_files() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(golden())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), 9);
+    files
+}
+
+fn scanner(options: ScanOptions) -> Scanner {
+    Scanner::new(default_detectors(), options).unwrap()
+}
+
+fn threads(count: usize) -> ScanOptions {
+    ScanOptions { threads: Some(count), fingerprints: true, ..ScanOptions::default() }
+}
+
+fn scan(paths: &[PathBuf]) -> Vec<FileScan> {
+    scanner(threads(2)).collect(paths).unwrap()
+}
+
+/// Everything that a scan says, line by line.
+fn dump(files: &[FileScan]) -> String {
+    let mut text = String::new();
+    for file in files {
+        writeln!(text, "{} {:?}", file.path.display(), file.format).unwrap();
+        for record in &file.traces {
+            let unpaired = record.unpaired;
+            let record = serde_json::to_string(record).unwrap();
+            writeln!(text, "  {record} {unpaired:?}").unwrap();
+        }
+        for error in &file.errors {
+            writeln!(text, "  {:?} {error}", error.kind()).unwrap();
+        }
+    }
+    text
+}
+
+/// As [`dump`], without the reasons for which there is no route: a stream hands its runs on before it can know that
+/// the file has no tasks.
+fn dump_without_reasons(files: &[FileScan]) -> String {
+    let mut text = String::new();
+    for file in files {
+        for record in &file.traces {
+            let mut value = serde_json::to_value(record).unwrap();
+            if let Some(reason) = value.pointer_mut("/verdicts/route_inefficiency/not_applicable") {
+                assert!(reason.is_string());
+                *reason = Value::Null;
+            }
+            writeln!(text, "{value} {:?}", record.metadata).unwrap();
+        }
+        let errors: Vec<String> = file.errors.iter().map(ToString::to_string).collect();
+        writeln!(text, "{} {:?} {errors:?}", file.path.display(), file.format).unwrap();
+    }
+    text
+}
+
+fn run(id: &str) -> String {
+    format!(r#"{{"id": "{id}", "task_id": "t", "reward_info": {{"reward": 1.0}}, "messages": []}}"#)
+}
+
+/// The names of the files below a folder, as they came.
+fn names(files: &[FileScan], folder: &Folder) -> Vec<String> {
+    files
+        .iter()
+        .map(|file| file.path.strip_prefix(&folder.0).unwrap().display().to_string().replace('\\', "/"))
+        .collect()
+}
+
+fn ids(files: &[FileScan]) -> Vec<String> {
+    files.iter().flat_map(|file| &file.traces).map(tracelint::TraceRecord::trace_id).collect()
+}
+
+/// The scan of a text that is called `name`.
+fn scan_text(name: &str, text: &str) -> FileScan {
+    scanner(ScanOptions { fingerprints: true, ..ScanOptions::default() })
+        .scan_slice(Path::new(name), text.as_bytes())
+}

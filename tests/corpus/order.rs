@@ -1,0 +1,181 @@
+//! Order, threads, streams and Texts of arguments.
+
+use super::*;
+/// Copies of the bundled files among damaged ones and other formats.
+pub(crate) fn mixed_corpus(folder: &Folder) {
+    for (i, path) in golden_files().iter().enumerate() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let bytes = fs::read(path).unwrap();
+        match i % 3 {
+            0 => folder.write(&format!("golden/{name}"), &bytes),
+            1 => folder.write(&format!("truncated/{name}"), &bytes[..bytes.len() / 2 + i]),
+            _ => {
+                let text = String::from_utf8(bytes).unwrap();
+                folder
+                    .write(&format!("wrong/{name}"), text.replacen("\"reward\":1.0", "\"reward\":\"one\"", 3))
+            }
+        };
+    }
+    folder.write("a_first.json", format!("[{}, {}]", run("x"), run("y")));
+    folder.write("empty.json", "");
+    folder.write("garbage.json", "not a result\n");
+    folder.write("nothing.json", r#"{"info": null, "tasks": [], "simulations": []}"#);
+    folder.write("lines.json", format!("{}\n{{\"messages\": 3}}\n{}\n", run("l"), run("m")));
+    folder
+        .write("zz/flat.json", format!(r#"{{"model": "m", "domain": "d", "simulations": [{}]}}"#, run("f")));
+    folder.write(
+        "zz/episodes.json",
+        r#"{"game": "zork1", "episodes": [{"id": "e", "snapshot": {"final_score": 1, "max_score": 2, "trajectory": [
+            {"step": 0, "obs": "a", "action": "look"}, {"step": 1, "obs": "a", "action": "look"}]}},
+            {"snapshot": {"trajectory": [{"step": 1}, {"step": 1}]}}]}"#,
+    );
+    folder.write(
+        "zz/native.json",
+        r#"{"version": 1, "id": "n", "reward": 0.5, "steps": [{"actor": "user", "text": "hi"}, {"name": "look"}]}"#,
+    );
+}
+
+#[test]
+fn results_are_the_same_bytes_at_any_number_of_threads() {
+    let folder = Folder::new("threads");
+    mixed_corpus(&folder);
+    split_results(&folder);
+    let paths = [folder.0.clone(), folder.path("missing.json")];
+    let one = scanner(threads(1)).collect(&paths).unwrap();
+    let expected = dump(&one);
+    assert!(expected.lines().count() > 250, "{}", expected.lines().count());
+    let found: Vec<&Path> = one.iter().filter(|file| file.format.is_some()).map(|file| &*file.path).collect();
+    assert!(found.is_sorted(), "{found:?}");
+    for file in &one {
+        let positions: Vec<u64> = file.traces.iter().map(|record| record.position).collect();
+        assert!(positions.windows(2).all(|pair| pair[0] < pair[1]), "{positions:?}");
+        assert!(file.traces.iter().all(|record| record.file == file.path));
+    }
+    for count in [2, 8] {
+        assert_eq!(dump(&scanner(threads(count)).collect(&paths).unwrap()), expected, "{count} threads");
+    }
+    let default = ScanOptions { threads: None, ..threads(1) };
+    assert_eq!(dump(&scanner(default).collect(&paths).unwrap()), expected);
+}
+
+#[test]
+fn streams_give_the_same_records_and_errors() {
+    let folder = Folder::new("streams");
+    mixed_corpus(&folder);
+    let paths = std::slice::from_ref(&folder.0);
+    let whole = scanner(threads(2)).collect(paths).unwrap();
+    let streamed = scanner(ScanOptions { whole_file_limit: 0, ..threads(2) }).collect(paths).unwrap();
+    assert_eq!(dump_without_reasons(&streamed), dump_without_reasons(&whole));
+    // Where the tasks come before the runs, as in the bundled files, nothing differs at all.
+    let bundled = |options| dump(&scanner(options).collect(&[golden()]).unwrap());
+    assert!(bundled(ScanOptions { whole_file_limit: 0, ..threads(2) }) == bundled(threads(2)));
+}
+
+#[test]
+fn a_file_in_memory_gives_what_the_file_gives() {
+    let path = golden_files()[0].clone();
+    let file = scan(std::slice::from_ref(&path));
+    let slice = scanner(threads(1)).scan_slice(&path, &fs::read(&path).unwrap());
+    assert_eq!(dump(&[slice]), dump(&file));
+}
+
+/// Counts the arguments that it can read.
+#[derive(Debug, Clone, Copy)]
+struct Reader {
+    reads: bool,
+    count: u64,
+}
+
+impl Detector for Reader {
+    fn id(&self) -> &'static str {
+        "reader"
+    }
+
+    fn mode(&self) -> FailureMode {
+        FailureMode::new(FailureClass::System, "reader")
+    }
+
+    fn reads_argument_texts(&self) -> bool {
+        self.reads
+    }
+
+    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(*self)
+    }
+}
+
+impl Fold for Reader {
+    fn observe(&mut self, step: &Step<'_>) {
+        let arguments = step.action_of(Actors::All).and_then(|action| action.arguments.as_ref().present());
+        self.count += u64::from(arguments.is_some_and(|arguments| arguments.json().is_some()));
+    }
+
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    fn verdict(&self) -> Verdict {
+        let measures = vec![Measure { name: "texts", value: self.count as f64 }];
+        Verdict::Judged(Judgement { measures, ..Judgement::default() })
+    }
+}
+
+fn call_and_answer(arguments: &str) -> String {
+    format!(
+        r#"{{"role": "assistant", "tool_calls": [{{"id": "c", "name": "buy"{arguments}}}]}},
+        {{"role": "tool", "id": "c", "content": "no", "error": true}}"#
+    )
+}
+
+/// Whether texts are kept changes no verdict, also where the arguments have no digest but that of their text.
+#[test]
+fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
+    let deep = format!(r#", "arguments": {}1{}"#, "[".repeat(100), "]".repeat(100));
+    let spellings = [
+        [
+            r#", "arguments": {"a": 1, "b": [2, {"c": "x"}]}"#,
+            r#", "arguments": {"b": [2.0, {"c": "\u0078"}], "a": 1}"#,
+        ],
+        [r#", "arguments": null"#, ""],
+        [r#", "arguments": "\ud800""#, r#", "arguments": "\ud800""#],
+        [&deep, &deep],
+    ];
+    for compare in ["null", r#"["a"]"#] {
+        let tasks = format!(
+            r#"[{{"id": "t", "evaluation_criteria": {{"actions": [{{"name": "buy", "arguments": {{"a": 1, "b": 0}},
+            "compare_args": {compare}}}]}}}}]"#
+        );
+        for [first, second] in &spellings {
+            let messages = [first, second, first].map(|arguments| call_and_answer(arguments)).join(",");
+            let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": [{messages}]}}"#);
+            let text = format!(r#"{{"tasks": {tasks}, "simulations": [{}, {}]}}"#, run("one"), run("two"));
+            let [without, with] = [false, true].map(|reads| {
+                let mut detectors = default_detectors();
+                detectors.push(Arc::new(Reader { reads, count: 0 }));
+                Scanner::new(detectors, ScanOptions::default())
+                    .unwrap()
+                    .scan_slice("x.json".as_ref(), text.as_bytes())
+            });
+            assert!(without.errors.is_empty(), "{first}: {:?}", without.errors);
+            for record in &without.traces {
+                // The second call is the first one again, however it is spelled.
+                let blind = record.verdict("feedback_blindness").unwrap().findings();
+                assert_eq!(blind.iter().map(|finding| finding.first).collect::<Vec<_>>(), [1], "{first}");
+            }
+            assert_eq!(without.traces.len(), 2);
+            assert_eq!(dump(&[without]), dump(&[with]), "{first} {compare}");
+        }
+    }
+    let text = format!(
+        r#"{{"simulations": [{{"id": "one", "messages": [{}]}}]}}"#,
+        call_and_answer(spellings[0][0])
+    );
+    for (reads, texts) in [(false, 0.0), (true, 1.0)] {
+        let scanner =
+            Scanner::new(vec![Arc::new(Reader { reads, count: 0 })], ScanOptions::default()).unwrap();
+        let file = scanner.scan_slice("x.json".as_ref(), text.as_bytes());
+        let found = file.traces[0].verdict("reader").and_then(|verdict| verdict.measure("texts"));
+        assert_eq!(found, Some(texts));
+    }
+}

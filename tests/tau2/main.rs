@@ -1,0 +1,195 @@
+//! tau2-bench results: every layout and every oddity that real files show, each by a small text and the trace that
+//! comes of it; and, by property tests, whatever else a file may hold.
+//!
+//! All texts are read in five ways: as a slice and as a stream, in large portions and byte by byte, with the format
+//! told and found. The ways must agree.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests say what they expect by failing"
+)]
+
+mod damage;
+mod layouts;
+mod pairing;
+mod properties;
+mod routes;
+mod spelling;
+mod steps;
+
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::ops::Range;
+
+use damage::{three_runs, with_member};
+use properties::{bytes, damaged};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use routes::reached;
+use tracelint::{
+    Arguments, Detector, Error, ErrorKind, Event, ExpectedAction, Format, Location, Metadata, ReadOptions,
+    Reading, RouteInefficiency, Routing, Step, Target, Trace, TraceCollector, Unpaired, Verdict, read_stream,
+    read_traces,
+};
+
+/// Gives one byte at a time.
+struct Drip<'a>(&'a [u8]);
+
+impl Read for Drip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&mut self.0).take(1).read(buffer)
+    }
+}
+
+fn tau2() -> ReadOptions {
+    ReadOptions { format: Some(Format::Tau2), ..ReadOptions::default() }
+}
+
+fn stream(input: impl Read, options: &ReadOptions) -> (Vec<Trace>, Reading) {
+    let mut collector = TraceCollector::default();
+    let reading = read_stream(input, options, &mut collector);
+    (collector.traces, reading)
+}
+
+fn told(errors: &[Error]) -> Vec<String> {
+    errors.iter().map(|error| format!("{:?}: {error}", error.kind())).collect()
+}
+
+/// Traces in their native form, which does not tell why there is no route: a stream may have handed its runs on
+/// before it was told any tasks, a file knows that there are none.
+fn native(traces: &[Trace]) -> String {
+    serde_json::to_string(traces).unwrap()
+}
+
+/// Reads a text with these options as slice and as stream, which must agree.
+#[track_caller]
+fn read_with(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Vec<Error>) {
+    let (traces, reading) = read_traces(bytes, options);
+    assert_eq!(reading.runs, traces.len() as u64);
+    for (way, (others, other)) in [("stream", stream(bytes, options)), ("drip", stream(Drip(bytes), options))]
+    {
+        assert_eq!(native(&others), native(&traces), "the traces of the {way}");
+        assert_eq!(told(&other.errors), told(&reading.errors), "the errors of the {way}");
+        assert_eq!((other.format, other.runs), (reading.format, reading.runs), "{way}");
+    }
+    (traces, reading.errors)
+}
+
+/// Reads a text with its format found and told, which must agree.
+#[track_caller]
+fn read(text: impl AsRef<[u8]>) -> (Vec<Trace>, Vec<Error>) {
+    let found = read_with(text.as_ref(), &ReadOptions::default());
+    let with_format = read_with(text.as_ref(), &tau2());
+    assert_eq!(with_format.0, found.0, "the traces with the format told");
+    assert_eq!(told(&with_format.1), told(&found.1), "the errors with the format told");
+    found
+}
+
+/// The runs of a text without errors.
+#[track_caller]
+fn clean(text: &str) -> Vec<Trace> {
+    let (traces, errors) = read(text);
+    assert_eq!(told(&errors), Vec::<String>::new());
+    traces
+}
+
+/// The run of a text that holds one.
+#[track_caller]
+fn one(text: &str) -> Trace {
+    let traces = clean(text);
+    assert_eq!(traces.len(), 1);
+    traces.into_iter().next().unwrap()
+}
+
+/// The run with these messages.
+#[track_caller]
+fn run_of(messages: &str) -> Trace {
+    one(&format!(r#"{{"id": "r", "reward_info": null, "messages": {messages}}}"#))
+}
+
+/// A step in one line: `index@turn actor: text`, or `index@turn actor name(arguments) #id -> status by provenance:
+/// observation`.
+fn line(step: &Step<'_>) -> String {
+    let mut line = format!("{}@{} {:?}", step.index(), step.turn(), step.actor()).to_lowercase();
+    match step.event() {
+        Event::Message(text) => write!(line, ": {}", text.to_str()),
+        Event::Action(action) => {
+            let arguments =
+                action.arguments.as_ref().present().and_then(Arguments::canonical).unwrap_or_default();
+            let id = action.call_id.map_or_else(|| "none".to_owned(), |id| format!("#{id}"));
+            let (status, provenance) = (action.status, action.provenance);
+            let observation =
+                action.observation.present().map_or_else(String::new, |text| format!(": {}", text.to_str()));
+            write!(line, " {}({arguments}) {id} -> {status:?} by {provenance:?}{observation}", action.name)
+        }
+    }
+    .unwrap();
+    line
+}
+
+fn lines(trace: &Trace) -> Vec<String> {
+    trace.steps().map(|step| line(&step)).collect()
+}
+
+/// The status of every action, with its provenance.
+fn statuses(trace: &Trace) -> Vec<String> {
+    trace
+        .steps()
+        .filter_map(|step| match step.event() {
+            Event::Action(action) => Some(format!("{:?} by {:?}", action.status, action.provenance)),
+            Event::Message(_) => None,
+        })
+        .collect()
+}
+
+fn unpaired(calls: u64, messages: u64) -> Unpaired {
+    Unpaired { calls, messages }
+}
+
+fn ids(traces: &[Trace]) -> Vec<&str> {
+    traces.iter().map(|trace| trace.metadata().id.as_deref().unwrap_or("?")).collect()
+}
+
+/// Kind, run, line and column of each error.
+fn places(errors: &[Error]) -> Vec<(ErrorKind, Option<u64>, u64, u64)> {
+    errors
+        .iter()
+        .map(|error| {
+            let Location { line, column } = error.location().unwrap();
+            (error.kind(), error.run(), line, column)
+        })
+        .collect()
+}
+
+/// Every order of the numbers below `n`.
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    let Some(last) = n.checked_sub(1) else { return vec![Vec::new()] };
+    orders(last)
+        .into_iter()
+        .flat_map(|order| {
+            (0..n).map(move |at| {
+                let mut longer = order.clone();
+                longer.insert(at, last);
+                longer
+            })
+        })
+        .collect()
+}
+
+/// An object with these members in this order.
+fn object(members: &[&str], order: &[usize]) -> String {
+    let members: Vec<&str> = order.iter().map(|&at| members[at]).collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+const RUN: &str = r#"{"id": "r", "task_id": "t", "trial": 2, "termination_reason": "user_stop",
+    "reward_info": {"reward": 0.5, "db_check": null}, "timestamp": "2025-01-01", "duration": 1.5, "seed": 300,
+    "messages": [{"role": "user", "content": "hi", "turn_idx": 0}]}"#;
+
+const INFO: &str = r#"{"git_commit": "x", "agent_info": {"implementation": "llm_agent", "llm": "gpt-4.1"},
+    "user_info": {"llm": "other"}, "environment_info": {"domain_name": "retail", "policy": "…"}}"#;
+
+const TASKS: &str = r#"[{"id": "t", "evaluation_criteria": {"actions": [{"action_id": "t_0", "requestor": "assistant",
+    "name": "look", "arguments": {}, "compare_args": null}], "nl_assertions": []}}]"#;
