@@ -14,8 +14,8 @@ use std::sync::Arc;
 use clap::Parser;
 use serde_json::Value;
 use tracelint::{
-    ALL, Actors, Alignment, Detector, Format, Preset, ReadOptions, ScanOptions, ScanSummary, Scanner,
-    TraceRecord, detector_info,
+    ALL, Actors, Alignment, Detector, EventContext, Format, Preset, ReadOptions, ScanOptions, ScanSummary,
+    Scanner, TraceRecord, detector_info, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
@@ -54,6 +54,9 @@ struct Arguments {
     /// Write one JSON object per run to this file
     #[arg(long, value_name = "FINDINGS.jsonl")]
     out: Option<PathBuf>,
+    /// Write the verdicts and findings to this file as evaluation events: OTLP/JSON log records, a request per run
+    #[arg(long, value_name = "EVENTS.jsonl")]
+    otlp_out: Option<PathBuf>,
     /// List the formats that can be read, and end
     #[arg(long)]
     list_formats: bool,
@@ -83,30 +86,42 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         ..ScanOptions::default()
     };
     let scanner = Scanner::new(detectors(arguments)?, options)?;
-    let out = arguments.out.as_deref().map(|path| common::Output::create(path, &arguments.paths));
-    let mut out = out.transpose()?;
+    let create = |path: &Option<PathBuf>| {
+        path.as_deref().map(|path| common::Output::create(path, &arguments.paths)).transpose()
+    };
+    let (mut out, mut events) = (create(&arguments.out)?, create(&arguments.otlp_out)?);
     let mut summary = ScanSummary::default();
-    let writes = out.is_some();
+    let (writes, sends) = (out.is_some(), events.is_some());
     // Records become text where they are read, and are only put in order here.
     let map = |record: TraceRecord| {
         let line = if writes { common::json_line(&record) } else { Ok(Vec::new()) };
+        let events = if sends { event_line(&record) } else { String::new() };
         let mut counts = ScanSummary::default();
         counts.add(&record);
-        (line, counts)
+        (line, events, counts)
     };
-    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, counts)| {
+    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, told, counts)| {
         summary.merge(&counts);
         if let Some(out) = &mut out {
             out.write_all(&line?)?;
         }
+        if let Some(events) = &mut events {
+            events.write_all(told.as_bytes())?;
+        }
         Ok(())
     })?;
-    if let Some(out) = out {
+    for out in [out, events].into_iter().flatten() {
         out.finish()?;
     }
     common::print(&format!("{}\n{}", common::render_inputs(&inputs), summary.render()))?;
     let status = common::status(&inputs);
     if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
+}
+
+/// The evaluation events of a run, as a request of OTLP.
+fn event_line(record: &TraceRecord) -> String {
+    let context = EventContext::new(&record.trace_id(), &record.metadata);
+    otlp_json(&context.of_verdicts(&record.verdicts)) + "\n"
 }
 
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {

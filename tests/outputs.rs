@@ -44,6 +44,7 @@ fn no_output_takes_the_place_of_an_input() {
     let input = folder.0.join("x.json");
     let flags = [
         ("scan", "--out"),
+        ("scan", "--otlp-out"),
         ("convert", "--out"),
         ("replicate_tau2", "--sims"),
         ("replicate_tau2", "--summary"),

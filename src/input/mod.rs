@@ -33,6 +33,7 @@ use std::io::Read;
 pub use bench_trace::Alignment;
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
+pub(crate) use spans::SPAN_LABEL;
 pub use spans::SpanJoin;
 pub(crate) use walk::{Piece, Pieces};
 

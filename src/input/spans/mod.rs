@@ -40,7 +40,7 @@ use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::trace::{Assembler, Ending, Routing, StepSink};
 
-pub(crate) use assemble::{AgentRun, SpanEventStep, SpanStep};
+pub(crate) use assemble::{AgentRun, SPAN_LABEL};
 pub(crate) use model::{LogRecord, Span};
 
 pub(super) const FORMAT: Entry = Entry {
