@@ -23,6 +23,7 @@ impl Id {
 pub(super) struct Names {
     ids: DigestMap<Id>,
     texts: Vec<Box<str>>,
+    bytes: usize,
 }
 
 impl Names {
@@ -30,6 +31,7 @@ impl Names {
         let next = Id::new(self.texts.len());
         let id = *self.ids.entry(Digest::of_text(text)).or_insert(next);
         if id == next {
+            self.bytes += text.len();
             self.texts.push(text.into());
         }
         id
@@ -41,13 +43,13 @@ impl Names {
 
     /// About how many bytes are held.
     pub(super) fn memory(&self) -> usize {
-        let texts: usize = self.texts.iter().map(|text| text.len()).sum();
-        map_bytes(&self.ids) + self.texts.capacity() * size_of::<Box<str>>() + texts
+        map_bytes(&self.ids) + self.texts.capacity() * size_of::<Box<str>>() + self.bytes
     }
 
     pub(super) fn clear(&mut self) {
         empty(&mut self.ids);
         self.texts.clear();
+        self.bytes = 0;
     }
 }
 

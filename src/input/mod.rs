@@ -33,8 +33,8 @@ use std::io::Read;
 pub use bench_trace::Alignment;
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
-pub(crate) use spans::SPAN_LABEL;
-pub use spans::SpanJoin;
+pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, runs_of_trace};
+pub use spans::{SpanBatch, SpanJoin};
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Entry, Reader, RecordReader};
