@@ -37,6 +37,7 @@ use super::runs::Runs;
 use super::sample::{Document, Members, Parsed};
 use super::window::Window;
 use super::{Format, ReadOptions, Reading, recognise};
+#[cfg(not(feature = "otlp"))]
 use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::trace::{Assembler, Ending, Routing, StepSink};
