@@ -54,12 +54,14 @@ impl<'r> Sources<'r> {
         wanted: &[(String, u64)],
     ) -> Vec<Option<Reply>> {
         let mut found: Vec<Option<Reply>> = vec![None; wanted.len()];
+        let Some(first) = wanted.iter().map(|(_, time)| *time).min() else { return found };
         // By id, the calls that wait, with how often they have been looked for.
         let mut waiting: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
         let mut order: Vec<usize> = (0..wanted.len()).collect();
         order.sort_by_key(|number| wanted.get(*number).map(|(_, time)| *time));
         let mut next = order.into_iter().peekable();
-        for (time, source) in &self.0 {
+        let start = self.0.partition_point(|(time, _)| *time < first);
+        for (time, source) in self.0.iter().skip(start) {
             while let Some(number) =
                 next.next_if(|number| wanted.get(*number).is_some_and(|(_, at)| at <= time))
             {
@@ -68,6 +70,9 @@ impl<'r> Sources<'r> {
                 }
             }
             if waiting.is_empty() {
+                if next.peek().is_none() {
+                    break;
+                }
                 continue;
             }
             let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
@@ -94,7 +99,9 @@ impl<'r> Sources<'r> {
                         *slot = Some(reply);
                     }
                 } else {
-                    calls.iter_mut().for_each(|(_, tried)| *tried += 1);
+                    for (_, tried) in calls.iter_mut() {
+                        *tried += 1;
+                    }
                     calls.retain(|(_, tried)| *tried < MOST_TRIED);
                 }
                 !calls.is_empty()

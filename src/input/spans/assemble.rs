@@ -27,6 +27,10 @@ pub(crate) struct AgentRun {
     /// The trace id; of further agents of the trace, with what tells them apart.
     pub(crate) id: String,
     /// The span that the run is known by: the agent's, else the first of its spans.
+    #[expect(
+        dead_code,
+        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
+    )]
     pub(crate) span: Option<String>,
     pub(crate) agent: Option<String>,
     /// The id of the run that called it.
@@ -41,6 +45,10 @@ pub(crate) struct AgentRun {
 pub(crate) struct SpanStep {
     pub(crate) turn: u64,
     pub(crate) time: Option<u64>,
+    #[expect(
+        dead_code,
+        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
+    )]
     pub(crate) span: Option<String>,
     pub(crate) event: SpanEventStep,
 }
@@ -96,7 +104,20 @@ pub(crate) fn runs(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) 
         drafts.push(Draft { owner, requests, tools, start: first.unwrap_or_default() });
     }
     drafts.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.owner.cmp(b.owner)));
-    let trace = Whole { tree: &tree, records: &records, sources: &sources, names: &names, text_rule };
+    let mut agents: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
+    for at in tree.of_kind(Kind::Agent).filter(|at| tree.outermost_agent(*at) == *at) {
+        if let Some(caller) = tree.caller(&Owner::Agent(at), &|_| true) {
+            agents.entry(caller).or_default().push(at);
+        }
+    }
+    let trace = Whole {
+        tree: &tree,
+        records: &records,
+        sources: &sources,
+        names: &names,
+        agents: &agents,
+        text_rule,
+    };
     trace.runs(&drafts)
 }
 
@@ -114,12 +135,15 @@ struct Whole<'t, 's, 'a> {
     records: &'t Records,
     sources: &'t Sources<'t>,
     names: &'t BTreeSet<String>,
+    /// The agents that each calls.
+    agents: &'t BTreeMap<Owner, Vec<At>>,
     text_rule: bool,
 }
 
 impl Whole<'_, '_, '_> {
     fn runs(&self, drafts: &[Draft<'_>]) -> Vec<AgentRun> {
-        let exists = |owner: &Owner| drafts.iter().any(|draft| draft.owner == owner);
+        let owners: BTreeSet<&Owner> = drafts.iter().map(|draft| draft.owner).collect();
+        let exists = |owner: &Owner| owners.contains(owner);
         let mut ids: BTreeMap<&Owner, String> = BTreeMap::new();
         let mut runs: Vec<AgentRun> = Vec::with_capacity(drafts.len());
         // An agent that calls may do nothing of its own before.
@@ -211,7 +235,8 @@ impl Whole<'_, '_, '_> {
 
     fn steps(&self, draft: &Draft<'_>) -> Vec<SpanStep> {
         let requests = draft.requests;
-        let actions = calls::actions(self.tree, draft.owner, requests, draft.tools);
+        let agents = self.agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
+        let actions = calls::actions(self.tree, requests, draft.tools, agents);
         let outcomes = self.outcomes(requests, &actions);
         // The requests that nobody recorded have turns as well.
         let mut unseen = vec![0; requests.len().max(1)];
@@ -284,10 +309,10 @@ impl Whole<'_, '_, '_> {
             let mut texts: Vec<String> = Vec::new();
             for block in input {
                 match block {
-                    Block::Text(Role::User, text) => {
-                        if texts.last() != Some(&text) && !common::is_blank(&text) {
-                            texts.push(text);
-                        }
+                    Block::Text(Role::User, text)
+                        if texts.last() != Some(&text) && !common::is_blank(&text) =>
+                    {
+                        texts.push(text);
                     }
                     Block::Text(Role::Agent, _) | Block::Call(_) => texts.clear(),
                     _ => {}
@@ -422,8 +447,12 @@ impl Whole<'_, '_, '_> {
         if self.tree.kind(step) != Kind::Chain || span.status != super::model::Code::Error {
             return None;
         }
-        let others = self.tree.of_kind(Kind::Model).filter(|at| !own.contains(at));
-        if others.into_iter().any(|at| self.tree.ancestors(at).any(|around| around == step)) {
+        // Spans are in the order of their starts.
+        let end = span.end.unwrap_or(u64::MAX);
+        let within = (step..self.tree.spans.len())
+            .take_while(|at| self.tree.span(*at).is_some_and(|other| other.start <= end))
+            .filter(|at| self.tree.kind(*at) == Kind::Model && !own.contains(at));
+        if within.into_iter().any(|at| self.tree.ancestors(at).any(|around| around == step)) {
             return None;
         }
         let message = status::status_message(&[span]).or_else(|| status::exception_message(&[span]));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::classify::{self, Kind};
 use super::requests::Request;
-use super::tree::{self, At, Owner, Tree};
+use super::tree::{self, At, Tree};
 use super::unwrap;
 use crate::trace::{Arguments, Content, Digest};
 
@@ -12,7 +12,7 @@ use crate::trace::{Arguments, Content, Digest};
 #[derive(Debug, Clone)]
 pub(super) struct Action {
     /// The request that asked for it, and its place in the output; `None`: no output shows it.
-    pub(super) call: Option<(usize, usize)>,
+    pub(super) call: Option<Place>,
     /// The innermost of its tool spans, or the span of the agent that ran for it.
     pub(super) span: Option<At>,
     /// Whether the span is an agent's.
@@ -38,10 +38,10 @@ struct Tool {
 }
 
 /// The actions of one agent, in order.
-pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], tools: &[At]) -> Vec<Action> {
+pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], agents: &[At]) -> Vec<Action> {
     let tools: Vec<Tool> = tools.iter().filter_map(|at| tool(tree, *at)).collect();
     let pairs = pair(requests, &tools);
-    let mut open: BTreeSet<(usize, usize)> = requests
+    let mut open: BTreeSet<Place> = requests
         .iter()
         .enumerate()
         .flat_map(|(number, request)| (0..request.calls.len()).map(move |place| (number, place)))
@@ -49,7 +49,7 @@ pub(super) fn actions(tree: &Tree<'_, '_>, owner: &Owner, requests: &[Request], 
     for call in pairs.values() {
         open.remove(call);
     }
-    let agents = pair_agents(tree, owner, requests, &open);
+    let agents = pair_agents(tree, agents, requests, &open);
     let turns = turns_without_requests(tree, requests, &tools);
     let mut actions = Vec::new();
     for (position, tool) in tools.iter().enumerate() {
@@ -104,18 +104,21 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
             *first = span.start.min(*first);
         }
     }
-    // A request whose calls no span shows stands where it began; one that only messages tell of, behind the one
-    // before it.
+    // A request whose calls no span shows stands where it began or, where it encloses tools, where it ended; one that
+    // only messages tell of, behind the one before it.
+    let mut starts: Vec<u64> =
+        actions.iter().filter_map(|action| Some(tree.span(action.span?)?.start)).collect();
+    starts.sort_unstable();
     let mut last = 0;
     for (number, request) in requests.iter().enumerate() {
-        let encloses = begun.values().any(|start| {
-            !request.spans.is_empty() && *start > request.start && request.end.is_some_and(|end| *start < end)
-        });
-        let own = if encloses { request.end.unwrap_or(request.start) } else { request.start };
-        let time = *begun
-            .entry(number)
-            .or_insert_with(|| if request.spans.is_empty() { own.max(last) } else { own });
-        last = time;
+        let inside = starts.partition_point(|start| *start <= request.start);
+        let end = request.end.filter(|_| !request.spans.is_empty());
+        let own = match (starts.get(inside), end) {
+            (Some(start), Some(end)) if *start < end => end,
+            _ => request.start,
+        };
+        let told = if request.spans.is_empty() { own.max(last) } else { own };
+        last = *begun.entry(number).or_insert(told);
     }
     for action in actions.iter_mut() {
         let start = action.order.3;
@@ -152,30 +155,53 @@ fn tool(tree: &Tree<'_, '_>, at: At) -> Option<Tool> {
     Some(Tool { at, start: span.start, id, name, arguments })
 }
 
-/// The call that each tool span shows, by the span's position: by id, else by name and arguments, else by name within
-/// the request before it. Of several, the one that was asked for last.
-fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, (usize, usize)> {
-    type Places = BTreeMap<String, BTreeSet<(usize, usize)>>;
-    let mut by_id: Places = BTreeMap::new();
-    let mut by_name: Places = BTreeMap::new();
-    let mut by_content: BTreeMap<(String, Digest), BTreeSet<(usize, usize)>> = BTreeMap::new();
-    for (number, request) in requests.iter().enumerate() {
-        for (place, call) in request.calls.iter().enumerate() {
-            let at = (number, place);
-            if let Some(id) = &call.id {
-                by_id.entry(id.clone()).or_default().insert(at);
-            }
-            by_name.entry(call.name.clone()).or_default().insert(at);
-            for digest in digests(&call.arguments) {
-                by_content.entry((call.name.clone(), digest)).or_default().insert(at);
+/// The place of a call: its request, and its place in the output.
+type Place = (usize, usize);
+
+/// Calls that no span shows yet, by what spans tell of them.
+#[derive(Default)]
+struct Places {
+    ids: BTreeMap<String, BTreeSet<Place>>,
+    names: BTreeMap<String, BTreeSet<Place>>,
+    contents: BTreeMap<(String, Digest), BTreeSet<Place>>,
+}
+
+impl Places {
+    /// The calls of requests; with `bare`, only those without an id.
+    fn of(requests: &[Request], bare: bool) -> Self {
+        let mut places = Self::default();
+        for (number, request) in requests.iter().enumerate() {
+            for (place, call) in request.calls.iter().enumerate() {
+                let at = (number, place);
+                match &call.id {
+                    Some(_) if bare => continue,
+                    Some(id) => {
+                        places.ids.entry(id.clone()).or_default().insert(at);
+                    }
+                    None => {}
+                }
+                places.names.entry(call.name.clone()).or_default().insert(at);
+                for digest in digests(&call.arguments) {
+                    places.contents.entry((call.name.clone(), digest)).or_default().insert(at);
+                }
             }
         }
+        places
     }
-    let mut taken: BTreeSet<(usize, usize)> = BTreeSet::new();
+}
+
+/// The call that each tool span shows, by the span's position: by id, else by name and arguments, else by name within
+/// the request before it. Of several, the one that was asked for last.
+fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, Place> {
+    let mut all = Places::of(requests, false);
+    // A span with an id of its own shows no call of another id.
+    let mut bare = Places::of(requests, true);
+    let mut taken: BTreeSet<Place> = BTreeSet::new();
     let mut pairs = BTreeMap::new();
     for (position, tool) in tools.iter().enumerate() {
         if let Some(id) = &tool.id
-            && let Some(at) = by_id.get(id).and_then(|places| latest(requests, places, &taken, tool.start))
+            && let Some(at) =
+                all.ids.get_mut(id).and_then(|places| latest(requests, places, &taken, tool.start))
         {
             taken.insert(at);
             pairs.insert(position, at);
@@ -185,25 +211,15 @@ fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, (usize, usize)>
         if pairs.contains_key(&position) {
             continue;
         }
-        let open = |at: &(usize, usize)| {
-            let call = requests.get(at.0).and_then(|request| request.calls.get(at.1));
-            // A span with an id of its own shows no call of another id.
-            call.is_some_and(|call| tool.id.is_none() || call.id.is_none())
-        };
+        let places = if tool.id.is_some() { &mut bare } else { &mut all };
         let same = digests(&tool.arguments).into_iter().find_map(|digest| {
-            let places = by_content.get(&(tool.name.clone(), digest))?;
-            let places = places.iter().copied().filter(open).collect();
-            latest(requests, &places, &taken, tool.start)
+            let places = places.contents.get_mut(&(tool.name.clone(), digest))?;
+            latest(requests, places, &taken, tool.start)
         });
         let at = same.or_else(|| {
             let before = requests.partition_point(|request| request.start <= tool.start).checked_sub(1)?;
-            let places: BTreeSet<_> = by_name
-                .get(&tool.name)?
-                .iter()
-                .copied()
-                .filter(|at| at.0 == before && !taken.contains(at) && open(at))
-                .collect();
-            latest(requests, &places, &taken, tool.start)
+            let within = places.names.get(&tool.name)?.range((before, 0)..=(before, usize::MAX));
+            within.copied().find(|at| !taken.contains(at))
         });
         if let Some(at) = at {
             taken.insert(at);
@@ -213,21 +229,31 @@ fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, (usize, usize)>
     pairs
 }
 
-/// The first call that is not taken, of the last request that began before a time.
+/// The first call that is not taken, of the last request that began before a time. What is taken leaves the set.
 fn latest(
     requests: &[Request],
-    places: &BTreeSet<(usize, usize)>,
-    taken: &BTreeSet<(usize, usize)>,
+    places: &mut BTreeSet<Place>,
+    taken: &BTreeSet<Place>,
     time: u64,
-) -> Option<(usize, usize)> {
-    let start = |at: &(usize, usize)| requests.get(at.0).map_or(0, |request| request.start);
-    let free = || places.iter().filter(|at| !taken.contains(at));
-    let last = free().filter(|at| start(at) <= time).map(start).max();
-    match last {
-        Some(last) => free().find(|at| start(at) == last).copied(),
-        // Clocks of several machines differ.
-        None => free().next().copied(),
+) -> Option<Place> {
+    let began = requests.partition_point(|request| request.start <= time);
+    let last = loop {
+        // Clocks of several machines differ: where none began before, the first will do.
+        let last = match places.range(..(began, 0)).next_back() {
+            Some(last) => *last,
+            None => *places.first()?,
+        };
+        if !taken.contains(&last) {
+            break last;
+        }
+        places.remove(&last);
+    };
+    if last.0 >= began {
+        return Some(last);
     }
+    let start = requests.get(last.0).map_or(0, |request| request.start);
+    let first = requests.partition_point(|request| request.start < start);
+    places.range((first, 0)..=last).copied().find(|at| !taken.contains(at))
 }
 
 /// The digests by which arguments of a call and of a span can be equal: of all of them and, of a tool of one
@@ -264,24 +290,27 @@ fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content
 /// The spans of sub-agents that run for calls without tool spans.
 fn pair_agents(
     tree: &Tree<'_, '_>,
-    owner: &Owner,
+    agents: &[At],
     requests: &[Request],
-    open: &BTreeSet<(usize, usize)>,
-) -> BTreeMap<(usize, usize), At> {
+    open: &BTreeSet<Place>,
+) -> BTreeMap<Place, At> {
     let mut pairs = BTreeMap::new();
     if open.is_empty() {
         return pairs;
     }
     let mut taken = BTreeSet::new();
-    for at in tree.of_kind(Kind::Agent).filter(|at| tree.outermost_agent(*at) == *at) {
-        let around = tree.caller(&Owner::Agent(at), &|_| true);
-        let Some(span) = tree.span(at).filter(|_| around.as_ref() == Some(owner)) else { continue };
+    let mut named: BTreeMap<&str, BTreeSet<Place>> = BTreeMap::new();
+    for at in open {
+        if let Some(call) = requests.get(at.0).and_then(|request| request.calls.get(at.1)) {
+            named.entry(&*call.name).or_default().insert(*at);
+        }
+    }
+    for at in agents.iter().copied() {
+        let Some(span) = tree.span(at) else { continue };
         let Some(name) = classify::agent_name(span) else { continue };
-        let named = open.iter().filter(|(request, place)| {
-            let call = requests.get(*request).and_then(|request| request.calls.get(*place));
-            call.is_some_and(|call| call.name == name)
-        });
-        if let Some(call) = latest(requests, &named.copied().collect(), &taken, span.start) {
+        if let Some(call) =
+            named.get_mut(&*name).and_then(|places| latest(requests, places, &taken, span.start))
+        {
             taken.insert(call);
             pairs.insert(call, at);
         }

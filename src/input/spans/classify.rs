@@ -120,7 +120,7 @@ pub(super) fn agent_name<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(Cow::Borrowed(name))
 }
 
-/// The name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans without children.
+/// The name of the agent that `LangGraph` runs a span for. Its instrumentation leaves agent spans without children.
 pub(super) fn graph_agent(span: &Span<'_>) -> Option<String> {
     if let Some(name) = span.attributes.name("traceloop.association.properties.lc_agent_name") {
         return Some(name.into_owned());
@@ -128,7 +128,7 @@ pub(super) fn graph_agent(span: &Span<'_>) -> Option<String> {
     metadata(span, "lc_agent_name")
 }
 
-/// Whether a span is LangGraph's node of tools.
+/// Whether a span is `LangGraph`'s node of tools.
 pub(super) fn is_tools_node(span: &Span<'_>) -> bool {
     span.name == "tools"
         || span.name == "execute_task tools"

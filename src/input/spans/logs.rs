@@ -70,7 +70,7 @@ fn tell(name: &str, body: &Value<'_>, attributes: &Attributes<'_>, time: u64) ->
         Json::Object(members) => members,
         Json::Null => attributes
             .iter()
-            .map(|(key, value)| (key.to_owned(), value.to_text().map_or(Json::Null, |text| text.into())))
+            .map(|(key, value)| (key.to_owned(), value.to_text().map_or(Json::Null, Into::into)))
             .collect(),
         other => std::iter::once(("content".to_owned(), other)).collect(),
     };

@@ -138,7 +138,7 @@ impl Walk {
     }
 
     fn object(&mut self, members: &Map<String, Json>, outer: Role) {
-        // Messages as LangChain serializes them.
+        // Messages as `LangChain` serializes them.
         if let Some(inner) = members.get("kwargs").and_then(Json::as_object)
             && members.contains_key("lc")
         {
@@ -192,7 +192,7 @@ impl Walk {
         let calls_before = self.blocks.len();
         for (key, value) in members {
             match (key.as_str(), value) {
-                ("content" | "text" | "_content", Json::String(text)) => self.text(text, role),
+                ("content" | "text" | "_content" | "replies", Json::String(text)) => self.text(text, role),
                 ("content" | "_content" | "parts" | "contents", Json::Array(_) | Json::Object(_)) => {
                     self.value(value, role);
                 }
@@ -205,7 +205,6 @@ impl Walk {
                     Some(inner) => self.value(&inner, role),
                     None => self.text(text, role),
                 },
-                ("replies", Json::String(text)) => self.text(text, role),
                 _ => {}
             }
         }
@@ -220,7 +219,7 @@ impl Walk {
                     }
                 }
                 (_, Some(Json::Array(calls))) => self.calls(calls),
-                ("tool_calls", Some(Json::Object(call))) | (_, Some(Json::Object(call))) => {
+                (_, Some(Json::Object(call))) => {
                     self.call(call, None);
                 }
                 _ => {}
@@ -369,6 +368,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[expect(clippy::needless_pass_by_value, reason = "values are made where they are given")]
     fn short(value: Json) -> Vec<String> {
         blocks(&value, Role::Unknown)
             .into_iter()

@@ -135,7 +135,7 @@ fn claims(document: &Document<'_>) -> bool {
     }
 }
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut collection = SpanCollection::default();
     let read = collection.take(document);
     collection.account(runs);
@@ -173,12 +173,11 @@ impl<'a> SpanCollection<'a> {
         if span.parent.as_ref() == Some(&span.span_id) {
             span.parent = None;
         }
-        match self.traces.get_mut(&span.trace_id) {
-            Some(bundle) => bundle.spans.push(span),
-            None => {
-                let id = span.trace_id.clone();
-                self.traces.insert(id, Bundle { spans: vec![span], logs: Vec::new() });
-            }
+        if let Some(bundle) = self.traces.get_mut(&span.trace_id) {
+            bundle.spans.push(span);
+        } else {
+            let id = span.trace_id.clone();
+            self.traces.insert(id, Bundle { spans: vec![span], logs: Vec::new() });
         }
     }
 
@@ -300,14 +299,11 @@ impl<'a> SpanCollection<'a> {
     /// Gives the runs of the agents of all traces, in the order in which the traces began.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         let text_rule = runs.options.text_errors;
-        let mut traces: Vec<Bundle<'a>> = self.traces.into_values().collect();
-        for bundle in &mut traces {
-            bundle.put_in_order();
-        }
+        let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
         // The map's order, by trace id, decides between traces of one start.
-        traces.sort_by_key(Bundle::start);
+        traces.sort_by_cached_key(Bundle::start);
         for bundle in traces {
-            let agents = assemble::runs(&bundle.spans, &bundle.logs, text_rule);
+            let agents = runs_of_trace(bundle.spans, bundle.logs, text_rule);
             if agents.is_empty() {
                 runs.pass_over("traces without a span of an agent, a model or a tool", 1);
             }
@@ -323,14 +319,9 @@ impl<'a> SpanCollection<'a> {
 }
 
 impl Bundle<'_> {
-    fn put_in_order(&mut self) {
-        model::in_order(&mut self.spans);
-        model::records_in_order(&mut self.logs);
-    }
-
     fn start(&self) -> u64 {
-        let span = self.spans.first().map(|span| span.start);
-        span.or_else(|| self.logs.first().map(|log| log.time)).unwrap_or_default()
+        let span = self.spans.iter().map(|span| span.start).min();
+        span.or_else(|| self.logs.iter().map(|log| log.time).min()).unwrap_or_default()
     }
 }
 
@@ -417,6 +408,7 @@ pub(super) fn read_protobuf(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
 
 impl SpanCollection<'_> {
     /// Takes a request of OTLP as protobuf. `None`: the bytes are none.
+    #[cfg_attr(not(feature = "otlp"), expect(clippy::unused_self, reason = "the feature takes it"))]
     fn add_protobuf(&mut self, bytes: &[u8]) -> Option<crate::error::Result<()>> {
         if !protobuf::looks_like_request(bytes) {
             return None;

@@ -258,6 +258,7 @@ pub(crate) struct SpanEvent<'a> {
 
 /// A span.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_field_names, reason = "the names that everybody gives them")]
 pub(crate) struct Span<'a> {
     pub(crate) trace_id: String,
     pub(crate) span_id: String,
@@ -281,6 +282,10 @@ impl Span<'_> {
     }
 
     /// The same on its own, without its source.
+    #[expect(
+        dead_code,
+        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
+    )]
     pub(crate) fn into_owned(self) -> Span<'static> {
         Span {
             trace_id: self.trace_id,
@@ -330,6 +335,10 @@ pub(crate) struct LogRecord<'a> {
 
 impl LogRecord<'_> {
     /// The same on its own, without its source.
+    #[expect(
+        dead_code,
+        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
+    )]
     pub(crate) fn into_owned(self) -> LogRecord<'static> {
         LogRecord {
             trace_id: self.trace_id,
@@ -403,7 +412,8 @@ pub(super) fn id_of_bytes(bytes: &[u8]) -> Option<String> {
     if bytes.iter().all(|byte| *byte == 0) {
         return None;
     }
-    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let digit = |value: u8| char::from_digit(u32::from(value), 16);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }
 
 fn hex_of_base64(text: &str) -> Option<String> {

@@ -62,16 +62,11 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
     Ok(())
 }
 
-fn items<'a>(
-    json: &mut Json<'a>,
-    spans: bool,
-    scope: &Cow<'a, str>,
-    into: &mut SpanCollection<'a>,
-) -> Read<()> {
+fn items<'a>(json: &mut Json<'a>, spans: bool, scope: &str, into: &mut SpanCollection<'a>) -> Read<()> {
     objects(json, into, |item, into| {
         if spans {
             let mut read = span(item)?;
-            read.scope = scope.clone();
+            read.scope = Cow::Owned(scope.to_owned());
             into.push_span(read);
         } else {
             into.push_log(log(item)?);

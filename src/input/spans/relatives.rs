@@ -80,7 +80,7 @@ pub(super) fn row<'a>(
         span.parent = parent.map(str::to_owned);
     }
     if span.trace_id.is_empty() {
-        span.trace_id = trace.unwrap_or_default().to_owned();
+        trace.unwrap_or_default().clone_into(&mut span.trace_id);
     }
     if span.end.is_none() {
         span.end = duration.and_then(|duration: u64| span.start.checked_add(duration));

@@ -101,10 +101,14 @@ pub(super) fn requests(tree: &Tree<'_, '_>, records: &Records) -> BTreeMap<Owner
             }
         }
     }
+    let mut tools: BTreeMap<Owner, Vec<u64>> = BTreeMap::new();
+    for at in tree.tools() {
+        tools.entry(tree.owner(at)).or_default().extend(tree.span(at).map(|span| span.start));
+    }
     for (owner, requests) in &mut requests {
         requests.sort_by_key(|request| request.start);
         join_same_response(requests);
-        join_untold(tree, owner, requests);
+        join_untold(tools.get(owner).map(Vec::as_slice).unwrap_or_default(), requests);
     }
     requests
 }
@@ -407,13 +411,14 @@ fn join_same_response(requests: &mut Vec<Request>) {
     let mut kept: Vec<Request> = Vec::with_capacity(requests.len());
     for request in requests.drain(..) {
         match request.response.clone() {
-            Some(response) => match first.get(&response).and_then(|at| kept.get_mut(*at)) {
-                Some(twin) => twin.take_in(request),
-                None => {
+            Some(response) => {
+                if let Some(twin) = first.get(&response).and_then(|at| kept.get_mut(*at)) {
+                    twin.take_in(request);
+                } else {
                     first.insert(response, kept.len());
                     kept.push(request);
                 }
-            },
+            }
             None => kept.push(request),
         }
     }
@@ -421,16 +426,11 @@ fn join_same_response(requests: &mut Vec<Request>) {
 }
 
 /// A span without output beside one that has it shows the same request: they overlap, or no tool ran between them.
-fn join_untold(tree: &Tree<'_, '_>, owner: &Owner, requests: &mut Vec<Request>) {
+/// `tools`: when tools began, in order.
+fn join_untold(tools: &[u64], requests: &mut Vec<Request>) {
     if requests.iter().all(|request| request.told) || !requests.iter().any(|request| request.told) {
         return;
     }
-    let mut tools: Vec<u64> = tree
-        .tools()
-        .filter(|at| tree.owner(*at) == *owner)
-        .filter_map(|at| Some(tree.span(at)?.start))
-        .collect();
-    tools.sort_unstable();
     let ran_between = |from: u64, to: u64| {
         let at = tools.partition_point(|start| *start < from);
         tools.get(at).is_some_and(|start| *start < to)

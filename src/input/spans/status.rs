@@ -116,7 +116,7 @@ fn is_refusal(text: &str) -> bool {
 }
 
 fn exceptions<'s, 'a>(views: &[&'s Span<'a>]) -> impl Iterator<Item = &'s super::model::SpanEvent<'a>> {
-    views.to_vec().into_iter().flat_map(|span| span.events.iter().filter(|event| event.name == "exception"))
+    views.iter().copied().flat_map(|span| span.events.iter().filter(|event| event.name == "exception"))
 }
 
 /// What the exception of a failed call says.

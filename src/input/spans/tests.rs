@@ -10,6 +10,7 @@ use crate::trace::{Event, Trace, TraceCollector};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
 /// A span from one time to another, in microseconds; attributes by name.
+#[expect(clippy::needless_pass_by_value, reason = "attributes are made where they are given")]
 fn span(id: u64, parent: u64, name: &str, from: u64, to: u64, attributes: Json) -> Json {
     let list: Vec<Json> = attributes
         .as_object()
@@ -89,7 +90,7 @@ fn steps(trace: &Trace) -> Vec<String> {
                 step.turn(),
                 action.name,
                 told(
-                    action.arguments.as_ref().present().and_then(|own| own.canonical()),
+                    action.arguments.as_ref().present().and_then(crate::trace::Arguments::canonical),
                     action.arguments.is_recorded()
                 ),
                 action.status,
@@ -863,7 +864,7 @@ fn bad_input_costs_itself_alone() {
     let cut = &text[..text.len() - 30];
     let (traces, reading) = read_traces(cut.as_bytes(), &ReadOptions::default());
     assert_eq!((traces[0].steps().len(), reading.errors[0].kind()), (1, ErrorKind::Truncated));
-    assert_eq!(reading.errors[0].location().unwrap().column as usize, cut.len() + 1);
+    assert_eq!(reading.errors[0].location().unwrap().column, cut.len() as u64 + 1);
     let mut joined = SpanJoin::new(ReadOptions::default());
     assert_eq!(joined.add(cut.as_bytes()).unwrap().errors.len(), 1);
     assert!(joined.add(b"{\"messages\": []}").is_none());

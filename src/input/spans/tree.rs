@@ -206,35 +206,25 @@ impl<'s, 'a> Tree<'s, 'a> {
 
     /// Whose run an owner's run was started by: the nearest one around it that has steps of its own.
     pub(super) fn caller(&self, owner: &Owner, exists: &dyn Fn(&Owner) -> bool) -> Option<Owner> {
-        let mut around = match owner {
-            Owner::Trace => return None,
-            Owner::Agent(at) => self.owner_around_agent(*at),
+        let around = |owner: &Owner| match owner {
+            Owner::Agent(at) => Some(self.owner_around_agent(*at)),
             Owner::Tool(tool) | Owner::Named(Some(tool), _) => Some(self.owner(*tool)),
-            Owner::Named(None, _) => return None,
+            Owner::Trace | Owner::Named(None, _) => None,
         };
-        while let Some(candidate) = around {
-            if exists(&candidate) && candidate != *owner {
-                return Some(candidate);
-            }
-            around = match &candidate {
-                Owner::Agent(at) => self.owner_around_agent(*at),
-                Owner::Tool(tool) | Owner::Named(Some(tool), _) => Some(self.owner(*tool)),
-                Owner::Trace | Owner::Named(None, _) => None,
-            };
-        }
-        None
+        let callers = std::iter::successors(around(owner), |candidate| around(candidate)).take(MOST_AROUND);
+        callers.into_iter().find(|candidate| exists(candidate) && candidate != owner)
     }
 
-    fn owner_around_agent(&self, at: At) -> Option<Owner> {
+    fn owner_around_agent(&self, at: At) -> Owner {
         for outer in self.ancestors(at) {
             match self.kind(outer) {
                 // The agent that calls is the owner of the call.
-                Kind::Tool => return Some(self.owner(self.call_of(outer))),
-                Kind::Agent => return Some(Owner::Agent(self.outermost_agent(outer))),
+                Kind::Tool => return self.owner(self.call_of(outer)),
+                Kind::Agent => return Owner::Agent(self.outermost_agent(outer)),
                 Kind::Model | Kind::Chain => {}
             }
         }
-        Some(Owner::Trace)
+        Owner::Trace
     }
 }
 

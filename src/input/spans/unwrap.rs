@@ -227,21 +227,15 @@ pub(super) fn outcome(content: Content<Json>) -> Outcome {
         Json::String(text) if is_masked(&text) => outcome.text = Content::NotRecorded,
         Json::String(text) => {
             let inner = json_of_text(&text);
-            match inner.as_ref().and_then(|inner| wrapped(inner, &mut outcome)) {
-                Some(own) => outcome.text = Content::Present(own),
-                None => {
-                    outcome.is_error |= inner.is_some() && is_error_text(&text);
-                    outcome.text = Content::Present(text);
-                }
-            }
+            let own = inner.as_ref().and_then(|inner| wrapped(inner, &mut outcome));
+            outcome.is_error |= own.is_none() && inner.is_some() && is_error_text(&text);
+            outcome.text = Content::Present(own.unwrap_or(text));
         }
-        other => match wrapped(&other, &mut outcome) {
-            Some(own) => outcome.text = Content::Present(own),
-            None => {
-                outcome.is_error |= is_error_value(&other, 0);
-                outcome.text = Content::Present(canonical_value(&other));
-            }
-        },
+        other => {
+            let own = wrapped(&other, &mut outcome);
+            outcome.is_error |= own.is_none() && is_error_value(&other, 0);
+            outcome.text = Content::Present(own.unwrap_or_else(|| canonical_value(&other)));
+        }
     }
     if let Content::Present(text) = &mut outcome.text {
         outcome.is_error |= json_of_text(text).is_some() && is_error_text(text);
@@ -372,8 +366,8 @@ fn is_error_value(value: &Json, depth: u8) -> bool {
     }
 }
 
-/// The id of a call that the spans around its tool span tell: LangGraph's node of tools holds the one call that it
-/// runs, LlamaIndex's step the call as Python writes it.
+/// The id of a call that the spans around its tool span tell: `LangGraph`'s node of tools holds the one call that it
+/// runs, `LlamaIndex`'s step the call as Python writes it.
 pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
     let value =
         around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;

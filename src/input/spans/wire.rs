@@ -46,7 +46,9 @@ pub(super) fn code(json: &mut Json<'_>) -> Read<Code> {
         Kind::String => Code::of_name(&json.string()?),
         Kind::Number => match json.number()? {
             Number::Integer(integer) => Code::of_number(i64::try_from(integer).unwrap_or_default()),
-            Number::Float(float) => Code::of_number(i64::from(float == 1.0) + 2 * i64::from(float == 2.0)),
+            Number::Float(float) => Code::of_number(
+                whole(float).map_or(0, |whole| i64::from(whole == 1) + 2 * i64::from(whole == 2)),
+            ),
             Number::Large(_) => Code::Unset,
         },
         _ => {
