@@ -63,7 +63,12 @@
 //! # Online
 //!
 //! A [`Monitor`] takes the steps of an open trace one by one, tells a finding as soon as it is certain, and ends in
-//! the same verdicts as the batch, because both are the same fold.
+//! the same verdicts as the batch, because both are the same fold. What becomes of a finding is a series of
+//! [`Update`]s under one id. A [`TraceAssembler`] keeps monitors for many open traces, whose calls, answers, messages
+//! or spans arrive in any order, within caps on what it holds.
+//!
+//! An [`EventContext`] makes evaluation events of OpenTelemetry from verdicts, findings and updates; [`otlp_json`]
+//! writes them for any collector.
 //!
 //! # Calibration and statistics
 //!

@@ -157,15 +157,20 @@ fn evidence_that_is_too_long_is_counted() {
 #[test]
 fn both_encodings_agree() {
     use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+    use tracelint::TraceId;
     let events = context().of_verdicts(&verdicts());
     let request = tracelint::otlp_logs(&events);
+    let ids = |record: &Value| {
+        let member = |name: &str| record[name].as_str().unwrap().to_owned();
+        (member("traceId"), member("spanId"))
+    };
     let written = records(&otlp_json(&events));
     let sent = &request.resource_logs[0].scope_logs[0].log_records;
     assert_eq!(sent.len(), written.len());
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     for (sent, written) in sent.iter().zip(&written) {
-        assert_eq!(hex(&sent.trace_id), written["traceId"].as_str().unwrap());
-        assert_eq!(hex(&sent.span_id), written["spanId"].as_str().unwrap());
+        let trace = TraceId::from_bytes(sent.trace_id.as_slice().try_into().unwrap()).unwrap();
+        let span = SpanId::from_bytes(sent.span_id.as_slice().try_into().unwrap()).unwrap();
+        assert_eq!((trace.to_string(), span.to_string()), ids(written));
         assert_eq!(sent.severity_number, written["severityNumber"]);
         for attribute in &sent.attributes {
             let json = self::attribute(written, &attribute.key).unwrap();

@@ -27,10 +27,6 @@ pub(crate) struct AgentRun {
     /// The trace id; of further agents of the trace, with what tells them apart.
     pub(crate) id: String,
     /// The span that the run is known by: the agent's, else the first of its spans.
-    #[expect(
-        dead_code,
-        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
-    )]
     pub(crate) span: Option<String>,
     pub(crate) agent: Option<String>,
     /// The id of the run that called it.
@@ -45,10 +41,6 @@ pub(crate) struct AgentRun {
 pub(crate) struct SpanStep {
     pub(crate) turn: u64,
     pub(crate) time: Option<u64>,
-    #[expect(
-        dead_code,
-        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
-    )]
     pub(crate) span: Option<String>,
     pub(crate) event: SpanEventStep,
 }
