@@ -14,8 +14,8 @@ use std::sync::Arc;
 use clap::Parser;
 use serde_json::Value;
 use tracelint::{
-    ALL, Actors, Alignment, Detector, FlaggedRun, FlaggedRuns, Format, Preset, ReadOptions, ScanOptions,
-    ScanSummary, Scanner, TraceRecord, detector_info, scan_html,
+    ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, Preset, ReadOptions,
+    ScanOptions, ScanSummary, Scanner, TraceRecord, detector_info, otlp_json, scan_html,
 };
 
 /// Finds where agents go wrong in their recorded runs.
@@ -57,6 +57,9 @@ struct Arguments {
     /// Write a report with tables, charts and the steps of the worst runs, one HTML file that needs nothing else
     #[arg(long, value_name = "OUT.html")]
     html: Option<PathBuf>,
+    /// Write the verdicts and findings to this file as evaluation events: OTLP/JSON log records, a request per run
+    #[arg(long, value_name = "EVENTS.jsonl")]
+    otlp_out: Option<PathBuf>,
     /// List the formats that can be read, and end
     #[arg(long)]
     list_formats: bool,
@@ -105,28 +108,33 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         ..ScanOptions::default()
     };
     let scanner = Scanner::new(detectors(arguments)?, options)?;
-    let out = arguments.out.as_deref().map(|path| common::Output::create(path, &arguments.paths));
-    let mut out = out.transpose()?;
-    let html = arguments.html.as_deref().map(|path| common::Output::create(path, &arguments.paths));
-    let html = html.transpose()?;
+    let create = |path: &Option<PathBuf>| {
+        path.as_deref().map(|path| common::Output::create(path, &arguments.paths)).transpose()
+    };
+    let (mut out, mut events) = (create(&arguments.out)?, create(&arguments.otlp_out)?);
+    let html = create(&arguments.html)?;
     let (mut summary, mut flagged) = (ScanSummary::default(), FlaggedRuns::default());
-    let (writes, draws) = (out.is_some(), html.is_some());
+    let (writes, sends, draws) = (out.is_some(), events.is_some(), html.is_some());
     // Records become text where they are read, and are only put in order here.
     let map = |record: TraceRecord| {
         let line = if writes { common::json_line(&record) } else { Ok(Vec::new()) };
+        let events = if sends { event_line(&record) } else { String::new() };
         let mut counts = ScanSummary::default();
         counts.add(&record);
-        (line, counts, if draws { FlaggedRun::of(&record) } else { None })
+        (line, events, counts, if draws { FlaggedRun::of(&record) } else { None })
     };
-    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, counts, run)| {
+    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, told, counts, run)| {
         summary.merge(&counts);
         flagged.extend(run);
         if let Some(out) = &mut out {
             out.write_all(&line?)?;
         }
+        if let Some(events) = &mut events {
+            events.write_all(told.as_bytes())?;
+        }
         Ok(())
     })?;
-    if let Some(out) = out {
+    for out in [out, events].into_iter().flatten() {
         out.finish()?;
     }
     if let Some(mut out) = html {
@@ -136,6 +144,12 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     common::print(&format!("{}\n{}", common::render_inputs(&inputs), summary.render()))?;
     let status = common::status(&inputs);
     if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
+}
+
+/// The evaluation events of a run, as a request of OTLP.
+fn event_line(record: &TraceRecord) -> String {
+    let context = EventContext::new(&record.trace_id(), &record.metadata);
+    otlp_json(&context.of_verdicts(&record.verdicts)) + "\n"
 }
 
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {

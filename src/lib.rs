@@ -63,7 +63,12 @@
 //! # Online
 //!
 //! A [`Monitor`] takes the steps of an open trace one by one, tells a finding as soon as it is certain, and ends in
-//! the same verdicts as the batch, because both are the same fold.
+//! the same verdicts as the batch, because both are the same fold. What becomes of a finding is a series of
+//! [`Update`]s under one id. A [`TraceAssembler`] keeps monitors for many open traces, whose calls, answers, messages
+//! or spans arrive in any order, within caps on what it holds.
+//!
+//! An [`EventContext`] makes evaluation events of OpenTelemetry from verdicts, findings and updates; [`otlp_json`]
+//! writes them for any collector.
 //!
 //! # Calibration and statistics
 //!
@@ -106,9 +111,11 @@ mod detectors;
 mod error;
 #[cfg(feature = "statistics")]
 pub mod evaluation;
+mod export;
 mod fingerprint;
 mod input;
 mod json;
+mod monitor;
 mod names;
 #[cfg(feature = "statistics")]
 mod replication;
@@ -126,8 +133,10 @@ pub use compare::*;
 pub use corpus::*;
 pub use detectors::*;
 pub use error::{Error, ErrorKind, Location, Result};
+pub use export::*;
 pub use fingerprint::*;
 pub use input::*;
+pub use monitor::*;
 #[cfg(feature = "statistics")]
 pub use replication::*;
 #[cfg(feature = "statistics")]

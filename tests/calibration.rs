@@ -137,7 +137,7 @@ impl Fold for ByNameFold {
         &[]
     }
 
-    fn finish(&mut self) -> Verdict {
+    fn verdict(&self) -> Verdict {
         Verdict::Judged(Judgement { detected: self.fired, ..Judgement::default() })
     }
 }

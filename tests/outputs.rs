@@ -45,6 +45,7 @@ fn no_output_takes_the_place_of_an_input() {
     let flags = [
         ("scan", "--out"),
         ("scan", "--html"),
+        ("scan", "--otlp-out"),
         ("convert", "--out"),
         ("replicate_tau2", "--sims"),
         ("replicate_tau2", "--summary"),

@@ -148,6 +148,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
             progress: step.progress(),
             time: step.time().map(|time| time.saturating_add(later)),
             usage: step.usage().copied(),
+            span: step.span(),
             event,
         })?;
     }

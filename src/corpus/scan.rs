@@ -8,10 +8,11 @@ use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::discover;
 use super::work::{Kept, Sink, Work};
-use crate::detectors::{Detector, Monitor, Verdict};
+use crate::detectors::{Detector, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::input::{ReadOptions, read_slice};
+use crate::monitor::Monitor;
 use crate::trace::{Digest, Ending, Event, Routing, Step};
 
 /// More threads than this are a mistake.
@@ -247,7 +248,7 @@ impl<'s> Folding<'s> {
             companion.complete(&mut ending);
         }
         let monitor = self.monitor.as_mut()?;
-        let verdicts = monitor.close();
+        let verdicts = monitor.peek();
         let inside = |(id, verdict): &(&'static str, Verdict)| match verdict.findings() {
             [] => None,
             findings => Some((*id, monitor.cost_inside(findings))),

@@ -1,9 +1,11 @@
 //! What a finding cost: the usage of the steps in its range.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, Verdict};
-use crate::trace::{Step, Usage};
+use crate::trace::{SpanId, Step, Usage, lean_push};
 
 /// What the steps of a finding took, as far as the source tells. No verdict depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -52,13 +54,15 @@ fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 /// A turn is the run of consecutive steps with one turn number; the first of them that knows its tokens tells those
 /// of the turn.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     steps: u64,
     /// Where the step indices begin anew after a gap: the index, and how many steps came before.
     stretches: Vec<(u64, u64)>,
     next_index: u64,
     /// The steps with usage.
     marks: Vec<Mark>,
+    /// The steps that a span shows.
+    spans: Vec<(u64, SpanId)>,
 }
 
 /// What had been used when a step was over.
@@ -96,20 +100,24 @@ impl Sum {
 }
 
 impl Meter {
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.steps = 0;
         self.stretches.clear();
         self.next_index = 0;
         self.marks.clear();
+        self.spans.clear();
     }
 
     #[inline]
-    pub(super) fn observe(&mut self, step: &Step<'_>) {
+    pub(crate) fn observe(&mut self, step: &Step<'_>) {
         if self.steps == 0 || step.index() != self.next_index {
-            self.stretches.push((step.index(), self.steps));
+            lean_push(&mut self.stretches, (step.index(), self.steps));
         }
         self.steps += 1;
         self.next_index = step.index().saturating_add(1);
+        if let Some(span) = step.span() {
+            lean_push(&mut self.spans, (step.index(), span));
+        }
         if let Some(usage) = step.usage().filter(|usage| !usage.is_empty()) {
             self.mark(step, *usage);
         }
@@ -123,23 +131,26 @@ impl Meter {
         let (input, output) =
             (new(before.shared.0, usage.input_tokens), new(before.shared.1, usage.output_tokens));
         let carried = if same_turn { before.shared } else { (None, None) };
-        self.marks.push(Mark {
-            index: step.index(),
-            turn: step.turn(),
-            duration: before.duration.add(usage.duration_ns),
-            input: before.input.add(input),
-            output: before.output.add(output),
-            shared: (carried.0.or(usage.input_tokens), carried.1.or(usage.output_tokens)),
-        });
+        lean_push(
+            &mut self.marks,
+            Mark {
+                index: step.index(),
+                turn: step.turn(),
+                duration: before.duration.add(usage.duration_ns),
+                input: before.input.add(input),
+                output: before.output.add(output),
+                shared: (carried.0.or(usage.input_tokens), carried.1.or(usage.output_tokens)),
+            },
+        );
     }
 
     /// What the whole trace took so far.
-    pub(super) fn total(&self) -> Cost {
+    pub(crate) fn total(&self) -> Cost {
         self.cost(0, u64::MAX).unwrap_or(Cost { steps: self.steps, ..Cost::default() })
     }
 
     /// What the steps inside of these findings took, each step once. The findings come in the order of their places.
-    pub(super) fn inside(&self, findings: &[Finding]) -> Cost {
+    pub(crate) fn inside(&self, findings: &[Finding]) -> Cost {
         let mut sum = Cost::default();
         let mut open: Option<(u64, u64)> = None;
         for finding in findings {
@@ -164,7 +175,7 @@ impl Meter {
     }
 
     /// What the steps from `first` to `last` took; `None` where none of them tells.
-    pub(super) fn cost(&self, first: u64, last: u64) -> Option<Cost> {
+    pub(crate) fn cost(&self, first: u64, last: u64) -> Option<Cost> {
         let start = self.marks.partition_point(|mark| mark.index < first);
         let end = self.marks.partition_point(|mark| mark.index <= last);
         let (from, to) = (self.marks.get(start)?, self.marks.get(end.checked_sub(1)?)?);
@@ -205,22 +216,38 @@ impl Meter {
         end.min(before.saturating_add(index - start).saturating_add(1))
     }
 
-    /// Puts the findings of a verdict in order, tells those of one place apart, and says what each cost.
-    pub(super) fn seal(&self, mut verdict: Verdict) -> Verdict {
+    /// The span that shows the step of this index.
+    fn span(&self, index: u64) -> Option<SpanId> {
+        let place = self.spans.binary_search_by_key(&index, |(step, _)| *step).ok()?;
+        self.spans.get(place).map(|(_, span)| *span)
+    }
+
+    /// About how many bytes are held beside the meter itself.
+    pub(crate) fn memory(&self) -> usize {
+        self.stretches.capacity() * size_of::<(u64, u64)>()
+            + self.marks.capacity() * size_of::<Mark>()
+            + self.spans.capacity() * size_of::<(u64, SpanId)>()
+    }
+
+    /// Says what a finding cost, and which span shows its end.
+    pub(crate) fn complete(&self, finding: &mut Finding) {
+        finding.cost = self.cost(finding.first, finding.last);
+        finding.span = self.span(finding.last);
+    }
+
+    /// Puts the findings of a verdict in order, tells those of one id apart, and completes each.
+    pub(crate) fn seal(&self, mut verdict: Verdict) -> Verdict {
         if let Verdict::Judged(judgement) = &mut verdict {
-            let findings = &mut judgement.findings;
             // Stable: at one place, findings come in the order in which the rule tells them.
-            findings.sort_by_key(|finding| (finding.first, finding.last));
-            let mut before: Option<(u64, u64)> = None;
-            let mut twins = 1;
-            for finding in findings {
-                let place = (finding.first, finding.last);
-                twins = if before == Some(place) { twins + 1 } else { 1 };
-                before = Some(place);
-                if twins > 1 {
-                    finding.id = format!("{}.{twins}", Finding::id_at(&finding.detector, place));
+            judgement.findings.sort_by_key(|finding| (finding.first, finding.last));
+            let mut taken = BTreeMap::new();
+            for finding in &mut judgement.findings {
+                let twins = taken.entry(finding.id.clone()).or_insert(0_u64);
+                *twins += 1;
+                if *twins > 1 {
+                    finding.id = format!("{}.{twins}", finding.id);
                 }
-                finding.cost = self.cost(finding.first, finding.last);
+                self.complete(finding);
             }
         }
         verdict

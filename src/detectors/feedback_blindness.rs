@@ -10,14 +10,16 @@ use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
 use super::feedback_explain;
-use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
 use super::polling::{Exempt, PollingCall};
 use super::rule::{Grid, Rule};
 use super::seen::{Gains, Seen, observation};
 use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Action, Actors, Digest, DigestMap, Digests, Routing, Status, Step, Trace, empty};
+use crate::trace::{
+    Action, Actors, Digest, DigestMap, Digests, Routing, Status, Step, Trace, empty, map_bytes,
+};
 
 /// How much of an observation the evidence quotes, in characters.
 const QUOTED: usize = 200;
@@ -223,6 +225,7 @@ impl Rule for FeedbackBlindness {
             seen: Seen::default(),
             novel_successes: 0,
             refused: DigestMap::default(),
+            repeated: 0,
             remembered: DigestMap::default(),
             reported: BTreeSet::new(),
             findings: Vec::new(),
@@ -265,6 +268,8 @@ struct State {
     novel_successes: u64,
     /// By key and feedback (`same_feedback`).
     refused: DigestMap<Refused>,
+    /// How many of them have an earlier one.
+    repeated: usize,
     /// By key, for the published rule: the first refusal alone, or all within the window.
     remembered: DigestMap<VecDeque<Attempt>>,
     /// The keys that have been reported.
@@ -272,20 +277,23 @@ struct State {
     findings: Vec<Finding>,
 }
 
-/// The latest refusal of a key with one feedback, and the latest of a turn before that.
-#[derive(Debug, Clone, Copy)]
+/// The latest refusal of a key with one feedback, and the latest of a turn before that, which few have.
+#[derive(Debug, Clone)]
 struct Refused {
     latest: Refusal,
-    earlier: Option<Refusal>,
+    earlier: Option<Box<Refusal>>,
 }
 
+/// Counts in four bytes: more actions of one trace than that do not fit in memory.
 #[derive(Debug, Clone, Copy)]
 struct Refusal {
-    action: u64,
     step: u64,
     turn: u64,
-    novel_successes: u64,
+    action: u32,
+    novel_successes: u32,
 }
+
+const _: () = assert!(size_of::<Refused>() <= 32);
 
 /// A refusal as the published rule remembers it.
 #[derive(Debug)]
@@ -318,25 +326,26 @@ impl State {
         }
         let (Some(key), Some(feedback)) = (self.rules.key(digests), observation(digests)) else { return };
         let now = Refusal {
-            action: self.actions,
             step: step.index(),
             turn: step.turn(),
-            novel_successes: self.novel_successes,
+            action: to_u32(self.actions),
+            novel_successes: to_u32(self.novel_successes),
         };
         let Some(known) = self.refused.get_mut(&key.and(feedback)) else {
             self.refused.insert(key.and(feedback), Refused { latest: now, earlier: None });
             return;
         };
         if known.latest.turn != now.turn {
-            known.earlier = Some(known.latest);
+            self.repeated += usize::from(known.earlier.is_none());
+            known.earlier = Some(Box::new(known.latest));
         }
         known.latest = now;
         let FeedbackBlindnessConfig { window, max_gap, .. } = self.rules.config;
         let near = |before: &Refusal| {
-            window.is_none_or(|window| now.action - before.action <= window)
-                && now.novel_successes - before.novel_successes <= max_gap
+            window.is_none_or(|window| u64::from(now.action - before.action) <= window)
+                && u64::from(now.novel_successes - before.novel_successes) <= max_gap
         };
-        if let Some(before) = known.earlier.filter(near)
+        if let Some(before) = known.earlier.as_deref().copied().filter(near)
             && self.is_due(key)
         {
             let name = super::quoted(action.name);
@@ -400,20 +409,31 @@ impl Fold for State {
         &self.findings
     }
 
-    fn finish(&mut self) -> Verdict {
+    fn verdict(&self) -> Verdict {
         if self.actions > 0 && !self.comparable && self.rules.config.key == FeedbackKey::Call {
             return super::incomparable();
         }
-        let findings = std::mem::take(&mut self.findings);
+        let findings = self.findings.clone();
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
-            score: None,
             measures: vec![
                 Measure::count("actions", self.actions),
                 Measure::count("blind_repeats", findings.len() as u64),
             ],
             findings,
+            ..Judgement::default()
         })
+    }
+
+    fn memory(&self) -> usize {
+        let attempts = self.remembered.len() * 4 * (size_of::<Attempt>() + QUOTED);
+        self.seen.memory()
+            + map_bytes(&self.refused)
+            + self.repeated * size_of::<Refusal>()
+            + map_bytes(&self.remembered)
+            + attempts
+            + self.reported.len() * 2 * size_of::<Digest>()
+            + self.findings.capacity() * FINDING_BYTES
     }
 
     fn restart(&mut self, _routing: &Routing) -> bool {
@@ -423,11 +443,16 @@ impl Fold for State {
         self.seen.clear();
         self.novel_successes = 0;
         empty(&mut self.refused);
+        self.repeated = 0;
         empty(&mut self.remembered);
         self.reported.clear();
         self.findings.clear();
         true
     }
+}
+
+fn to_u32(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// As much of the observation as evidence quotes.

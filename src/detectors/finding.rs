@@ -13,6 +13,7 @@ use super::Evidence;
 use super::cost::Cost;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
+use crate::trace::SpanId;
 
 /// The level at which an agent fails (classes of the `BenchTrace` benchmark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,13 +84,14 @@ impl<'de> Deserialize<'de> for FailureMode {
 
 /// One failure, with its place and the facts that show it.
 ///
-/// In JSON: `{"id": "loop:3-9", "mode": "class/name", "where": [first, last], "message": "…", "evidence": {…},
-/// "cost"?: {…}}`.
+/// In JSON: `{"id": "loop:9", "mode": "class/name", "where": [first, last], "message": "…", "evidence": {…},
+/// "cost"?: {…}, "merged"?: […], "span"?: "…"}`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Tells the finding from every other one of its trace: `<detector>:<first>-<last>`, with `.2` and so on where a
-    /// detector has several findings at one place.
+    /// Tells the finding from every other one of its trace, and stays as it is while the finding grows: the detector,
+    /// a colon, and mostly the step at which the finding became certain; of one that only the end of the trace makes
+    /// certain, its last step.
     pub id: String,
     /// Id of the detector that says so.
     pub detector: Cow<'static, str>,
@@ -105,7 +107,14 @@ pub struct Finding {
     pub evidence: Evidence,
     /// What the steps of the range took, where the source tells.
     pub cost: Option<Cost>,
+    /// The ids of findings that were told before the end, and have become part of this one.
+    pub merged: Vec<String>,
+    /// The span of a tracing system that shows the last step, where the source tells.
+    pub span: Option<SpanId>,
 }
+
+/// About how many bytes a finding takes with its texts.
+pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
     /// A finding of this detector in the steps from `first` to `last`.
@@ -116,7 +125,7 @@ impl Finding {
     /// let mode = FailureMode::new(FailureClass::System, "too_long");
     /// let evidence = Evidence::Other(serde_json::json!({"steps": 900}));
     /// let finding = Finding::new("too_long", mode, (3, 902), "900 steps", evidence);
-    /// assert_eq!(finding.id, "too_long:3-902");
+    /// assert_eq!(finding.id, "too_long:902");
     /// ```
     pub fn new(
         detector: impl Into<Cow<'static, str>>,
@@ -126,12 +135,30 @@ impl Finding {
         evidence: Evidence,
     ) -> Self {
         let detector = detector.into();
-        let id = Self::id_at(&detector, (first, last));
-        Self { id, detector, mode, first, last, message: message.into(), evidence, cost: None }
+        let id = Self::id_of(&detector, last);
+        Self {
+            id,
+            detector,
+            mode,
+            first,
+            last,
+            message: message.into(),
+            evidence,
+            cost: None,
+            merged: Vec::new(),
+            span: None,
+        }
     }
 
-    pub(super) fn id_at(detector: &str, (first, last): (u64, u64)) -> String {
-        format!("{detector}:{first}-{last}")
+    /// The same under another id: that of the detector and of what tells the finding from its others.
+    #[must_use]
+    pub fn told_as(mut self, what: impl fmt::Display) -> Self {
+        self.id = Self::id_of(&self.detector, what);
+        self
+    }
+
+    pub(super) fn id_of(detector: &str, what: impl fmt::Display) -> String {
+        format!("{detector}:{what}")
     }
 }
 
@@ -145,6 +172,12 @@ impl Serialize for Finding {
         map.serialize_entry("evidence", &self.evidence)?;
         if let Some(cost) = &self.cost {
             map.serialize_entry("cost", cost)?;
+        }
+        if !self.merged.is_empty() {
+            map.serialize_entry("merged", &self.merged)?;
+        }
+        if let Some(span) = &self.span {
+            map.serialize_entry("span", span)?;
         }
         map.end()
     }
@@ -164,13 +197,18 @@ impl<'de> Deserialize<'de> for Finding {
             evidence: Value,
             #[serde(default)]
             cost: Option<Cost>,
+            #[serde(default)]
+            merged: Vec<String>,
+            #[serde(default)]
+            span: Option<SpanId>,
         }
-        let Wire { id, mode, range, message, evidence, cost } = Wire::deserialize(deserializer)?;
+        let Wire { id, mode, range, message, evidence, cost, merged, span } =
+            Wire::deserialize(deserializer)?;
         let named = id.as_deref().and_then(|id| id.rsplit_once(':')).map(|(detector, _)| detector.to_owned());
         let detector = named.unwrap_or_else(|| mode.name.clone().into_owned());
         let evidence = Evidence::read(&detector, evidence);
         let made = Self::new(detector, mode, range, message, evidence);
-        Ok(Self { id: id.unwrap_or_else(|| made.id.clone()), cost, ..made })
+        Ok(Self { id: id.unwrap_or_else(|| made.id.clone()), cost, merged, span, ..made })
     }
 }
 
@@ -195,7 +233,7 @@ impl Measure {
 /// What a detector says of one trace.
 ///
 /// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`, where
-/// `score` is left out by detectors that have none. The measures are not written.
+/// `score` is left out by detectors that have none. `"stopped_at"` is written where there is one. The measures are not written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// The detector can say nothing of this trace, which is not the same as a pass.
@@ -218,6 +256,9 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     /// The numbers behind the judgement; not part of its JSON.
     pub measures: Vec<Measure>,
+    /// The last step that was looked at, where a cap on memory ended the judgement before the trace
+    /// ([`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit)).
+    pub stopped_at: Option<u64>,
 }
 
 impl Verdict {
@@ -254,12 +295,15 @@ impl Serialize for Verdict {
         let mut map = serializer.serialize_map(None)?;
         match self {
             Self::NotApplicable { reason } => map.serialize_entry("not_applicable", reason)?,
-            Self::Judged(Judgement { detected, score, findings, .. }) => {
+            Self::Judged(Judgement { detected, score, findings, stopped_at, .. }) => {
                 map.serialize_entry("detected", detected)?;
                 if let Some(score) = score {
                     map.serialize_entry("score", score)?;
                 }
                 map.serialize_entry("findings", findings)?;
+                if let Some(step) = stopped_at {
+                    map.serialize_entry("stopped_at", step)?;
+                }
             }
         }
         map.end()
@@ -278,12 +322,14 @@ impl<'de> Deserialize<'de> for Verdict {
             score: Option<f64>,
             #[serde(default)]
             findings: Vec<Finding>,
+            #[serde(default)]
+            stopped_at: Option<u64>,
         }
-        let Wire { not_applicable, detected, score, findings } = Wire::deserialize(deserializer)?;
+        let Wire { not_applicable, detected, score, findings, stopped_at } = Wire::deserialize(deserializer)?;
         match (not_applicable, detected) {
             (Some(reason), None) => Ok(Self::NotApplicable { reason: reason.into() }),
             (None, Some(detected)) => {
-                Ok(Self::Judged(Judgement { detected, score, findings, measures: Vec::new() }))
+                Ok(Self::Judged(Judgement { detected, score, findings, measures: Vec::new(), stopped_at }))
             }
             _ => Err(D::Error::custom("a verdict has either `not_applicable` or `detected`")),
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
-use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
 use super::loop_explain;
 use super::loop_polls::Polls;
 use super::loop_segment::{Segment, Span};
@@ -263,21 +263,26 @@ impl Fold for State {
         &self.certain
     }
 
-    fn finish(&mut self) -> Verdict {
-        self.close_segment();
+    fn verdict(&self) -> Verdict {
         if self.actions > 0 && !self.comparable {
             return super::incomparable();
         }
-        let findings = std::mem::take(&mut self.findings);
+        let mut findings = self.findings.clone();
+        findings.extend(self.open_findings());
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
-            score: None,
             measures: vec![
                 Measure::count("actions", self.actions),
                 Measure::count("loops", findings.len() as u64),
             ],
             findings,
+            ..Judgement::default()
         })
+    }
+
+    fn memory(&self) -> usize {
+        let findings = self.certain.capacity() + self.findings.capacity();
+        self.segment.memory() + self.polls.memory() + findings * FINDING_BYTES
     }
 
     fn restart(&mut self, _routing: &Routing) -> bool {
@@ -293,11 +298,15 @@ impl Fold for State {
 }
 
 impl State {
+    /// The findings of the segment that is open.
+    fn open_findings(&self) -> impl Iterator<Item = Finding> {
+        let spans = self.segment.spans().into_iter();
+        spans.map(|span| finding(&self.segment, &span)).chain(self.polls.findings())
+    }
+
     fn close_segment(&mut self) {
-        let spans = self.segment.spans();
-        let segment = &self.segment;
-        self.findings.extend(spans.iter().map(|span| finding(segment, span)));
-        self.findings.extend(self.polls.findings());
+        let findings: Vec<Finding> = self.open_findings().collect();
+        self.findings.extend(findings);
         self.segment.clear();
         self.polls.clear();
     }
@@ -318,7 +327,12 @@ fn finding(segment: &Segment, span: &Span) -> Finding {
         LoopKind::RepeatedCall | LoopKind::EndlessPolling => repeated(name, count),
     };
     let place = (span.first_step, span.last_step);
-    Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence))
+    let made = Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence));
+    let merged = span.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
+    match span.told {
+        Some(step) => Finding { merged, ..made.told_as(step) },
+        None => made,
+    }
 }
 
 /// What a message says of a call that is made again and again.

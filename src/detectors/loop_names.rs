@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::trace::{Digest, DigestMap, empty};
+use crate::trace::{Digest, DigestMap, empty, map_bytes};
 
 /// A number in four bytes, also where it may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,7 @@ impl Id {
 pub(super) struct Names {
     ids: DigestMap<Id>,
     texts: Vec<Box<str>>,
+    bytes: usize,
 }
 
 impl Names {
@@ -30,6 +31,7 @@ impl Names {
         let next = Id::new(self.texts.len());
         let id = *self.ids.entry(Digest::of_text(text)).or_insert(next);
         if id == next {
+            self.bytes += text.len();
             self.texts.push(text.into());
         }
         id
@@ -39,9 +41,15 @@ impl Names {
         self.texts.get(id.get()).map_or("", |text| text)
     }
 
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        map_bytes(&self.ids) + self.texts.capacity() * size_of::<Box<str>>() + self.bytes
+    }
+
     pub(super) fn clear(&mut self) {
         empty(&mut self.ids);
         self.texts.clear();
+        self.bytes = 0;
     }
 }
 

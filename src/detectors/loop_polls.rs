@@ -5,7 +5,7 @@ use super::finding::Finding;
 use super::loop_::{Loop, LoopEvidence, LoopKind, repeated};
 use super::rule::Rule;
 use super::seen;
-use crate::trace::{Action, Digest, DigestMap, Digests, Step, empty};
+use crate::trace::{Action, Digest, DigestMap, Digests, Step, empty, map_bytes};
 
 /// The exempt calls of a segment, by key: their rows of equal answers.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ struct Found {
     place: (u64, u64),
     /// Whether nothing else was done meanwhile.
     alone: bool,
+    /// The step at which it was told.
+    told: u64,
 }
 
 impl Polls {
@@ -90,8 +92,13 @@ impl Polls {
         }
         row.found = Some(self.found.len());
         let (name, location) = (action.name.trim().into(), step.location().map(Into::into));
-        self.found.push(Found { name, location, count: row.count, place, alone });
+        self.found.push(Found { name, location, count: row.count, place, alone, told: step.index() });
         self.found.last().map(Found::finding)
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        map_bytes(&self.rows) + self.found.capacity() * (size_of::<Found>() + 32)
     }
 
     /// The rows that are too long.
@@ -111,6 +118,6 @@ impl Found {
             period: self.alone.then_some(1),
         };
         let message = repeated(super::quoted(&self.name), self.count);
-        Finding::new(Loop::ID, Loop::MODE, self.place, message, Evidence::Loop(evidence))
+        Finding::new(Loop::ID, Loop::MODE, self.place, message, Evidence::Loop(evidence)).told_as(self.told)
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
 use super::loop_names::{Id, Names, period, to_u32};
 use super::seen;
-use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty};
+use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty, lean_push, map_bytes};
 
 /// Marks, in the history, an occurrence in the turn of the one before: it repeats nothing.
 const SAME_TURN: u32 = 1 << 31;
@@ -18,7 +18,7 @@ const SAME_TURN: u32 = 1 << 31;
 const UNRECORDED: u32 = u32::MAX;
 
 /// The place of a loop: positions in the segment, and the source indices of the steps there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) kind: LoopKind,
     /// How often the call was made, or the tool failed; of several parts, that of the earlier one.
@@ -29,6 +29,10 @@ pub(super) struct Span {
     last: usize,
     pub(super) first_step: u64,
     pub(super) last_step: u64,
+    /// The step at which it was told.
+    pub(super) told: Option<u64>,
+    /// Those of other loops that were told and have become part of this one.
+    pub(super) merged: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -54,7 +58,8 @@ pub(super) struct Segment {
     parts: Vec<Span>,
     /// Position at which the latest of the parts ends.
     covered: Option<usize>,
-    repeats: bool,
+    /// The step at which a key first repeated often enough (`repeat`).
+    repeats: Option<u64>,
 }
 
 /// What is known of one key: its current chain of occurrences with one observation.
@@ -111,7 +116,7 @@ impl Segment {
             last_step: 0,
             parts: Vec::new(),
             covered: None,
-            repeats: false,
+            repeats: None,
         }
     }
 
@@ -127,7 +132,7 @@ impl Segment {
         self.history.clear();
         self.parts.clear();
         self.covered = None;
-        self.repeats = false;
+        self.repeats = None;
     }
 
     /// Takes an action; tells of the loop that it makes, unless that loop only extends one told before.
@@ -145,21 +150,26 @@ impl Segment {
         let (key, fresh) = self.key(step, action, digests);
         match self.definition {
             LoopDefinition::Repeat => {
-                self.history.push(key);
-                self.repeat(key)
+                lean_push(&mut self.history, key);
+                self.repeat(key, step.index())
             }
             LoopDefinition::Stuck => {
                 let covered = self.covered;
                 let turn = short_turn(step.turn());
                 let same_turn = !fresh && self.keys.get(key as usize).is_some_and(|key| key.turn == turn);
-                self.history.push(if same_turn { key | SAME_TURN } else { key });
+                lean_push(&mut self.history, if same_turn { key | SAME_TURN } else { key });
                 let chain = self.chain(key, position, step, seen::observation(digests));
                 let run = self.failure_run(key, position, step, action, digests.folded_name);
                 if let Some(key) = self.keys.get_mut(key as usize) {
                     key.turn = turn;
                 }
-                let new = |span: &Span| covered.is_none_or(|end| span.first > end);
-                run.filter(new).or(chain.filter(new))
+                let new = |part: &usize| {
+                    self.parts.get(*part).is_some_and(|part| covered.is_none_or(|end| part.first > end))
+                };
+                let part = run.filter(new).or(chain.filter(new))?;
+                let part = self.parts.get_mut(part)?;
+                part.told = Some(step.index());
+                Some(part.clone())
             }
         }
     }
@@ -172,7 +182,7 @@ impl Segment {
             None => next,
         };
         if id == next {
-            self.keys.push(Key {
+            let key = Key {
                 first_observation: seen::observation(digests).unwrap_or(Digest::UNRECORDED),
                 start_step: 0,
                 observation: 0,
@@ -185,7 +195,8 @@ impl Segment {
                 turn: 0,
                 name: None,
                 location: None,
-            });
+            };
+            lean_push(&mut self.keys, key);
         } else if let Some(key) = self.keys.get_mut(id as usize).filter(|key| key.name.is_none()) {
             key.name = Some(self.names.intern(action.name.trim()));
             key.location = step.location().map(|location| self.names.intern(location));
@@ -193,12 +204,14 @@ impl Segment {
         (id, id == next)
     }
 
-    fn repeat(&mut self, id: u32) -> Option<Span> {
+    fn repeat(&mut self, id: u32, step: u64) -> Option<Span> {
         let key = self.keys.get_mut(id as usize)?;
         key.count = key.count.saturating_add(1);
-        let first_time = u64::from(key.count) >= self.min_repeats && !self.repeats;
-        self.repeats |= first_time;
-        first_time.then(|| self.whole())
+        if u64::from(key.count) < self.min_repeats || self.repeats.is_some() {
+            return None;
+        }
+        self.repeats = Some(step);
+        Some(self.whole())
     }
 
     fn whole(&self) -> Span {
@@ -210,12 +223,14 @@ impl Segment {
             last: self.history.len().saturating_sub(1),
             first_step: self.first_step,
             last_step: self.last_step,
+            told: self.repeats,
+            merged: Vec::new(),
         }
     }
 
-    /// Extends or restarts the chain of the key; tells of it when it qualifies. `seen`: the observation, where it was
-    /// recorded.
-    fn chain(&mut self, id: u32, position: usize, step: &Step<'_>, seen: Option<Digest>) -> Option<Span> {
+    /// Extends or restarts the chain of the key; gives the place of its part when it qualifies. `seen`: the observation,
+    /// where it was recorded.
+    fn chain(&mut self, id: u32, position: usize, step: &Step<'_>, seen: Option<Digest>) -> Option<usize> {
         let key = self.keys.get_mut(id as usize)?;
         let fresh = key.count == 0;
         let (observation, novel) = match seen {
@@ -260,13 +275,15 @@ impl Segment {
             last: position,
             first_step: key.start_step,
             last_step: step.index(),
+            told: None,
+            merged: Vec::new(),
         };
         key.part = Some(Id::new(self.parts.len()));
         self.parts.push(span);
-        Some(span)
+        Some(self.parts.len() - 1)
     }
 
-    /// Extends or ends the failure run of the tool; tells of it when it qualifies.
+    /// Extends or ends the failure run of the tool; gives the place of its part when it qualifies.
     fn failure_run(
         &mut self,
         id: u32,
@@ -274,7 +291,7 @@ impl Segment {
         step: &Step<'_>,
         action: &Action<'_>,
         tool: Digest,
-    ) -> Option<Span> {
+    ) -> Option<usize> {
         match action.status {
             Status::Unknown => return None,
             Status::Ok => {
@@ -319,10 +336,12 @@ impl Segment {
             last: position,
             first_step: run.start_step,
             last_step: step.index(),
+            told: None,
+            merged: Vec::new(),
         };
         run.part = Some(self.parts.len());
         self.parts.push(span);
-        Some(span)
+        Some(self.parts.len() - 1)
     }
 
     /// The name of what the span counts.
@@ -333,7 +352,7 @@ impl Segment {
     /// The loops of the segment: parts that overlap are one.
     pub(super) fn spans(&self) -> Vec<Span> {
         if self.definition == LoopDefinition::Repeat {
-            return if self.repeats { vec![self.whole()] } else { Vec::new() };
+            return if self.repeats.is_some() { vec![self.whole()] } else { Vec::new() };
         }
         let mut parts = self.parts.clone();
         // Of parts that begin together, the repeated call gives the kind.
@@ -345,11 +364,29 @@ impl Segment {
                     if part.last > span.last {
                         (span.last, span.last_step) = (part.last, part.last_step);
                     }
+                    span.merged.extend(part.told);
                 }
                 _ => spans.push(part),
             }
         }
+        for span in &mut spans {
+            // The part that qualified first was told; later ones where they did not overlap yet.
+            span.merged.extend(span.told);
+            span.merged.sort_unstable();
+            span.told = (!span.merged.is_empty()).then(|| span.merged.remove(0));
+        }
         spans
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        map_bytes(&self.ids)
+            + map_bytes(&self.observations)
+            + map_bytes(&self.tools)
+            + self.keys.capacity() * size_of::<Key>()
+            + self.history.capacity() * size_of::<u32>()
+            + self.parts.capacity() * size_of::<Span>()
+            + self.names.memory()
     }
 
     /// Counts what repeats within a span.

@@ -29,7 +29,8 @@ mod waste_explain;
 mod wasted_actions;
 
 pub use cost::Cost;
-pub use detector::{Detector, Fold, Monitor};
+pub(crate) use cost::Meter;
+pub use detector::{Detector, Fold};
 pub use explanation::{Bound, Change, Condition, Explanation, Near};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 pub use polling::PollingCall;

@@ -233,11 +233,15 @@ impl Fold for State {
         if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.certain }
     }
 
-    fn finish(&mut self) -> Verdict {
+    fn verdict(&self) -> Verdict {
         if let Some(reason) = self.not_applicable.clone() {
             return Verdict::NotApplicable { reason };
         }
         if self.whole { self.finish_run() } else { self.finish_pairs() }
+    }
+
+    fn memory(&self) -> usize {
+        self.tracker.memory() + self.pairs.memory() + self.waste.memory()
     }
 
     fn restart(&mut self, routing: &Routing) -> bool {
@@ -287,13 +291,13 @@ impl State {
     fn judge(&self, findings: Vec<Finding>, extra: Measure) -> Verdict {
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
-            score: None,
             measures: vec![
                 Measure::count("detours", findings.len() as u64),
                 extra,
                 Measure::count("milestones_reached", self.tracker.reached()),
             ],
             findings,
+            ..Judgement::default()
         })
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Evidence;
-use super::finding::{Finding, Measure};
+use super::finding::{FINDING_BYTES, Finding, Measure};
 use super::route_inefficiency::{
     PairEvidence, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
 };
@@ -38,6 +38,11 @@ impl Pairs {
     pub(super) fn clear(&mut self) {
         self.due.clear();
         self.certain.clear();
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.certain.capacity() * FINDING_BYTES
     }
 
     /// Looks at the pairs that begin with the last step of the tracker, at this unit, and at those whose time is over.
@@ -105,6 +110,7 @@ impl Limits {
         };
         let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(evidence));
         let place = (reach.first_step, reach.last_step);
-        Some(Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence))
+        let finding = Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence);
+        Some(finding.told_as(format_args!("milestone-{}", pair.end)))
     }
 }

@@ -10,7 +10,7 @@ use crate::trace::{Actors, Milestone, ReferenceRoute, RouteIndex, Step, Target};
 /// the virtual start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
-    end: usize,
+    pub(super) end: usize,
     /// Reference steps between them, above 0.
     pub(super) distance: u64,
 }
@@ -74,6 +74,12 @@ impl Tracker {
         self.virtual_start = from_start && !index.by_score;
         self.route = Some((Arc::clone(route), Arc::clone(index)));
         Ok(())
+    }
+
+    /// About how many bytes are held, without the route, which is shared.
+    pub(super) fn memory(&self) -> usize {
+        self.reached.len() * 2 * size_of::<(usize, Point)>()
+            + (self.begun.capacity() + self.fresh.capacity()) * size_of::<usize>()
     }
 
     /// Whether milestones are scores.

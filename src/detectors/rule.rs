@@ -100,7 +100,7 @@ pub struct Grid {
 ///         &[]
 ///     }
 ///
-///     fn finish(&mut self) -> Verdict {
+///     fn verdict(&self) -> Verdict {
 ///         let detected = self.actions > self.config.limit;
 ///         let evidence = Evidence::Other(json!({"actions": self.actions}));
 ///         let finding = Finding::new(TooLong::ID, TooLong::MODE, (0, self.last), "too many actions", evidence);

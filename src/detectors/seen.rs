@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 
 use crate::trace::Content;
-use crate::trace::{Digest, DigestMap, Digests, Step, empty};
+use crate::trace::{Digest, DigestMap, Digests, Step, empty, map_bytes};
 
 /// The key of an action: location, folded name, canonical arguments. `None`: it has one of its own, because its
 /// arguments were not recorded.
@@ -33,6 +33,11 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        map_bytes(&self.turns)
+    }
+
     pub(super) fn clear(&mut self) {
         empty(&mut self.turns);
     }

@@ -13,7 +13,9 @@ use super::rule::{Grid, Rule};
 use super::shell::{Subtools, default_subtools};
 use super::tool_error_explain;
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, Digest, DigestMap, Routing, Status, Step, Trace, empty};
+use crate::trace::{
+    Action, Actors, Digest, DigestMap, Routing, Status, Step, Trace, empty, lean_push, map_bytes,
+};
 
 /// Configuration of [`ToolErrorRecovery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -156,34 +158,41 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Tool {
-    calls: u64,
+    calls: u32,
     /// The name, from the first failure on.
     name: Option<Box<str>>,
     /// The argument that holds a command line, where there is one: its place in the list of subtools.
     command: Option<usize>,
-    /// Positions, in the list of errors, of the errors that wait for a success.
-    waiting: Vec<usize>,
+    /// The latest of the errors that wait for a success: its place in the list of errors.
+    waiting: Option<u32>,
 }
 
+/// A failure. What it waits with is not needed any more when it is recovered.
 #[derive(Debug)]
 struct Failure {
-    arguments: Option<Digest>,
     step: u64,
     /// Calls of the tool up to this one.
-    calls: u64,
+    calls: u32,
     /// Place in the list of tools.
     tool: u32,
-    recovery: Option<Recovery>,
+    fate: Fate,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Recovery {
-    step: u64,
-    attempts: u32,
-    changed_arguments: Option<bool>,
+enum Fate {
+    /// With the arguments, where they are recorded, and the error of the tool before this one that waits as well.
+    Waiting { arguments: Digest, recorded: bool, before: Option<u32> },
+    /// After so many calls.
+    Recovered { step: u64, attempts: u32, changed_arguments: Option<bool> },
 }
 
-const _: () = assert!(size_of::<Failure>() <= 64);
+const _: () = assert!(size_of::<Failure>() <= 48);
+
+impl Failure {
+    fn is_recovered(&self) -> bool {
+        matches!(self.fate, Fate::Recovered { .. })
+    }
+}
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
@@ -198,31 +207,34 @@ impl Fold for State {
             }
         }
         let Some(tool) = self.tools.get_mut(id) else { return };
-        tool.calls += 1;
+        tool.calls = tool.calls.saturating_add(1);
         match action.status {
             Status::Unknown => {}
             Status::Error => {
                 tool.name.get_or_insert_with(|| full_name(action, program.as_deref()));
-                tool.waiting.push(self.errors.len());
-                self.errors.push(Failure {
-                    arguments: digests.arguments,
+                let place = u32::try_from(self.errors.len()).unwrap_or(u32::MAX);
+                let failure = Failure {
                     step: step.index(),
                     calls: tool.calls,
                     tool: u32::try_from(id).unwrap_or(u32::MAX),
-                    recovery: None,
-                });
+                    fate: Fate::Waiting {
+                        arguments: digests.arguments.unwrap_or(Digest::NONE),
+                        recorded: digests.arguments.is_some(),
+                        before: tool.waiting.replace(place),
+                    },
+                };
+                lean_push(&mut self.errors, failure);
             }
             Status::Ok => {
-                for position in tool.waiting.drain(..) {
-                    let Some(error) = self.errors.get_mut(position) else { continue };
-                    error.recovery = Some(Recovery {
+                let mut next = tool.waiting.take();
+                while let Some(error) = next.and_then(|place| self.errors.get_mut(place as usize)) {
+                    let Fate::Waiting { arguments, recorded, before } = error.fate else { break };
+                    error.fate = Fate::Recovered {
                         step: step.index(),
-                        attempts: u32::try_from(tool.calls - error.calls).unwrap_or(u32::MAX),
-                        changed_arguments: error
-                            .arguments
-                            .zip(digests.arguments)
-                            .map(|(failed, now)| failed != now),
-                    });
+                        attempts: tool.calls - error.calls,
+                        changed_arguments: digests.arguments.filter(|_| recorded).map(|now| arguments != now),
+                    };
+                    next = before;
                 }
             }
         }
@@ -233,9 +245,9 @@ impl Fold for State {
         &[]
     }
 
-    fn finish(&mut self) -> Verdict {
+    fn verdict(&self) -> Verdict {
         let count = self.errors.len() as u64;
-        let recovered = self.errors.iter().filter(|error| error.recovery.is_some()).count() as u64;
+        let recovered = self.errors.iter().filter(|error| error.is_recovered()).count() as u64;
         let rate = recovery_rate(recovered, count);
         let measures = vec![
             Measure::count("tool_calls", self.calls),
@@ -245,7 +257,13 @@ impl Fold for State {
         ];
         let detected = count > 0 && rate < self.threshold;
         let findings = if detected { self.finding(recovered).into_iter().collect() } else { Vec::new() };
-        Verdict::Judged(Judgement { detected, score: Some(rate), findings, measures })
+        Verdict::Judged(Judgement { detected, score: Some(rate), findings, measures, ..Judgement::default() })
+    }
+
+    fn memory(&self) -> usize {
+        map_bytes(&self.ids)
+            + self.tools.capacity() * (size_of::<Tool>() + 16)
+            + self.errors.capacity() * size_of::<Failure>()
     }
 
     fn restart(&mut self, _routing: &Routing) -> bool {
@@ -281,7 +299,7 @@ impl State {
     }
 
     fn finding(&self, recovered: u64) -> Option<Finding> {
-        let mut open = self.errors.iter().filter(|error| error.recovery.is_none());
+        let mut open = self.errors.iter().filter(|error| !error.is_recovered());
         let first = open.next()?.step;
         let last = open.next_back().map_or(first, |error| error.step);
         let message = format!("{recovered} of {} tool errors recovered", self.errors.len());
@@ -293,13 +311,18 @@ impl State {
     fn evidence(&self, error: &Failure) -> ToolError {
         let tool = self.tools.get(error.tool as usize);
         let later = tool.map_or(0, |tool| tool.calls - error.calls);
-        let attempts = error.recovery.map_or(later, |recovery| recovery.attempts.into());
+        let (recovered_by, attempts, changed_arguments) = match error.fate {
+            Fate::Waiting { .. } => (None, later, None),
+            Fate::Recovered { step, attempts, changed_arguments } => {
+                (Some(step), attempts, changed_arguments)
+            }
+        };
         ToolError {
             step: error.step,
             tool: tool.and_then(|tool| tool.name.as_deref()).unwrap_or_default().to_owned(),
-            recovered_by: error.recovery.map(|recovery| recovery.step),
-            attempts,
-            changed_arguments: error.recovery.and_then(|recovery| recovery.changed_arguments),
+            recovered_by,
+            attempts: attempts.into(),
+            changed_arguments,
             abandoned: attempts == 0,
         }
     }

@@ -15,7 +15,7 @@ use super::seen::Seen;
 use super::transient::{Matcher, TransientRules};
 use super::waste_explain;
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, Trace, empty};
+use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, Trace, empty, map_bytes};
 
 /// How many tools the evidence names.
 const NAMED_TOOLS: usize = 10;
@@ -238,6 +238,11 @@ impl Waste {
         self.place = Some((first, step.index()));
     }
 
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        self.seen.memory() + map_bytes(&self.ids) + self.tools.capacity() * (size_of::<WastedTool>() + 16)
+    }
+
     pub(super) fn wasted(&self) -> u64 {
         self.failed + self.repeated
     }
@@ -277,7 +282,7 @@ impl Fold for State {
         &[]
     }
 
-    fn finish(&mut self) -> Verdict {
+    fn verdict(&self) -> Verdict {
         let waste = &self.waste;
         if waste.actions > 0 && !waste.comparable {
             return super::incomparable();
@@ -294,7 +299,12 @@ impl Fold for State {
                 Measure::count("repeated", waste.repeated),
                 Measure::count("wasted", waste.wasted()),
             ],
+            ..Judgement::default()
         })
+    }
+
+    fn memory(&self) -> usize {
+        self.waste.memory()
     }
 
     fn restart(&mut self, _routing: &Routing) -> bool {

@@ -54,7 +54,8 @@ use std::io::Read;
 pub use bench_trace::Alignment;
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
-pub use spans::SpanJoin;
+pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, runs_of_trace};
+pub use spans::{SpanBatch, SpanJoin};
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Entry, Reader, RecordReader};

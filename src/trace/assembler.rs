@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
 use super::content::Content;
 use super::digest::{Digest, DigestMap, empty};
+use super::ids::SpanId;
 use super::sink::{Gate, Unpaired};
 use super::step::{Actor, Step, StepInput};
 use super::text::Text;
@@ -86,6 +87,8 @@ pub(crate) struct Call<'a> {
     /// When it began, in nanoseconds since 1970.
     pub(crate) time: Option<u64>,
     pub(crate) usage: Option<Box<Usage>>,
+    /// The span that shows it.
+    pub(crate) span: Option<SpanId>,
 }
 
 impl<'a> Call<'a> {
@@ -99,6 +102,7 @@ impl<'a> Call<'a> {
             arguments: Content::Absent,
             time: None,
             usage: None,
+            span: None,
         }
     }
 }
@@ -406,5 +410,6 @@ fn step_of<'s>(call: &'s Call<'_>, answer: Option<&'s Answer<'_>>) -> StepInput<
     let mut input = StepInput::action(call.actor, action).turn(call.turn);
     input.time = call.time;
     input.usage = call.usage.as_deref().copied();
+    input.span = call.span;
     input
 }

@@ -224,6 +224,26 @@ pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     }
 }
 
+/// About how many bytes a map holds: its table has a power of two of places, of which at most seven in eight are taken,
+/// each with one byte beside it.
+pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
+    let capacity = map.capacity();
+    if capacity == 0 {
+        return 0;
+    }
+    let places = (capacity + capacity / 7).next_power_of_two();
+    places * (size_of::<(Digest, V)>() + 1)
+}
+
+/// Appends to a list that grows by a quarter: lists of open traces are many, and each would be half empty otherwise.
+#[inline]
+pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(4 + list.len() / 4);
+    }
+    list.push(item);
+}
+
 /// Takes the half of a digest that is given to it for the hash.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct DigestHasher(u64);

@@ -3,6 +3,7 @@
 use super::action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
 use super::content::Content;
 use super::digest::Digest;
+use super::ids::SpanId;
 use super::step::{Actor, Event, Step};
 use super::usage::Usage;
 
@@ -25,6 +26,7 @@ struct Rare {
     error_type: Option<Box<str>>,
     time: Option<u64>,
     usage: Option<Usage>,
+    span: Option<SpanId>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +75,7 @@ impl PartialEq for ActionRecord {
 impl Record {
     pub(super) fn keep(step: &Step<'_>) -> Self {
         let mut rare = Rare { location: step.location.map(Into::into), ..Rare::default() };
-        (rare.time, rare.usage) = (step.time, step.usage);
+        (rare.time, rare.usage, rare.span) = (step.time, step.usage, step.span);
         let body = match (&step.event, step.digests) {
             (Event::Action(action), digests) => {
                 rare.error_type = action.error_type.map(Into::into);
@@ -113,6 +115,7 @@ impl Record {
             progress: self.progress(),
             time: rare.and_then(|rare| rare.time),
             usage: rare.and_then(|rare| rare.usage),
+            span: rare.and_then(|rare| rare.span),
             event,
             digests,
         }

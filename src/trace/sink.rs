@@ -206,7 +206,7 @@ impl Gate {
     /// before, or the progress is not finite. The step is then not part of the run.
     #[inline]
     pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
-        let StepInput { index, turn, actor, location, progress, time, usage, mut event } = input;
+        let StepInput { index, turn, actor, location, progress, time, usage, span, mut event } = input;
         let index = index.unwrap_or(self.next_index);
         if index < self.next_index || self.full {
             return Err(Error::trace(format!(
@@ -230,6 +230,6 @@ impl Gate {
             }
             Event::Message(_) => None,
         };
-        Ok(Step { index, turn, actor, location, progress, time, usage, event, digests })
+        Ok(Step { index, turn, actor, location, progress, time, usage, span, event, digests })
     }
 }

@@ -1,6 +1,7 @@
 //! One event of a run: what a reader or an embedder hands in, and the validated [`Step`] that detectors see.
 
 use super::action::{Action, Digests};
+use super::ids::SpanId;
 use super::text::Text;
 use super::usage::Usage;
 use crate::names::named;
@@ -74,6 +75,7 @@ pub struct StepInput<'a> {
     pub(crate) progress: Option<f64>,
     pub(crate) time: Option<u64>,
     pub(crate) usage: Option<Usage>,
+    pub(crate) span: Option<SpanId>,
     pub(crate) event: Event<'a>,
 }
 
@@ -99,6 +101,7 @@ impl<'a> StepInput<'a> {
             progress: None,
             time: None,
             usage: None,
+            span: None,
             event,
         }
     }
@@ -138,6 +141,13 @@ impl<'a> StepInput<'a> {
         self
     }
 
+    /// Shown by this span of a tracing system.
+    #[must_use]
+    pub fn span(mut self, span: SpanId) -> Self {
+        self.span = Some(span);
+        self
+    }
+
     /// Having taken this much.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
@@ -158,6 +168,7 @@ pub struct Step<'a> {
     pub(super) progress: Option<f64>,
     pub(super) time: Option<u64>,
     pub(super) usage: Option<Usage>,
+    pub(super) span: Option<SpanId>,
     pub(super) event: Event<'a>,
     pub(super) digests: Option<Digests>,
 }
@@ -203,6 +214,12 @@ impl<'a> Step<'a> {
     #[must_use]
     pub fn usage(&self) -> Option<&Usage> {
         self.usage.as_ref()
+    }
+
+    /// The span of a tracing system that shows the step. No detector reads it.
+    #[must_use]
+    pub fn span(&self) -> Option<SpanId> {
+        self.span
     }
 
     /// What happens.

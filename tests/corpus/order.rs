@@ -115,7 +115,7 @@ impl Fold for Reader {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
-    fn finish(&mut self) -> Verdict {
+    fn verdict(&self) -> Verdict {
         let measures = vec![Measure { name: "texts", value: self.count as f64 }];
         Verdict::Judged(Judgement { measures, ..Judgement::default() })
     }

@@ -18,16 +18,15 @@ use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, Usage};
 /// What conversations are known by.
 const CONVERSATION: &[&str] = &["gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id"];
 
+/// The label of a run that names the span it is known by.
+pub(crate) const SPAN_LABEL: &str = "span_id";
+
 /// The run of one agent within a trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentRun {
     /// The trace id; of further agents of the trace, with what tells them apart.
     pub(crate) id: String,
     /// The span that the run is known by: the agent's, else the first of its spans.
-    #[expect(
-        dead_code,
-        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
-    )]
     pub(crate) span: Option<String>,
     pub(crate) agent: Option<String>,
     /// The id of the run that called it.
@@ -42,10 +41,6 @@ pub(crate) struct AgentRun {
 pub(crate) struct SpanStep {
     pub(crate) turn: u64,
     pub(crate) time: Option<u64>,
-    #[expect(
-        dead_code,
-        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
-    )]
     pub(crate) span: Option<String>,
     pub(crate) event: SpanEventStep,
 }
@@ -550,6 +545,9 @@ impl AgentRun {
         if let Some(conversation) = &self.conversation {
             metadata.labels.insert("conversation".to_owned(), conversation.clone());
         }
+        if let Some(span) = &self.span {
+            metadata.labels.insert(SPAN_LABEL.to_owned(), span.clone());
+        }
         metadata
     }
 
@@ -564,6 +562,7 @@ impl AgentRun {
                     let mut call =
                         Call::new(step.turn, action.id.as_deref().map(Cow::Borrowed), &*action.name);
                     call.time = step.time;
+                    call.span = step.span.as_deref().and_then(|span| span.parse().ok());
                     call.usage = (!action.usage.is_empty()).then(|| Box::new(action.usage));
                     call.arguments = match &action.arguments {
                         Content::Present(text) => common::arguments_of_text(Cow::Borrowed(text)),

@@ -10,6 +10,7 @@
 
 mod answers;
 mod assemble;
+mod batch;
 mod calls;
 mod classify;
 mod logs;
@@ -41,7 +42,8 @@ use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::trace::{Assembler, Ending, Routing, StepSink};
 
-pub(crate) use assemble::AgentRun;
+pub(crate) use assemble::{AgentRun, SPAN_LABEL};
+pub use batch::SpanBatch;
 pub(crate) use model::{LogRecord, Span};
 
 pub(super) const FORMAT: Entry = Entry {

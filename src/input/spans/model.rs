@@ -282,10 +282,6 @@ impl Span<'_> {
     }
 
     /// The same on its own, without its source.
-    #[expect(
-        dead_code,
-        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
-    )]
     pub(crate) fn into_owned(self) -> Span<'static> {
         Span {
             trace_id: self.trace_id,
@@ -335,10 +331,6 @@ pub(crate) struct LogRecord<'a> {
 
 impl LogRecord<'_> {
     /// The same on its own, without its source.
-    #[expect(
-        dead_code,
-        reason = "for live use: findings point at spans, and spans outlive the bodies they came in"
-    )]
     pub(crate) fn into_owned(self) -> LogRecord<'static> {
         LogRecord {
             trace_id: self.trace_id,

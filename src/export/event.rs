@@ -1,0 +1,225 @@
+//! The evaluation event: what one verdict or finding says, by the names of OpenTelemetry's conventions.
+
+use crate::detectors::{Cost, Finding, Verdict};
+use crate::input::SPAN_LABEL;
+use crate::monitor::{Update, UpdateKind};
+use crate::names::named;
+use crate::trace::{Metadata, SpanId, TraceId};
+
+/// The name of the event.
+pub(super) const NAME: &str = "gen_ai.evaluation.result";
+
+/// What is longer is not sent as evidence: collectors refuse records that are too large.
+const MOST_EVIDENCE: usize = 32 << 10;
+
+/// What an evaluation came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EventLabel {
+    /// The failure was not detected.
+    Pass,
+    /// It was.
+    Fail,
+    /// The detector can say nothing of the trace.
+    NotApplicable,
+}
+
+named! { EventLabel, "label" { Pass => "pass", Fail => "fail", NotApplicable => "not_applicable" } }
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EventValue {
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// Whole numbers, in order.
+    Counts(Vec<u64>),
+    /// Texts, in order.
+    Texts(Vec<String>),
+}
+
+/// What the events of one trace have in common.
+///
+/// The trace id and the span of the agent are taken from the metadata: from labels `trace_id` and `span_id`, else from
+/// the id of the trace, where it begins with 32 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct EventContext {
+    /// The trace, in the tracing system that it comes from.
+    pub trace: Option<TraceId>,
+    /// The span of the agent.
+    pub span: Option<SpanId>,
+    /// When the events are made, in nanoseconds since 1970; 0 where nobody tells.
+    pub observed: u64,
+    /// Attributes of every event.
+    pub attributes: Vec<(&'static str, EventValue)>,
+}
+
+impl EventContext {
+    /// That of a trace with this metadata, whose id is as a scan gives it.
+    #[must_use]
+    pub fn new(id: &str, metadata: &Metadata) -> Self {
+        let label = |name: &str| metadata.labels.get(name).map(String::as_str);
+        let begun = id.get(..32).filter(|_| matches!(id.as_bytes().get(32), None | Some(b'/')));
+        let mut attributes = vec![("tracelint.trace", EventValue::Text(id.to_owned()))];
+        let mut text = |name, value: Option<&str>| {
+            if let Some(value) = value {
+                attributes.push((name, EventValue::Text(value.to_owned())));
+            }
+        };
+        text("tracelint.trace.parent", metadata.parent.as_deref());
+        text("gen_ai.agent.name", metadata.agent.as_deref());
+        text("gen_ai.request.model", metadata.model.as_deref());
+        text("gen_ai.conversation.id", label("conversation"));
+        Self {
+            trace: label("trace_id").or(begun).and_then(|id| id.parse().ok()),
+            span: label(SPAN_LABEL).and_then(|id| id.parse().ok()),
+            observed: 0,
+            attributes,
+        }
+    }
+
+    /// With this time at which the events are made, in nanoseconds since 1970.
+    #[must_use]
+    pub fn observed(mut self, observed: u64) -> Self {
+        self.observed = observed;
+        self
+    }
+
+    /// The events of a verdict: one for each finding, or one for the verdict itself.
+    #[must_use]
+    pub fn of_verdict(&self, detector: &str, verdict: &Verdict) -> Vec<EvaluationEvent> {
+        let score = verdict.judgement().and_then(|judgement| judgement.score);
+        let stopped = verdict.is_stopped().then_some("memory_limit");
+        if !verdict.findings().is_empty() {
+            let event = |finding| {
+                let mut event = self.of_finding(finding, score);
+                event.text("error.type", stopped);
+                event
+            };
+            return verdict.findings().iter().map(event).collect();
+        }
+        let (label, why) = match verdict {
+            Verdict::NotApplicable { reason } => (EventLabel::NotApplicable, Some(reason.as_ref())),
+            Verdict::Judged(judgement) if judgement.detected => (EventLabel::Fail, None),
+            Verdict::Judged(_) => (EventLabel::Pass, None),
+        };
+        let mut event = self.event(detector, label, score);
+        event.text("gen_ai.evaluation.explanation", why);
+        event.text("error.type", stopped);
+        vec![event]
+    }
+
+    /// The events of all verdicts on a trace, in their order.
+    #[must_use]
+    pub fn of_verdicts(&self, verdicts: &[(&'static str, Verdict)]) -> Vec<EvaluationEvent> {
+        verdicts.iter().flat_map(|(detector, verdict)| self.of_verdict(detector, verdict)).collect()
+    }
+
+    /// The event of an update of a finding, while its trace is open.
+    #[must_use]
+    pub fn of_update(&self, update: &Update) -> EvaluationEvent {
+        let mut event = self.of_finding(&update.finding, None);
+        event.push("tracelint.update", EventValue::Text(update.kind.to_string()));
+        event.text("tracelint.finding.into", update.into.as_deref());
+        if update.kind == UpdateKind::Withdrawn {
+            event.label = EventLabel::Pass;
+        }
+        event
+    }
+
+    fn of_finding(&self, finding: &Finding, score: Option<f64>) -> EvaluationEvent {
+        let mut event = self.event(&finding.detector, EventLabel::Fail, score);
+        event.span = finding.span.or(self.span);
+        event.text("gen_ai.evaluation.explanation", Some(&finding.message));
+        event.text("tracelint.finding.id", Some(&finding.id));
+        event.push("tracelint.mode", EventValue::Text(finding.mode.to_string()));
+        event.push("tracelint.where", EventValue::Counts(vec![finding.first, finding.last]));
+        if !finding.merged.is_empty() {
+            event.push("tracelint.finding.merged", EventValue::Texts(finding.merged.clone()));
+        }
+        let evidence = serde_json::to_string(&finding.evidence).unwrap_or_default();
+        if evidence.len() <= MOST_EVIDENCE {
+            event.push("tracelint.evidence", EventValue::Text(evidence));
+        } else {
+            event.push("tracelint.evidence.bytes", EventValue::Count(evidence.len() as u64));
+        }
+        if let Some(Cost { steps, duration_ns, input_tokens, output_tokens }) = finding.cost {
+            let counts = [
+                ("tracelint.cost.steps", Some(steps)),
+                ("tracelint.cost.duration_ns", duration_ns),
+                ("tracelint.cost.input_tokens", input_tokens),
+                ("tracelint.cost.output_tokens", output_tokens),
+            ];
+            for (name, count) in counts {
+                if let Some(count) = count {
+                    event.push(name, EventValue::Count(count));
+                }
+            }
+        }
+        event
+    }
+
+    fn event(&self, detector: &str, label: EventLabel, score: Option<f64>) -> EvaluationEvent {
+        EvaluationEvent {
+            detector: detector.to_owned(),
+            label,
+            score,
+            trace: self.trace,
+            span: self.span,
+            observed: self.observed,
+            attributes: self.attributes.clone(),
+        }
+    }
+}
+
+/// An evaluation of OpenTelemetry's conventions for generative AI: the event `gen_ai.evaluation.result`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct EvaluationEvent {
+    /// `gen_ai.evaluation.name`: the detector.
+    pub detector: String,
+    /// `gen_ai.evaluation.score.label`.
+    pub label: EventLabel,
+    /// `gen_ai.evaluation.score.value`, of detectors that have a score.
+    pub score: Option<f64>,
+    /// The trace that was judged.
+    pub trace: Option<TraceId>,
+    /// The span at fault or, where there is no finding, that of the agent.
+    pub span: Option<SpanId>,
+    /// When it was made, in nanoseconds since 1970; 0 where nobody tells.
+    pub observed: u64,
+    /// Whatever else is told.
+    pub attributes: Vec<(&'static str, EventValue)>,
+}
+
+impl EvaluationEvent {
+    fn push(&mut self, name: &'static str, value: EventValue) {
+        self.attributes.push((name, value));
+    }
+
+    fn text(&mut self, name: &'static str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.push(name, EventValue::Text(value.to_owned()));
+        }
+    }
+
+    /// All attributes, those of the conventions first.
+    pub(super) fn all_attributes(&self) -> impl Iterator<Item = (&'static str, EventValue)> {
+        let named = [
+            ("gen_ai.evaluation.name", Some(EventValue::Text(self.detector.clone()))),
+            ("gen_ai.evaluation.score.label", Some(EventValue::Text(self.label.to_string()))),
+            ("gen_ai.evaluation.score.value", self.score.map(EventValue::Number)),
+        ];
+        let named = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        named.chain(self.attributes.iter().cloned())
+    }
+
+    /// Numbers and names by which log records are told apart: what was detected is a warning.
+    pub(super) fn severity(&self) -> (i32, &'static str) {
+        if self.label == EventLabel::Fail { (13, "WARN") } else { (9, "INFO") }
+    }
+}

@@ -1,0 +1,71 @@
+//! Evaluation events as OTLP/JSON.
+
+use serde_json::{Map, Value, json};
+
+use super::event::{EvaluationEvent, EventValue, NAME};
+
+/// Events as one request of OTLP log records in JSON, without a line end: a line of the file that the collector's
+/// file exporter writes, or the body of a request to `/v1/logs`.
+///
+/// ```
+/// use tracelint::{EventContext, Loop, Detector, Metadata, Trace, otlp_json};
+///
+/// let verdict = Loop::default().detect(&Trace::builder().build()?);
+/// let context = EventContext::new("0af7651916cd43dd8448eb211c80319c", &Metadata::default());
+/// let line = otlp_json(&context.of_verdict("loop", &verdict));
+/// let request: serde_json::Value = serde_json::from_str(&line).unwrap();
+/// let record = &request["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
+/// assert_eq!(record["eventName"], "gen_ai.evaluation.result");
+/// assert_eq!(record["traceId"], "0af7651916cd43dd8448eb211c80319c");
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[must_use]
+pub fn otlp_json(events: &[EvaluationEvent]) -> String {
+    let records: Vec<Value> = events.iter().map(record).collect();
+    json!({"resourceLogs": [{
+        "resource": {"attributes": [attribute("service.name", &EventValue::Text(super::SERVICE.to_owned()))]},
+        "scopeLogs": [{
+            "scope": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
+            "logRecords": records,
+        }],
+    }]})
+    .to_string()
+}
+
+fn record(event: &EvaluationEvent) -> Value {
+    let (number, text) = event.severity();
+    let mut record = Map::new();
+    let mut member = |name: &str, value: Value| record.insert(name.to_owned(), value);
+    if event.observed > 0 {
+        // 64-bit integers are texts in OTLP/JSON.
+        member("timeUnixNano", event.observed.to_string().into());
+        member("observedTimeUnixNano", event.observed.to_string().into());
+    }
+    member("severityNumber", number.into());
+    member("severityText", text.into());
+    member("eventName", NAME.into());
+    let attributes: Vec<Value> =
+        event.all_attributes().map(|(name, value)| attribute(name, &value)).collect();
+    member("attributes", attributes.into());
+    if let Some(trace) = event.trace {
+        member("traceId", trace.to_string().into());
+        if let Some(span) = event.span {
+            member("spanId", span.to_string().into());
+        }
+    }
+    Value::Object(record)
+}
+
+fn attribute(name: &str, value: &EventValue) -> Value {
+    let list = |values: Vec<Value>| json!({"arrayValue": {"values": values}});
+    let count = |count: &u64| json!({"intValue": (*count).min(i64::MAX as u64).to_string()});
+    let text = |text: &String| json!({"stringValue": text});
+    let value = match value {
+        EventValue::Text(value) => text(value),
+        EventValue::Count(value) => count(value),
+        EventValue::Number(number) => json!({"doubleValue": number}),
+        EventValue::Counts(counts) => list(counts.iter().map(count).collect()),
+        EventValue::Texts(texts) => list(texts.iter().map(text).collect()),
+    };
+    json!({"key": name, "value": value})
+}

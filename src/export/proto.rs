@@ -1,0 +1,67 @@
+//! Evaluation events as the official types of OTLP.
+
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+
+use super::event::{EvaluationEvent, EventValue, NAME};
+
+/// Events as one request of OTLP log records: the same as [`otlp_json`](crate::otlp_json), on the official types.
+#[must_use]
+pub fn otlp_logs(events: &[EvaluationEvent]) -> ExportLogsServiceRequest {
+    let scope = InstrumentationScope {
+        name: env!("CARGO_PKG_NAME").to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..InstrumentationScope::default()
+    };
+    let service = attribute("service.name", EventValue::Text(super::SERVICE.to_owned()));
+    let logs = ScopeLogs {
+        scope: Some(scope),
+        log_records: events.iter().map(record).collect(),
+        ..ScopeLogs::default()
+    };
+    let resource = ResourceLogs {
+        resource: Some(Resource { attributes: vec![service], ..Resource::default() }),
+        scope_logs: vec![logs],
+        ..ResourceLogs::default()
+    };
+    ExportLogsServiceRequest { resource_logs: vec![resource] }
+}
+
+fn record(event: &EvaluationEvent) -> LogRecord {
+    let (number, text) = event.severity();
+    let span = event.trace.and(event.span);
+    LogRecord {
+        time_unix_nano: event.observed,
+        observed_time_unix_nano: event.observed,
+        severity_number: number,
+        severity_text: text.to_owned(),
+        event_name: NAME.to_owned(),
+        attributes: event.all_attributes().map(|(name, value)| attribute(name, value)).collect(),
+        trace_id: event.trace.map(|id| id.to_bytes().to_vec()).unwrap_or_default(),
+        span_id: span.map(|id| id.to_bytes().to_vec()).unwrap_or_default(),
+        ..LogRecord::default()
+    }
+}
+
+fn attribute(name: &str, value: EventValue) -> KeyValue {
+    let value = match value {
+        EventValue::Text(text) => Value::StringValue(text),
+        EventValue::Count(count) => integer(count),
+        EventValue::Number(number) => Value::DoubleValue(number),
+        EventValue::Counts(counts) => list(counts.into_iter().map(integer)),
+        EventValue::Texts(texts) => list(texts.into_iter().map(Value::StringValue)),
+    };
+    KeyValue { key: name.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
+}
+
+fn list(values: impl Iterator<Item = Value>) -> Value {
+    Value::ArrayValue(ArrayValue { values: values.map(|value| AnyValue { value: Some(value) }).collect() })
+}
+
+/// What is beyond 63 bits saturates: the type has a sign.
+fn integer(count: u64) -> Value {
+    Value::IntValue(i64::try_from(count).unwrap_or(i64::MAX))
+}

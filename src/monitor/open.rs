@@ -1,0 +1,190 @@
+//! One open trace: its pieces on their way, its detectors, its spans.
+
+use std::sync::Arc;
+
+use super::event::{CloseReason, ClosedTrace, LiveEvent};
+use super::options::{AssemblerOptions, nanoseconds};
+use super::pairing::Pairing;
+use super::session::Monitor;
+use super::update::{Update, UpdateKind};
+use crate::detectors::Detector;
+use crate::input::{AgentRun, LogRecord, Span, runs_of_trace};
+use crate::trace::{Assembler, Metadata, Routing, Unpaired};
+
+/// Why a live trace has no route.
+const NO_ROUTE: &str = "a live trace tells no expected route";
+
+/// The same for everything that is open.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) detectors: Vec<Arc<dyn Detector>>,
+    pub(super) options: AssemblerOptions,
+}
+
+impl Rules {
+    fn monitor(&self) -> Monitor {
+        let routing = Routing::Unknown(NO_ROUTE.into());
+        Monitor::open(&self.detectors, &routing).with_memory_limit(self.options.max_memory)
+    }
+}
+
+/// An open trace.
+#[derive(Debug, Default)]
+pub(super) struct OpenTrace {
+    pub(super) metadata: Arc<Metadata>,
+    pub(super) pairing: Pairing,
+    monitor: Option<Monitor>,
+    spans: Vec<Span<'static>>,
+    logs: Vec<LogRecord<'static>>,
+    span_bytes: usize,
+    /// How many pieces have come.
+    pub(super) pieces: u64,
+    /// When the latest did.
+    pub(super) last: u64,
+    /// When the end of its root span came.
+    ended: Option<u64>,
+    /// Under which it stands in the lists of the assembler.
+    pub(super) due: u64,
+    pub(super) turn: u64,
+    pub(super) bytes: usize,
+}
+
+impl OpenTrace {
+    pub(super) fn add_span(&mut self, now: u64, span: Span<'static>) {
+        if span.parent.is_none() && span.end.is_some() {
+            self.ended = Some(now);
+        }
+        self.span_bytes += span.bytes();
+        self.spans.push(span);
+    }
+
+    pub(super) fn add_log(&mut self, log: LogRecord<'static>) {
+        self.span_bytes += log.bytes();
+        self.logs.push(log);
+    }
+
+    /// How many pieces wait for something.
+    pub(super) fn held(&self) -> usize {
+        self.pairing.len() + self.span_count()
+    }
+
+    pub(super) fn span_count(&self) -> usize {
+        self.spans.len() + self.logs.len()
+    }
+
+    /// About how many bytes it holds.
+    pub(super) fn memory(&self) -> usize {
+        let monitor = self.monitor.as_ref().map_or(0, Monitor::memory);
+        size_of::<Self>() + self.pairing.bytes + self.span_bytes + monitor
+    }
+
+    /// When something is to be done for it next, if nothing comes.
+    pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
+        let close = self.last.saturating_add(nanoseconds(options.idle));
+        let close =
+            self.ended.map_or(close, |ended| close.min(ended.saturating_add(nanoseconds(options.grace))));
+        let piece = self.pairing.due(nanoseconds(options.reorder), nanoseconds(options.answer));
+        piece.map_or(close, |piece| piece.min(close))
+    }
+
+    /// Why it is to be closed at this time.
+    pub(super) fn is_over(&self, now: u64, options: &AssemblerOptions) -> Option<CloseReason> {
+        if self.ended.is_some_and(|ended| ended.saturating_add(nanoseconds(options.grace)) <= now) {
+            return Some(CloseReason::Ended);
+        }
+        (self.last.saturating_add(nanoseconds(options.idle)) <= now).then_some(CloseReason::Idle)
+    }
+
+    /// Hands on what is ready at this time.
+    pub(super) fn work(
+        &mut self,
+        now: u64,
+        trace: &Arc<str>,
+        rules: &Rules,
+        told: &mut dyn FnMut(LiveEvent),
+    ) {
+        let options = &rules.options;
+        self.pairing.release(now, nanoseconds(options.reorder));
+        if self.pairing.len() > options.max_held {
+            self.pairing.release_all(now);
+        }
+        loop {
+            let wait = if self.pairing.len() > options.max_held { 0 } else { nanoseconds(options.answer) };
+            let Some(step) = self.pairing.next(now, wait) else { break };
+            let monitor = self.monitor.get_or_insert_with(|| rules.monitor());
+            // The progress was looked at when the step was taken, and its index follows the one before.
+            if monitor.observe(step.input()).is_ok() {
+                for update in monitor.updates() {
+                    told(event(trace, &self.metadata, update));
+                }
+            }
+        }
+    }
+
+    /// Judges what there is. Tells how many findings there were, or `None` where nobody acts.
+    pub(super) fn close(
+        mut self,
+        now: u64,
+        trace: &Arc<str>,
+        reason: CloseReason,
+        rules: &Rules,
+        told: &mut dyn FnMut(LiveEvent),
+    ) -> Option<u64> {
+        let held = self.pairing.held() as u64;
+        self.pairing.release_all(now);
+        while let Some(step) = self.pairing.next(now, 0) {
+            let monitor = self.monitor.get_or_insert_with(|| rules.monitor());
+            let _ = monitor.observe(step.input());
+        }
+        let mut findings = None;
+        let mut give = |monitor: &mut Monitor,
+                        metadata: Arc<Metadata>,
+                        unpaired: Unpaired,
+                        held: u64,
+                        tell: bool| {
+            let conclusion = monitor.conclude();
+            let new =
+                conclusion.verdicts.iter().map(|(_, verdict)| verdict.findings().len() as u64).sum::<u64>();
+            findings = Some(findings.unwrap_or_default() + new);
+            for update in conclusion.updates {
+                if tell && update.kind != UpdateKind::Closed {
+                    told(event(trace, &metadata, update));
+                }
+            }
+            told(LiveEvent::Closed(Box::new(ClosedTrace {
+                trace: Arc::clone(trace),
+                metadata: Arc::unwrap_or_clone(metadata),
+                reason,
+                steps: monitor.steps(),
+                verdicts: conclusion.verdicts,
+                unpaired,
+                held,
+            })));
+        };
+        if self.span_count() == 0 || self.monitor.is_some() {
+            let mut monitor = self.monitor.take().unwrap_or_else(|| rules.monitor());
+            give(&mut monitor, self.metadata, self.pairing.unpaired(), held, true);
+        }
+        let runs = runs_of_trace(self.spans, self.logs, rules.options.text_errors);
+        for run in &runs {
+            let (mut monitor, unpaired) = follow(run, rules);
+            give(&mut monitor, Arc::new(run.metadata()), unpaired, 0, false);
+        }
+        findings
+    }
+}
+
+/// The run of an agent, step by step.
+fn follow(run: &AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
+    let mut monitor = rules.monitor();
+    let mut assembler = Assembler::default();
+    assembler.begin(true);
+    run.put(&mut assembler);
+    // The steps of a run bear no numbers of their own that could break a rule.
+    let unpaired = assembler.finish(&mut |step| monitor.observe_step(step)).unwrap_or_default();
+    (monitor, unpaired)
+}
+
+fn event(trace: &Arc<str>, metadata: &Arc<Metadata>, update: Update) -> LiveEvent {
+    LiveEvent::Update { trace: Arc::clone(trace), metadata: Arc::clone(metadata), update: Box::new(update) }
+}

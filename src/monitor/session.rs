@@ -1,0 +1,340 @@
+//! The session that runs several detectors over one open trace.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::update::{Update, UpdateKind};
+#[cfg(feature = "scan")]
+use crate::detectors::Cost;
+use crate::detectors::{Detector, Finding, Fold, Meter, Verdict};
+use crate::error::{Error, ErrorKind, Result};
+use crate::trace::{Gate, Routing, Step, StepInput};
+
+/// Runs detectors online over one open trace.
+///
+/// ```
+/// use tracelint::{Action, Actor, Monitor, Status, StepInput, UpdateKind, default_detectors};
+///
+/// let detectors = default_detectors();
+/// let mut monitor = Monitor::new(&detectors, &None.into())?;
+/// for _ in 0..4 {
+///     let look = Action::new("look").answered(Status::Ok, "a wall");
+///     monitor.observe(StepInput::action(Actor::Agent, look))?;
+/// }
+/// let opened = monitor.updates();
+/// assert_eq!((opened[0].kind, opened[0].finding.id.as_str()), (UpdateKind::Opened, "loop:3"));
+/// let end = monitor.conclude();
+/// assert_eq!((end.updates[0].kind, end.updates[0].finding.id.as_str()), (UpdateKind::Closed, "loop:3"));
+/// assert_eq!(end.verdicts.len(), detectors.len());
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Monitor {
+    gate: Gate,
+    meter: Meter,
+    steps: u64,
+    last: u64,
+    memory_limit: Option<usize>,
+    folds: Vec<OpenFold>,
+}
+
+/// A detector in the middle of the trace.
+#[derive(Debug)]
+struct OpenFold {
+    detector: Arc<dyn Detector>,
+    state: State,
+    /// How many of the certain findings have been told.
+    told: usize,
+    /// Those of them that stand, as they were last told.
+    live: BTreeMap<String, Finding>,
+    /// When to look for growth again: after so many steps.
+    look: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Open(Box<dyn Fold>),
+    /// Ended before the trace, because of its memory: what it had told, and what it says.
+    Stopped(Vec<Finding>, Verdict),
+}
+
+/// What is said of a trace at its end.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Conclusion {
+    /// The verdicts, in the order of the detectors.
+    pub verdicts: Vec<(&'static str, Verdict)>,
+    /// What became of the findings since [`Monitor::updates`] was last asked: each of them is closed, or merged into
+    /// another.
+    pub updates: Vec<Update>,
+}
+
+impl Monitor {
+    /// Opens a trace.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where two of the detectors have one id.
+    pub fn new(detectors: &[Arc<dyn Detector>], routing: &Routing) -> Result<Self> {
+        for (position, detector) in detectors.iter().enumerate() {
+            if detectors.iter().take(position).any(|other| other.id() == detector.id()) {
+                let message = format!("there are two detectors with the id `{}`", detector.id());
+                return Err(Error::new(ErrorKind::Config, message));
+            }
+        }
+        Ok(Self::open(detectors, routing))
+    }
+
+    /// As [`Monitor::new`], of detectors whose ids have been looked at.
+    pub(crate) fn open(detectors: &[Arc<dyn Detector>], routing: &Routing) -> Self {
+        let folds = detectors
+            .iter()
+            .map(|detector| OpenFold {
+                detector: Arc::clone(detector),
+                state: State::Open(detector.start(routing)),
+                told: 0,
+                live: BTreeMap::new(),
+                look: 0,
+            })
+            .collect();
+        Self { gate: Gate::new(), meter: Meter::default(), steps: 0, last: 0, memory_limit: None, folds }
+    }
+
+    /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]). When it is passed, the detector that
+    /// holds most is stopped and gives its memory back. What it was certain of stands, and its verdict says where it
+    /// stopped ([`Judgement::stopped_at`](crate::Judgement::stopped_at)); where it was certain of nothing it is *not
+    /// applicable*, for that reason.
+    #[must_use]
+    pub fn with_memory_limit(mut self, bytes: usize) -> Self {
+        self.memory_limit = Some(bytes);
+        self
+    }
+
+    /// Takes the next step of the trace.
+    ///
+    /// # Errors
+    /// As [`Gate::admit`]; the step is then left out and the trace stays open.
+    pub fn observe(&mut self, step: StepInput<'_>) -> Result<()> {
+        let step = self.gate.admit(step)?;
+        self.observe_step(&step);
+        Ok(())
+    }
+
+    /// Takes the next step of the trace, which a [`Gate`] has let in: what a [`StepSink`](crate::StepSink) is handed.
+    pub fn observe_step(&mut self, step: &Step<'_>) {
+        self.meter.observe(step);
+        self.steps += 1;
+        self.last = step.index();
+        for open in &mut self.folds {
+            if let State::Open(fold) = &mut open.state {
+                fold.observe(step);
+            }
+        }
+        if let Some(limit) = self.memory_limit
+            && self.memory() > limit
+        {
+            self.stop_largest(limit);
+        }
+    }
+
+    /// How many steps there were so far.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// About how many bytes the open trace holds, as far as its detectors tell ([`Fold::memory`]).
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let folds = self.folds.iter().map(OpenFold::memory);
+        size_of::<Self>() + self.meter.memory() + folds.sum::<usize>()
+    }
+
+    fn stop_largest(&mut self, limit: usize) {
+        let last = self.last;
+        let open = self.folds.iter_mut().filter(|open| matches!(open.state, State::Open(_)));
+        // Of equal ones, the first.
+        let Some(largest) = open.rev().max_by_key(|open| open.memory()) else { return };
+        largest.stop(last, limit);
+    }
+
+    /// The findings that have become certain since this was last asked, each as it was then.
+    pub fn new_findings(&mut self) -> impl Iterator<Item = Finding> {
+        let (meter, steps) = (&self.meter, self.steps);
+        self.folds.iter_mut().flat_map(move |open| open.new_findings(meter, steps))
+    }
+
+    /// What has become of the findings since this was last asked.
+    ///
+    /// Asked after every step, it tells a finding at the step that makes it certain. Growth is told, and what has been
+    /// merged, at the first question after the trace has doubled since that detector last told something: ten
+    /// times in a thousand steps, and then at the end.
+    pub fn updates(&mut self) -> Vec<Update> {
+        let mut updates = Vec::new();
+        for open in &mut self.folds {
+            let new = open.new_findings(&self.meter, self.steps);
+            let is_due = new.is_empty() && !open.live.is_empty() && self.steps >= open.look;
+            updates.extend(new.into_iter().map(|finding| Update::new(UpdateKind::Opened, finding)));
+            if is_due {
+                open.look = self.steps.saturating_mul(2);
+                let verdict = self.meter.seal(open.verdict());
+                open.grown(&verdict, &mut updates);
+            }
+        }
+        updates
+    }
+
+    /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here. It goes on all the
+    /// same.
+    #[must_use]
+    pub fn peek(&self) -> Vec<(&'static str, Verdict)> {
+        self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
+    }
+
+    /// What the steps of the trace took so far.
+    #[cfg(feature = "scan")]
+    pub(crate) fn total_cost(&self) -> Cost {
+        self.meter.total()
+    }
+
+    /// What the steps inside of findings of a verdict took, each step once.
+    #[cfg(feature = "scan")]
+    pub(crate) fn cost_inside(&self, findings: &[Finding]) -> Cost {
+        self.meter.inside(findings)
+    }
+
+    /// Closes the trace: the verdicts, in the order of the detectors.
+    #[must_use]
+    pub fn finish(self) -> Vec<(&'static str, Verdict)> {
+        self.peek()
+    }
+
+    /// Closes the trace: the verdicts and the last updates. The monitor is then at its end, until it is opened again.
+    pub fn conclude(&mut self) -> Conclusion {
+        let verdicts = self.peek();
+        let mut updates = Vec::new();
+        for (open, (_, verdict)) in self.folds.iter_mut().zip(&verdicts) {
+            open.grown(verdict, &mut updates);
+            updates.retain(|update| update.kind != UpdateKind::Grown);
+            for (_, finding) in std::mem::take(&mut open.live) {
+                if !verdict.findings().iter().any(|other| other.id == finding.id) {
+                    updates.push(Update::new(UpdateKind::Withdrawn, finding));
+                }
+            }
+            let closed = verdict.findings().iter().cloned();
+            updates.extend(closed.map(|finding| Update::new(UpdateKind::Closed, finding)));
+        }
+        Conclusion { verdicts, updates }
+    }
+
+    /// Opens another trace for the same detectors and with the same cap, with the memory of the one before. Whatever
+    /// the monitor has seen so far is forgotten.
+    pub fn reopen(&mut self, routing: &Routing) {
+        self.gate = Gate::new();
+        self.meter.restart();
+        (self.steps, self.last) = (0, 0);
+        for open in &mut self.folds {
+            (open.told, open.look) = (0, 0);
+            open.live.clear();
+            let restarted = match &mut open.state {
+                State::Open(fold) => fold.restart(routing),
+                State::Stopped(..) => false,
+            };
+            if !restarted {
+                open.state = State::Open(open.detector.start(routing));
+            }
+        }
+    }
+}
+
+impl OpenFold {
+    fn memory(&self) -> usize {
+        let own = match &self.state {
+            State::Open(fold) => fold.memory(),
+            State::Stopped(findings, verdict) => {
+                (findings.len() + verdict.findings().len()) * (size_of::<Finding>() + 256)
+            }
+        };
+        size_of::<Self>() + own + self.live.len() * (size_of::<Finding>() + 256)
+    }
+
+    fn certain(&self) -> &[Finding] {
+        match &self.state {
+            State::Open(fold) => fold.certain(),
+            State::Stopped(findings, _) => findings,
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        match &self.state {
+            State::Open(fold) => fold.verdict(),
+            State::Stopped(_, verdict) => verdict.clone(),
+        }
+    }
+
+    /// Ends the fold with what it is certain of.
+    fn stop(&mut self, step: u64, limit: usize) {
+        let State::Open(fold) = &self.state else { return };
+        let certain = fold.certain().to_vec();
+        let verdict = match fold.verdict() {
+            Verdict::Judged(mut judgement) if !certain.is_empty() => {
+                judgement.stopped_at = Some(step);
+                judgement.measures.clear();
+                Verdict::Judged(judgement)
+            }
+            _ => Verdict::stopped(step, limit),
+        };
+        self.state = State::Stopped(certain, verdict);
+    }
+
+    /// The certain findings that have not been told; with this they are.
+    fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
+        let certain = self.certain();
+        let mut new = certain.get(self.told..).unwrap_or_default().to_vec();
+        self.told = certain.len();
+        for finding in &mut new {
+            meter.complete(finding);
+            self.live.insert(finding.id.clone(), finding.clone());
+            self.look = steps.saturating_mul(2);
+        }
+        new
+    }
+
+    /// What became of the findings that were told, by this verdict.
+    fn grown(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
+        for finding in verdict.findings() {
+            for part in &finding.merged {
+                if let Some(told) = self.live.remove(part) {
+                    let into = Some(finding.id.clone());
+                    updates.push(Update { into, ..Update::new(UpdateKind::Merged, told) });
+                }
+            }
+            if let Some(told) = self.live.get_mut(&finding.id)
+                && (told.first, told.last) != (finding.first, finding.last)
+            {
+                told.clone_from(finding);
+                updates.push(Update::new(UpdateKind::Grown, finding.clone()));
+            }
+        }
+    }
+}
+
+/// Why a detector that was stopped says nothing.
+const STOPPED: &str = "stopped at step ";
+
+impl Verdict {
+    /// Of a detector that was stopped before it was certain of anything.
+    fn stopped(step: u64, limit: usize) -> Self {
+        let reason = format!("{STOPPED}{step}: the open trace held more than {limit} bytes");
+        Self::NotApplicable { reason: Cow::Owned(reason) }
+    }
+
+    /// Whether a cap on memory ended the judgement before the trace.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        match self {
+            Self::NotApplicable { reason } => reason.starts_with(STOPPED),
+            Self::Judged(judgement) => judgement.stopped_at.is_some(),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What becomes of a finding while its trace is open.
+
+use crate::detectors::Finding;
+use crate::names::named;
+
+/// What becomes of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum UpdateKind {
+    /// It has become certain, before the end of the trace.
+    Opened,
+    /// Its range has grown.
+    Grown,
+    /// It has become part of another.
+    Merged,
+    /// The trace is over: this is what the verdict holds.
+    Closed,
+    /// A detector has taken back what it called certain, which none of this crate does.
+    Withdrawn,
+}
+
+named! {
+    UpdateKind, "kind of update" {
+        Opened => "opened",
+        Grown => "grown",
+        Merged => "merged",
+        Closed => "closed",
+        Withdrawn => "withdrawn",
+    }
+}
+
+/// One of the series of updates of a finding, all with one id: perhaps *opened*, then *grown* any number of times, and
+/// in the end either *merged* into another finding or *closed*. What only the end of a trace makes certain is closed
+/// without having been opened.
+///
+/// Who wants every finding once takes those that are closed; who wants to know at once takes those that are opened,
+/// and by their ids finds them again among the closed ones or in [`Finding::merged`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Update {
+    /// What became of the finding.
+    pub kind: UpdateKind,
+    /// The finding as it stands now; of one that was merged or withdrawn, as it was last told.
+    pub finding: Finding,
+    /// The id of the finding into which this one was merged.
+    pub into: Option<String>,
+}
+
+impl Update {
+    pub(super) fn new(kind: UpdateKind, finding: Finding) -> Self {
+        Self { kind, finding, into: None }
+    }
+}

@@ -1,0 +1,189 @@
+//! Evaluation events: what of a verdict goes into them, and in what form they leave.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a wrong shape fails its test")]
+
+use serde_json::{Value, json};
+use tracelint::{
+    Action, Actor, Detector, EventContext, EventLabel, Metadata, Monitor, SpanId, Status, StepInput, Trace,
+    Update, UpdateKind, Usage, Verdict, default_detectors, otlp_json,
+};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+fn span(number: u64) -> SpanId {
+    SpanId::from_bytes(number.to_be_bytes()).unwrap()
+}
+
+/// A run that asks five times the same, each time in a span of its own.
+fn trace() -> Trace {
+    let mut builder = Trace::builder();
+    for number in 0..5 {
+        let usage = Usage { duration_ns: Some(10), input_tokens: Some(7), ..Usage::default() };
+        let action = Action::new("look").answered(Status::Ok, "a wall");
+        let step = StepInput::action(Actor::Agent, action).turn(number).span(span(number + 1)).usage(usage);
+        builder.push(step).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+fn context() -> EventContext {
+    let mut metadata = Metadata::default();
+    metadata.agent = Some("clerk".into());
+    metadata.labels.insert("conversation".into(), "c-1".into());
+    metadata.labels.insert("span_id".into(), span(0xabc).to_string());
+    EventContext::new(&format!("{TRACE}/sub"), &metadata).observed(1_700_000_000_000_000_000)
+}
+
+fn verdicts() -> Vec<(&'static str, Verdict)> {
+    default_detectors().iter().map(|detector| (detector.id(), detector.detect(&trace()))).collect()
+}
+
+fn records(line: &str) -> Vec<Value> {
+    let request: Value = serde_json::from_str(line).unwrap();
+    let scope = &request["resourceLogs"][0]["scopeLogs"][0];
+    assert_eq!(scope["scope"]["name"], "tracelint");
+    scope["logRecords"].as_array().unwrap().clone()
+}
+
+/// The value of an attribute, as OTLP writes it.
+fn attribute<'r>(record: &'r Value, name: &str) -> Option<&'r Value> {
+    let attributes = record["attributes"].as_array().unwrap();
+    attributes.iter().find(|attribute| attribute["key"] == name).map(|attribute| &attribute["value"])
+}
+
+#[test]
+fn a_finding_is_parented_to_the_span_of_its_last_step() {
+    let records = records(&otlp_json(&context().of_verdicts(&verdicts())));
+    let of = |name: &str| {
+        let is =
+            |record: &&Value| attribute(record, "gen_ai.evaluation.name").unwrap()["stringValue"] == name;
+        records.iter().find(is).unwrap()
+    };
+    let looping = of("loop");
+    assert_eq!(looping["eventName"], "gen_ai.evaluation.result");
+    assert_eq!((&looping["traceId"], &looping["spanId"]), (&json!(TRACE), &json!("0000000000000005")));
+    assert_eq!(looping["observedTimeUnixNano"], "1700000000000000000");
+    for (name, value) in [
+        ("gen_ai.evaluation.score.label", json!({"stringValue": "fail"})),
+        ("gen_ai.agent.name", json!({"stringValue": "clerk"})),
+        ("gen_ai.conversation.id", json!({"stringValue": "c-1"})),
+        ("tracelint.finding.id", json!({"stringValue": "loop:3"})),
+        ("tracelint.mode", json!({"stringValue": "strategy/loop"})),
+        ("tracelint.where", json!({"arrayValue": {"values": [{"intValue": "0"}, {"intValue": "4"}]}})),
+        ("tracelint.cost.steps", json!({"intValue": "5"})),
+        ("tracelint.cost.duration_ns", json!({"intValue": "50"})),
+        ("tracelint.cost.input_tokens", json!({"intValue": "35"})),
+    ] {
+        assert_eq!(attribute(looping, name), Some(&value), "{name}");
+    }
+    let evidence = attribute(looping, "tracelint.evidence").unwrap()["stringValue"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(evidence).unwrap()["repeat_count"], 5);
+    assert_eq!(attribute(looping, "gen_ai.evaluation.score.value"), None, "a loop has no score");
+
+    // Without a finding, the agent's span; a score where the detector has one.
+    let recovery = of("tool_error_recovery");
+    assert_eq!(recovery["spanId"], span(0xabc).to_string());
+    assert_eq!(attribute(recovery, "gen_ai.evaluation.score.label").unwrap()["stringValue"], "pass");
+    assert_eq!(attribute(recovery, "gen_ai.evaluation.score.value"), Some(&json!({"doubleValue": 1.0})));
+    let route = of("route_inefficiency");
+    assert_eq!(attribute(route, "gen_ai.evaluation.score.label").unwrap()["stringValue"], "not_applicable");
+    assert!(attribute(route, "gen_ai.evaluation.explanation").is_some());
+    assert_eq!(attribute(route, "error.type"), None);
+}
+
+#[test]
+fn what_is_no_id_is_left_out() {
+    let context = EventContext::new("support-17", &Metadata::default());
+    let record = &records(&otlp_json(&context.of_verdicts(&verdicts())))[0];
+    for member in ["traceId", "spanId", "timeUnixNano"] {
+        assert_eq!(record.get(member), None, "{member}");
+    }
+    assert_eq!(attribute(record, "tracelint.trace"), Some(&json!({"stringValue": "support-17"})));
+    // Digits that only begin like an id are none.
+    assert_eq!(EventContext::new(&format!("{TRACE}0"), &Metadata::default()).trace, None);
+}
+
+#[test]
+fn a_judgement_that_was_stopped_says_so() {
+    let mut monitor = Monitor::new(&default_detectors(), &None.into()).unwrap().with_memory_limit(1);
+    for step in trace().steps() {
+        monitor.observe_step(&step);
+    }
+    for (detector, verdict) in monitor.finish() {
+        let [event] = &context().of_verdict(detector, &verdict)[..] else { continue };
+        assert_eq!(event.label, EventLabel::NotApplicable);
+        let line = otlp_json(std::slice::from_ref(event));
+        assert_eq!(
+            attribute(&records(&line)[0], "error.type"),
+            Some(&json!({"stringValue": "memory_limit"})),
+            "{detector}: {verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn updates_are_events_of_one_id() {
+    let mut monitor = Monitor::new(&default_detectors(), &None.into()).unwrap();
+    let mut updates: Vec<Update> = Vec::new();
+    for step in trace().steps() {
+        monitor.observe_step(&step);
+        updates.extend(monitor.updates());
+    }
+    updates.extend(monitor.conclude().updates);
+    let kinds: Vec<UpdateKind> = updates.iter().map(|update| update.kind).collect();
+    assert_eq!(kinds, [UpdateKind::Opened, UpdateKind::Closed]);
+    for update in &updates {
+        let record = &records(&otlp_json(&[context().of_update(update)]))[0];
+        assert_eq!(attribute(record, "tracelint.finding.id"), Some(&json!({"stringValue": "loop:3"})));
+        assert_eq!(attribute(record, "tracelint.update"), Some(&json!({"stringValue": update.kind.name()})));
+    }
+}
+
+#[test]
+fn evidence_that_is_too_long_is_counted() {
+    let mut builder = Trace::builder();
+    for number in 0..1000 {
+        builder.call("book", &json!({"n": number}), Status::Error, &number.to_string()).unwrap();
+    }
+    let verdict = tracelint::ToolErrorRecovery::default().detect(&builder.build().unwrap());
+    let record = &records(&otlp_json(&context().of_verdict("tool_error_recovery", &verdict)))[0];
+    assert_eq!(attribute(record, "tracelint.evidence"), None);
+    let bytes = attribute(record, "tracelint.evidence.bytes").unwrap()["intValue"].as_str().unwrap();
+    assert!(bytes.parse::<u64>().unwrap() > 32 << 10);
+}
+
+/// The official types say the same as the JSON.
+#[cfg(feature = "otlp")]
+#[test]
+fn both_encodings_agree() {
+    use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+    use tracelint::TraceId;
+    let events = context().of_verdicts(&verdicts());
+    let request = tracelint::otlp_logs(&events);
+    let ids = |record: &Value| {
+        let member = |name: &str| record[name].as_str().unwrap().to_owned();
+        (member("traceId"), member("spanId"))
+    };
+    let written = records(&otlp_json(&events));
+    let sent = &request.resource_logs[0].scope_logs[0].log_records;
+    assert_eq!(sent.len(), written.len());
+    for (sent, written) in sent.iter().zip(&written) {
+        let trace = TraceId::from_bytes(sent.trace_id.as_slice().try_into().unwrap()).unwrap();
+        let span = SpanId::from_bytes(sent.span_id.as_slice().try_into().unwrap()).unwrap();
+        assert_eq!((trace.to_string(), span.to_string()), ids(written));
+        assert_eq!(sent.severity_number, written["severityNumber"]);
+        for attribute in &sent.attributes {
+            let json = self::attribute(written, &attribute.key).unwrap();
+            match attribute.value.as_ref().unwrap().value.as_ref().unwrap() {
+                Any::StringValue(text) => assert_eq!(json["stringValue"], *text),
+                Any::IntValue(count) => assert_eq!(json["intValue"], count.to_string()),
+                Any::DoubleValue(number) => assert_eq!(json["doubleValue"], *number),
+                Any::ArrayValue(list) => {
+                    assert_eq!(json["arrayValue"]["values"].as_array().unwrap().len(), list.values.len());
+                }
+                other => unreachable!("{other:?}"),
+            }
+        }
+        assert_eq!(sent.attributes.len(), written["attributes"].as_array().unwrap().len());
+    }
+}
