@@ -36,7 +36,12 @@ pub fn scan_html(summary: &ScanSummary, costs: &[FailureCost], flagged: Vec<RunS
         report.chart(chart);
     }
     if !flagged.is_empty() {
-        report.section("Flagged runs").strips(flagged);
+        let more = summary.flagged().saturating_sub(flagged.len() as u64);
+        report.section("Flagged runs");
+        if more > 0 {
+            report.paragraph(format!("The worst {} are drawn, {more} more are not.", flagged.len()));
+        }
+        report.strips(flagged);
     }
     report.render()
 }
