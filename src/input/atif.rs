@@ -58,6 +58,8 @@ fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>
     if let Some(steps) = members.get("steps") {
         let mut turn = 0;
         wire::list(&mut steps.json(), |step| {
+            let is_step = step.kind()? == Kind::Object;
+            runs.pass_over("steps that are no objects", u64::from(!is_step));
             let step = read_step(step)?;
             open.step(turn, step);
             turn += 1;

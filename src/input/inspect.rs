@@ -101,6 +101,8 @@ pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut
     messages.json().list(|json| {
         if json.kind()? == Kind::Object {
             conversation.message(Message::read(json)?, turn)?;
+        } else {
+            runs.pass_over("messages that are no objects", 1);
         }
         turn += 1;
         Ok(())

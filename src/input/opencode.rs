@@ -58,6 +58,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     if let Some(messages) = members.get("messages") {
         let mut turn = 0;
         messages.json().list(|json| {
+            let is_message = json.kind()? == Kind::Object;
+            runs.pass_over("messages that are no objects", u64::from(!is_message));
             message(json, turn, &mut steps, &mut metadata)?;
             turn += 1;
             Ok(())

@@ -279,18 +279,7 @@ fn every_document_is_of_its_format() {
 
 #[test]
 fn what_is_no_message_step_or_event_is_an_error_or_counted() {
-    let lists = [
-        "messages",
-        "steps",
-        "traj",
-        "trajectory",
-        "samples",
-        "input",
-        "output",
-        "parts",
-        "toolCalls",
-        "episodes",
-    ];
+    let lists = ["messages", "steps", "traj", "trajectory", "samples", "input", "toolCalls", "episodes"];
     let mut silent = Vec::new();
     for seed in seeds::all() {
         for text in mutate::with_items_replaced(&seed.text, &lists) {
