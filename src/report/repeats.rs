@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::corpus::TraceRecord;
 use crate::trace::Digest;
 
-/// Runs that have the id of another run. Each of them counts as a run of its own everywhere.
+/// Runs that have the id of another run, among the first 50,000 ids of a corpus. Each of them counts as a run of its own
+/// everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Repeats {
@@ -18,7 +19,10 @@ pub struct Repeats {
     pub others: u64,
 }
 
-/// What has been seen under each id.
+/// How many ids are kept in mind. A corpus of more is no collection of sessions, and memory has to stay bounded.
+const MOST_IDS: usize = 50_000;
+
+/// What has been seen under each id, up to so many ids; runs of further ones are not looked at.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids(BTreeMap<String, BTreeMap<Digest, u64>>);
 
@@ -31,6 +35,9 @@ impl Ids {
 
     pub(super) fn merge(&mut self, other: &Self) {
         for (id, runs) in &other.0 {
+            if self.0.len() >= MOST_IDS && !self.0.contains_key(id) {
+                continue;
+            }
             let own = self.0.entry(id.clone()).or_default();
             for (digest, count) in runs {
                 *own.entry(*digest).or_default() += count;
