@@ -74,7 +74,7 @@ fn made_up(trace: u64, span: u64, spans: u64) -> Value {
         vec![text("gen_ai.operation.name", "invoke_agent".to_owned())]
     } else {
         // Every tenth trace asks the same all the time.
-        let number = if trace % 10 == 0 { 0 } else { span };
+        let number = if trace.is_multiple_of(10) { 0 } else { span };
         vec![
             text("gen_ai.operation.name", "execute_tool".to_owned()),
             text("gen_ai.tool.name", "get_order".to_owned()),

@@ -46,7 +46,7 @@ struct Arguments {
     /// Append the events to this file, a request of OTLP/JSON per line
     #[arg(long, value_name = "EVENTS.jsonl")]
     out: Option<PathBuf>,
-    /// Send the events to this collector, such as http://127.0.0.1:4319/v1/logs
+    /// Send the events to this collector, such as <http://127.0.0.1:4319/v1/logs>
     #[arg(long, value_name = "URL", conflicts_with = "out")]
     forward: Option<String>,
     /// Also tell findings while their traces are open, as a series of events

@@ -73,6 +73,9 @@ impl Metrics {
             ("events_sent_total", count(&self.events_sent)),
             ("events_dropped_total", count(&self.events_dropped)),
         ];
-        numbers.iter().map(|(name, number)| format!("tracelint_{name} {number}\n")).collect()
+        {
+            let lines = numbers.iter().map(|(name, number)| format!("tracelint_{name} {number}\n"));
+            lines.collect::<Vec<String>>().concat()
+        }
     }
 }
