@@ -270,6 +270,9 @@ fn protobuf_is_read_as_json_is() {
     assert!(events.iter().any(|event| event.1 == "loop" && event.2 == "fail"), "{events:?}");
 }
 
+/// Path, method, headers, body, and the status that answers them.
+type Case<'c> = (&'c str, &'c str, &'c [(&'c str, &'c str)], &'c [u8], u16);
+
 #[test]
 fn what_cannot_be_taken_is_refused() {
     let collector = Collector::start(&["--max-body", "1"]);
@@ -277,7 +280,6 @@ fn what_cannot_be_taken_is_refused() {
     let bomb = gzip(&vec![b' '; 64 << 20]);
     let valid = body(&spans(1)).to_string();
     let cut = &valid.as_bytes()[..valid.len() / 2];
-    type Case<'c> = (&'c str, &'c str, &'c [(&'c str, &'c str)], &'c [u8], u16);
     let cases: [Case<'_>; 10] = [
         ("POST", "/v1/traces", &[JSON], &large, 413),
         ("POST", "/v1/traces", &[JSON, GZIP], &bomb, 413),
