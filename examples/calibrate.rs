@@ -134,7 +134,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         _ => Vec::new(),
     };
-    let swept = arguments.sweep || arguments.json.is_some();
+    let swept = arguments.sweep || arguments.json.is_some() || arguments.html.is_some();
     let judged = ALL.iter().filter(|info| swept && detectors.iter().any(|detector| detector.id() == info.id));
     let sweeps = judged.map(|info| sweep(&set, info)).collect::<Result<Vec<_>, _>>()?;
 
