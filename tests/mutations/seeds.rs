@@ -47,12 +47,12 @@ struct Runs {
     format: Format,
     /// The key of the list of runs, and what stands beside it, each with a comma.
     list: Option<(&'static str, &'static str)>,
-    texts: [&'static str; 2],
+    each: [&'static str; 2],
 }
 
 /// The runs in every framing.
 fn framed(format: &Runs) -> Vec<String> {
-    let [first, second] = format.texts.map(|run| run.replace('\n', ""));
+    let [first, second] = format.each.map(|run| run.replace('\n', ""));
     let list = format!("[{first}, {second}]");
     let mut texts = vec![
         first.clone(),
@@ -85,7 +85,7 @@ const TAU2: Runs = Runs {
         "simulations",
         r#""info": {"agent_info": {"llm": "m"}, "environment_info": {"domain_name": "airline"}}, "tasks": [{"id": "t", "evaluation_criteria": {"actions": [{"action_id": "0", "requestor": "assistant", "name": "book", "arguments": {"seat": 1}, "compare_args": ["seat"]}]}}], "#,
     )),
-    texts: [
+    each: [
         r#"{"id": "r0", "task_id": "t", "trial": 0, "reward_info": {"reward": 1.0}, "termination_reason": "user_stop", "messages": [
 {"role": "user", "content": "book", "turn_idx": 0},
 {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "name": "book", "arguments": {"seat": 1}, "requestor": "assistant"}, {"id": "b", "name": "look", "arguments": {}}], "turn_idx": 1},
@@ -101,7 +101,7 @@ const TAU2: Runs = Runs {
 const TAU_BENCH: Runs = Runs {
     format: Format::TauBench,
     list: None,
-    texts: [
+    each: [
         r##"{"task_id": 3, "trial": 1, "reward": 0.5, "info": {"task": {"actions": [{"name": "cancel", "kwargs": {"id": "x"}}]}, "error": null}, "traj": [
 {"role": "system", "content": "# Airline Agent Policy"}, {"role": "user", "content": "cancel x"},
 {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "cancel", "arguments": "{\"id\": \"x\"}"}}]},
@@ -115,7 +115,7 @@ const TAU_BENCH: Runs = Runs {
 const BENCH_TRACE: Runs = Runs {
     format: Format::BenchTrace,
     list: Some(("episodes", r#""version": "1", "game": "zork", "#)),
-    texts: [
+    each: [
         r#"{"id": "e0", "game": "zork1", "model": "m", "task_type": "explore", "snapshot": {"final_score": 5, "max_score": 350, "trajectory": [
 {"step": 0, "obs": "West of House\nA door.", "action": "open door", "reward": 0},
 {"step": 1, "obs": "It is locked.", "action": "open door", "location": "West of House", "cum_score": 5},
@@ -129,7 +129,7 @@ const BENCH_TRACE: Runs = Runs {
 const NATIVE: Runs = Runs {
     format: Format::Native,
     list: Some(("traces", "")),
-    texts: [
+    each: [
         r#"{"version": 1, "id": "n", "agent": "a", "model": "m", "task": "t", "trial": 2, "labels": {"k": "v"}, "reward": 0.25, "unpaired": {"calls": 1, "messages": 0},
 "failures": [{"mode": "strategy/loop", "where": [0, 1], "core": true}], "route": {"kind": "scores", "milestones": [{"reference_step": 2, "score": 9.0}]},
 "steps": [{"actor": "user", "text": "go"}, {"name": "look", "arguments": {"at": [1, {"b": null}]}, "call_id": "c", "observation": "x", "status": "error", "provenance": "flag", "step": 4, "turn": 1, "progress": 3.0, "time": 5, "usage": {"duration_ns": 5, "input_tokens": 900}},
