@@ -157,7 +157,9 @@ impl<'a> Json<'a> {
             let before = self.at;
             match self.skip_unsound() {
                 Some(()) if !fault.is_end() && self.at > before => Ok(()),
-                _ => Err(fault),
+                Some(()) => Err(fault),
+                // With more of the text it could be passed over, whatever is wrong with it.
+                None => Err(Fault::end_at(self.at)),
             }
         })
     }

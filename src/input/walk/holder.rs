@@ -192,11 +192,14 @@ impl Walk<'_, '_, '_> {
             if lost {
                 return Ok(None);
             }
-            let mut json = Json::starting_at(window.unread(), 0, 1);
-            let _ = json.skip_unsound();
-            let end = json.offset();
-            window.consume(end);
-            return Ok(Some(false));
+            loop {
+                let mut json = Json::starting_at(window.unread(), 0, 1);
+                let (passed, end) = (json.skip_unsound().is_some(), json.offset());
+                if passed || !window.grow()? {
+                    window.consume(end);
+                    return Ok(Some(false));
+                }
+            }
         }
     }
 
