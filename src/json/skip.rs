@@ -118,7 +118,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: a call for each key costs a tenth of the time")]
+    #[inline(always)]
     fn skip_key<const STRICT: bool>(&mut self) -> Read<()> {
         if STRICT {
             return self.key().map(|_| ());
