@@ -117,6 +117,20 @@ pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Resul
 }
 
 fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
+    // Of the others, most are ids and dates.
+    if let Some(block) = bytes.get(from + 16..).and_then(<[u8]>::first_chunk::<16>)
+        && let Some(first) = bytes.get(from..).and_then(<[u8]>::first_chunk::<16>)
+    {
+        let [quotes, backslashes, controls] = marks_16::<STRICT>(*first);
+        if quotes | backslashes | controls == 0 {
+            let [quotes, backslashes, controls] = marks_16::<STRICT>(*block);
+            let before = quotes.wrapping_sub(1) & !quotes;
+            if quotes != 0 && (backslashes | controls) & before == 0 {
+                let close = from + 16 + quotes.trailing_zeros() as usize;
+                return Ok(Extent { close, escapes: Escapes::None });
+            }
+        }
+    }
     let mut escapes = Escapes::None;
     let mut carried = 0;
     let mut at = from;
