@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::super::formulas::{kendall, mcnemar_exact, mean};
+use super::super::formulas::{kendall, mean};
 use super::arms::{Arm, ByTask, ComparedTrial, share};
 use super::resampled::Resampled;
-use crate::stats::Interval;
+use crate::stats::{Interval, mcnemar};
 
 /// The context of trials without a failed one before them.
 const FRESH: &str = "fresh";
@@ -247,7 +247,7 @@ impl McNemar {
             left_out: tasks.len() as u64 - single,
             fresh_only_resolved: fresh_only,
             recovery_only_resolved: recovery_only,
-            p: (single > 0).then(|| mcnemar_exact(fresh_only, recovery_only)),
+            p: (single > 0).then(|| mcnemar(fresh_only, recovery_only)),
         }
     }
 }
