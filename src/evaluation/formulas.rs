@@ -184,11 +184,7 @@ pub(super) fn two_proportions(a: u64, n1: u64, c: u64, n2: u64) -> TwoProportion
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::unreadable_literal,
-    clippy::float_cmp,
-    reason = "copied from the output of programs; exact ends"
-)]
+#[expect(clippy::unreadable_literal, reason = "copied from the output of programs")]
 mod tests {
     use proptest::prelude::*;
 
