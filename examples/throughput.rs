@@ -8,7 +8,7 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
-use serde::Deserialize as _;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tracelint::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
@@ -45,6 +44,9 @@ struct Arguments {
     /// Measure one single file with two threads against one, its records written to a file
     #[arg(long)]
     single: bool,
+    /// One line per format of the files, each repeated until it holds `--min-mb`, on one thread
+    #[arg(long)]
+    by_format: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -84,20 +86,15 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if arguments.single {
         return single(&inputs, arguments);
     }
+    if arguments.by_format {
+        return by_format(&inputs, arguments);
+    }
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
     let work: Vec<&Input> = std::iter::repeat_n(&inputs, wanted.div_ceil(once).max(1)).flatten().collect();
     let megabytes = work.iter().map(|input| input.bytes.len()).sum::<usize>() as f64 / 1e6;
     let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
     let runs = AtomicUsize::new(0);
-    let floor = |input: &Input| {
-        let mut parser = serde_json::Deserializer::from_slice(&input.bytes);
-        while parser.end().is_err() {
-            if std::hint::black_box(IgnoredAny::deserialize(&mut parser)).is_err() {
-                return false;
-            }
-        }
-        true
-    };
+    let floor = |input: &Input| floor(&input.bytes);
     let scan = |input: &Input| {
         let file = scanner.scan_slice(&input.path, &input.bytes);
         runs.fetch_add(file.traces.len(), Ordering::Relaxed);
@@ -143,6 +140,84 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         counted / scan_seconds,
         peak.map_or("unknown".to_owned(), |mib| format!("{mib:.0} MiB")),
     ))?;
+    Ok(0)
+}
+
+/// Reads all the values of an input, ignoring each. What is no JSON costs its line.
+fn floor(mut bytes: &[u8]) -> bool {
+    loop {
+        let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+        let sound = values.by_ref().map(std::hint::black_box).all(|value| value.is_ok());
+        let rest = bytes.get(values.byte_offset()..).unwrap_or_default();
+        match rest.iter().position(|byte| *byte == b'\n') {
+            Some(end) if !sound => bytes = rest.get(end + 1..).unwrap_or_default(),
+            _ => return sound,
+        }
+    }
+}
+
+/// The files of one format.
+struct Group<'i> {
+    name: String,
+    files: Vec<&'i Input>,
+}
+
+/// Puts files together that are of one format; those of none or of several are left out.
+fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize) {
+    let mut groups: BTreeMap<String, Vec<&Input>> = BTreeMap::new();
+    let mut left = 0;
+    for input in inputs {
+        match scanner.scan_slice(&input.path, &input.bytes).format {
+            // The floor cannot read what is packed.
+            Some(format) if !input.bytes.starts_with(b"PK") => {
+                groups.entry(format.to_string()).or_default().push(input);
+            }
+            _ => left += 1,
+        }
+    }
+    (groups.into_iter().map(|(name, files)| Group { name, files }).collect(), left)
+}
+
+/// A line for each format: how long the scan takes beside the floor.
+#[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
+fn by_format(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
+    let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+    let (groups, left) = grouped(inputs, &scanner);
+    let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
+    let mut lines = format!(
+        "{:<20} {:>5}  {:>16}  {:>6}  {:>10}  {:>9}  {:>5}   {} rounds (medians)\n",
+        "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio", arguments.rounds
+    );
+    let mut figures = serde_json::Map::new();
+    for Group { name, files } in &groups {
+        let mut sizes: Vec<usize> = files.iter().map(|input| input.bytes.len()).collect();
+        sizes.sort_unstable();
+        let once: usize = sizes.iter().sum();
+        let times = wanted.div_ceil(once.max(1)).max(1);
+        let work: Vec<&Input> = std::iter::repeat_n(files, times).flatten().copied().collect();
+        let megabytes = (once * times) as f64 / 1e6;
+        let scan = |input: &Input| {
+            std::hint::black_box(scanner.scan_slice(&input.path, &input.bytes)).errors.is_empty()
+        };
+        let rounds: Vec<[f64; 2]> = (0..arguments.rounds)
+            .map(|_| [time(&work, 1, |input| floor(&input.bytes)), time(&work, 1, scan)])
+            .collect();
+        let figure = |of: fn(&[f64; 2]) -> f64| median(rounds.iter().map(of).collect());
+        let ratio = figure(|[floor, scan]| scan / floor);
+        let kilobytes = |place: usize| sizes.get(place).map_or(f64::NAN, |size| *size as f64 / 1e3);
+        let range = format!("{:.1} to {:.1}", kilobytes(0), kilobytes(sizes.len() - 1));
+        lines += &format!(
+            "{name:<20} {:>5}  {range:>16}  {megabytes:>6.1}  {:>10.0}  {:>9.0}  {ratio:>5.2}\n",
+            files.len(),
+            megabytes / figure(|[floor, _]| *floor),
+            megabytes / figure(|[_, scan]| *scan),
+        );
+        figures.insert(name.clone(), ratio.into());
+    }
+    if left > 0 {
+        lines += &format!("left out: {left} files of no format or of several, or packed\n");
+    }
+    common::print(&format!("{lines}{}\n", Value::from(figures)))?;
     Ok(0)
 }
 
@@ -285,8 +360,10 @@ fn read(
             .map_err(place)?;
         entries.sort();
         for entry in entries {
-            if entry.is_dir() || entry.extension().is_some_and(|ending| ending == "json" || ending == "jsonl")
-            {
+            let is_input = |ending: &std::ffi::OsStr| {
+                ["json", "jsonl", "ndjson", "traj"].iter().any(|known| ending == *known)
+            };
+            if entry.is_dir() || entry.extension().is_some_and(is_input) {
                 read(&entry, visited, inputs)?;
             }
         }

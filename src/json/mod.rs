@@ -18,7 +18,7 @@ use std::borrow::Cow;
 pub(crate) use fault::{Fault, Read};
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;
-pub(crate) use string::JsonString;
+pub(crate) use string::{JsonString, spelling_of};
 
 use fault::unexpected;
 use scan::{Unsound, leading_space, short_sound_string_end, string_end};

@@ -57,6 +57,21 @@ pub(super) fn leading_space(block: [u8; 16]) -> usize {
     (equal(b' ') | equal(b'\n')).trailing_ones() as usize
 }
 
+/// Where the first backslash of a block is.
+#[inline]
+pub(super) fn first_backslash(block: [u8; 16]) -> Option<usize> {
+    let found = u8x16::new(block).simd_eq(u8x16::splat(b'\\')).to_bitmask();
+    (found != 0).then(|| found.trailing_zeros() as usize)
+}
+
+/// Where the first byte of a block is that a string cannot hold without an escape.
+#[inline]
+pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
+    let [quotes, backslashes, controls] = marks_16::<true>(block);
+    let found = quotes | backslashes | controls;
+    (found != 0).then(|| found.trailing_zeros() as usize)
+}
+
 /// Where the string closes whose first byte behind the quote is at `from`, if it does so within 16 bytes and has no
 /// escapes up to there.
 #[inline]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::Escapes;
+use super::scan::{Escapes, first_backslash, first_to_escape};
 
 /// The longest spelling of one character in a JSON string: a surrogate pair, `\ud83d\ude00`.
 const LONGEST_ESCAPE: usize = 12;
@@ -118,17 +118,38 @@ impl<'a> JsonString<'a> {
         self.escapes != Escapes::Ambiguous || memchr::memmem::find_iter(self.inner, b"\\u00").all(usual)
     }
 
-    /// Whether the spelling is the canonical one, or `false` where that is not seen at once: of the ambiguous escapes
-    /// there are only those of control characters that have no other.
-    pub(crate) fn is_canonical(self) -> bool {
-        let canonical = |at: usize| match self.inner.get(at + 2..at + 6) {
-            Some([b'0', b'0', b'0', low]) => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
-            Some([b'0', b'0', b'1', low]) => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
-            _ => false,
-        };
-        self.escapes != Escapes::Ambiguous
-            || memchr::memmem::find_iter(self.inner, b"\\u").all(canonical)
-                && memchr::memmem::find(self.inner, b"\\/").is_none()
+    /// The spelling that canonical JSON has for what the string says; `None` where it is not UTF-8.
+    pub(crate) fn canonical_spelling(self) -> Option<Cow<'a, [u8]>> {
+        if self.escapes != Escapes::Ambiguous {
+            return Some(Cow::Borrowed(self.inner));
+        }
+        let mut at = 0;
+        loop {
+            let rest = self.inner.get(at..).unwrap_or_default();
+            let Some(next) = next_escape(rest) else { return Some(Cow::Borrowed(self.inner)) };
+            let escape = rest.get(next..).unwrap_or_default();
+            at += next;
+            if !is_canonical_escape(escape) {
+                break;
+            }
+            at += 2;
+        }
+        simdutf8::basic::from_utf8(self.inner).ok()?;
+        let (before, mut rest) = self.inner.split_at_checked(at)?;
+        let mut spelling = Vec::with_capacity(self.inner.len());
+        spelling.extend_from_slice(before);
+        while let Some(escape) = copy_plain(rest, &mut spelling) {
+            let length = if matches!(escape.get(1), Some(b'u' | b'/')) {
+                let (decoded, length) = decode_escape(escape);
+                push_spelling(decoded, &mut spelling);
+                length
+            } else {
+                spelling.extend_from_slice(escape.get(..2).unwrap_or(escape));
+                2
+            };
+            rest = escape.get(length..).unwrap_or_default();
+        }
+        Some(Cow::Owned(spelling))
     }
 
     /// What stands before and behind the first place, or the last, where the string says `part`, in which only line
@@ -165,10 +186,7 @@ impl<'a> JsonString<'a> {
         for _ in 0..chars {
             let length = match rest.first() {
                 None => break,
-                Some(b'\\') if rest.get(1) == Some(&b'u') => {
-                    let escape = rest.get(..rest.len().min(LONGEST_ESCAPE)).unwrap_or_default();
-                    decode_escape(&String::from_utf8_lossy(escape)).1
-                }
+                Some(b'\\') if rest.get(1) == Some(&b'u') => decode_escape(rest).1,
                 Some(b'\\') => 2,
                 Some(_) => 1 + rest.iter().skip(1).take_while(|byte| *byte & 0xc0 == 0x80).count(),
             };
@@ -180,28 +198,124 @@ impl<'a> JsonString<'a> {
 
 /// What the inside of a JSON string says. Unpaired surrogates become U+FFFD.
 pub(super) fn unescape(inner: &str) -> String {
-    let mut text = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some(at) = next_escape(rest.as_bytes()) {
-        let (plain, escape) = rest.split_at(at);
-        text.push_str(plain);
-        let (decoded, length) = decode_escape(escape);
-        text.push(decoded);
-        rest = escape.get(length..).unwrap_or_default();
+    let mut text = Vec::with_capacity(inner.len());
+    let mut rest = inner.as_bytes();
+    while let Some(escape) = copy_plain(rest, &mut text) {
+        let simple = match escape.get(1) {
+            Some(b'n') => b'\n',
+            Some(&byte @ (b'"' | b'\\' | b'/')) => byte,
+            _ => {
+                let (decoded, length) = decode_escape(escape);
+                push(decoded, &mut text);
+                rest = escape.get(length..).unwrap_or_default();
+                continue;
+            }
+        };
+        text.push(simple);
+        rest = escape.get(2..).unwrap_or_default();
     }
-    text.push_str(rest);
-    text
+    // Whole characters and the spelling of others, which was text, make text.
+    String::from_utf8(text).unwrap_or_default()
 }
 
-/// Where the next escape is. Where there are many, they come close together.
+/// Copies what comes before the first escape; gives back the rest from there on.
+#[inline]
+fn copy_plain<'a>(bytes: &'a [u8], to: &mut Vec<u8>) -> Option<&'a [u8]> {
+    // Where there are many escapes, they come close together.
+    let Some(block) = bytes.first_chunk::<16>() else {
+        let at = bytes.iter().position(|byte| *byte == b'\\');
+        to.extend_from_slice(bytes.get(..at.unwrap_or(bytes.len())).unwrap_or_default());
+        return bytes.get(at?..);
+    };
+    if let Some(at) = first_backslash(*block) {
+        // To copy all of the block is quicker than to copy a part of it.
+        let length = to.len() + at;
+        to.extend_from_slice(block);
+        to.truncate(length);
+        return bytes.get(at..);
+    }
+    let at = memchr::memchr(b'\\', bytes);
+    to.extend_from_slice(bytes.get(..at.unwrap_or(bytes.len())).unwrap_or_default());
+    bytes.get(at?..)
+}
+
+fn push(character: char, to: &mut Vec<u8>) {
+    to.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// How canonical JSON spells a text, without the quotes.
+pub(crate) fn spelling_of(text: &str) -> Cow<'_, [u8]> {
+    let Some(first) = next_to_escape(text.as_bytes()) else { return Cow::Borrowed(text.as_bytes()) };
+    let mut spelling = Vec::with_capacity(text.len() + text.len() / 8);
+    let (mut rest, mut next) = (text.as_bytes(), Some(first));
+    while let Some(at) = next {
+        // To copy all of a block is quicker than to copy a part of it.
+        let length = spelling.len() + at;
+        match rest.first_chunk::<16>() {
+            Some(block) if at < 16 => {
+                spelling.extend_from_slice(block);
+                spelling.truncate(length);
+            }
+            _ => spelling.extend_from_slice(rest.get(..at).unwrap_or_default()),
+        }
+        push_spelling(rest.get(at).copied().map_or('\0', char::from), &mut spelling);
+        rest = rest.get(at + 1..).unwrap_or_default();
+        next = next_to_escape(rest);
+    }
+    spelling.extend_from_slice(rest);
+    Cow::Owned(spelling)
+}
+
+/// Where the next byte is that JSON spells with an escape.
+fn next_to_escape(bytes: &[u8]) -> Option<usize> {
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    let found = blocks.iter().enumerate().find_map(|(place, block)| Some(place * 16 + first_to_escape(*block)?));
+    let escape = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+    found.or_else(|| rest.iter().position(escape).map(|at| blocks.len() * 16 + at))
+}
+
+/// Where the next escape is.
 fn next_escape(bytes: &[u8]) -> Option<usize> {
-    let near = bytes.iter().take(16).position(|byte| *byte == b'\\');
-    near.or_else(|| Some(16 + memchr::memchr(b'\\', bytes.get(16..)?)?))
+    if let Some(at) = bytes.first_chunk::<16>().and_then(|block| first_backslash(*block)) {
+        return Some(at);
+    }
+    memchr::memchr(b'\\', bytes)
+}
+
+/// Whether an escape is spelled as it is in canonical JSON.
+fn is_canonical_escape(escape: &[u8]) -> bool {
+    match escape.get(1) {
+        Some(b'u') => match escape.get(2..6) {
+            Some([b'0', b'0', b'0', low]) => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
+            Some([b'0', b'0', b'1', low]) => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+            _ => false,
+        },
+        Some(b'/') => false,
+        _ => true,
+    }
+}
+
+/// How canonical JSON spells a character.
+fn push_spelling(character: char, to: &mut Vec<u8>) {
+    let short = match character {
+        '"' => br#"\""#,
+        '\\' => br"\\",
+        '\u{8}' => br"\b",
+        '\t' => br"\t",
+        '\n' => br"\n",
+        '\u{c}' => br"\f",
+        '\r' => br"\r",
+        '\0'..='\u{1f}' => {
+            return to.extend_from_slice(format!("\\u{:04x}", u32::from(character)).as_bytes());
+        }
+        _ => return push(character, to),
+    };
+    to.extend_from_slice(short);
 }
 
 /// The character that the escape at the start of `escape` stands for, and the length of its spelling.
-fn decode_escape(escape: &str) -> (char, usize) {
-    let simple = match escape.as_bytes().get(1) {
+fn decode_escape(escape: &[u8]) -> (char, usize) {
+    let simple = match escape.get(1) {
         Some(b'n') => '\n',
         Some(b't') => '\t',
         Some(b'r') => '\r',
@@ -214,7 +328,7 @@ fn decode_escape(escape: &str) -> (char, usize) {
     (simple, 2)
 }
 
-fn decode_unicode(escape: &str) -> (char, usize) {
+fn decode_unicode(escape: &[u8]) -> (char, usize) {
     let Some(first) = hex_unit(escape) else { return (char::REPLACEMENT_CHARACTER, 2) };
     if let Some(single) = char::from_u32(u32::from(first)) {
         return (single, 6);
@@ -226,9 +340,12 @@ fn decode_unicode(escape: &str) -> (char, usize) {
     }
 }
 
-fn hex_unit(escape: &str) -> Option<u16> {
-    let digits = escape.strip_prefix("\\u")?.get(..4)?;
-    u16::from_str_radix(digits, 16).ok()
+fn hex_unit(escape: &[u8]) -> Option<u16> {
+    let digits = escape.strip_prefix(b"\\u")?.get(..4)?;
+    digits.iter().try_fold(0, |unit: u16, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        Some(unit << 4 | u16::try_from(digit).ok()?)
+    })
 }
 
 /// `prefix` without an escape that its end cuts through.

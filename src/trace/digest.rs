@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 use super::action::Digests;
 use super::canonical::{self, MAX_DEPTH};
 use super::step::{Event, Step};
-use crate::json::{Escapes, Json, Kind, Number, Read};
+use crate::json::{Escapes, Json, Kind, Number, Read, spelling_of};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
@@ -64,13 +64,7 @@ impl Digest {
     /// The digest of a text by the spelling that it would have in JSON, so that texts compare whether they were
     /// decoded or not.
     pub(crate) fn of_decoded(text: &str) -> Self {
-        // Counted without a branch, many bytes at a time.
-        let escape = |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-        if text.bytes().fold(0, |found, byte| found | escape(byte)) == 0 {
-            return Self::of_spelling(text.as_bytes());
-        }
-        let spelling = serde_json::to_string(text).unwrap_or_default();
-        Self::of_spelling(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default().as_bytes())
+        Self::of_spelling(&spelling_of(text))
     }
 
     /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value

@@ -121,8 +121,10 @@ impl<'a> Text<'a> {
         match self.0 {
             Repr::Plain(text) => Digest::of_decoded(text),
             // Without \\u and \\/ a text has one spelling only, so that its spelling can stand for it.
-            Repr::Json(string) if string.is_canonical() => Digest::of_spelling(string.inner()),
-            Repr::Json(string) => Digest::of_decoded(&string.decode()),
+            Repr::Json(string) => match string.canonical_spelling() {
+                Some(spelling) => Digest::of_spelling(&spelling),
+                None => Digest::of_decoded(&string.decode()),
+            },
         }
     }
 }
