@@ -1,10 +1,10 @@
 //! The program in a command line: what a tool is whose name says no more than that it is a shell.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::shell_words::{Lexer, Token};
+use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest};
 
 /// How many shells within shells are looked into.
@@ -67,18 +67,43 @@ impl Subtools {
     pub(super) fn program(&self, command: usize, action: &Action<'_>) -> Option<String> {
         let (_, argument) = self.arguments.get(command)?;
         let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
-        let arguments: Value = serde_json::from_str(json).ok()?;
-        let arguments = arguments.as_object()?;
-        let only = || arguments.values().next().filter(|_| arguments.len() == 1);
-        match arguments.get(argument).or_else(only)? {
-            Value::String(line) => program(line, MAX_SHELLS),
-            Value::Array(words) => {
-                let words: Option<Vec<String>> =
-                    words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-                program_of(&words?, MAX_SHELLS)
-            }
-            _ => None,
+        match command_line(json, argument)? {
+            Line::Text(line) => program(&line, MAX_SHELLS),
+            Line::Words(words) => program_of(&words, MAX_SHELLS),
         }
+    }
+}
+
+/// A command line as arguments hold it.
+enum Line<'a> {
+    Text(Cow<'a, str>),
+    Words(Vec<String>),
+}
+
+/// The command line that is the argument of this name, or the only argument.
+fn command_line<'a>(json: &'a str, argument: &str) -> Option<Line<'a>> {
+    let (mut named, mut only, mut is_alone) = (None, None::<(Vec<u8>, Raw<'_>)>, true);
+    let mut reader = Json::new(json.as_bytes());
+    let read = reader.object(|key, value| {
+        let value = value.checked()?;
+        if key == argument.as_bytes() {
+            named = Some(value);
+        }
+        is_alone &= only.as_ref().is_none_or(|(first, _)| *first == key);
+        only = Some((key.to_vec(), value));
+        Ok(())
+    });
+    if read.is_err() || reader.peek_byte().is_some() {
+        return None;
+    }
+    let value = named.or(only.filter(|_| is_alone).map(|(_, value)| value))?;
+    match value.kind() {
+        Kind::String => value.string().map(Line::Text),
+        Kind::List => {
+            let words = value.items()?.into_iter().map(|word| word.string().map(Cow::into_owned));
+            words.collect::<Option<_>>().map(Line::Words)
+        }
+        _ => None,
     }
 }
 
@@ -223,7 +248,7 @@ fn is_assignment(word: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_program_of_a_command_line() {

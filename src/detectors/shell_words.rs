@@ -96,14 +96,25 @@ impl<'l> Lexer<'l> {
                     word.extend(self.take().filter(|escaped| *escaped != '\n'));
                 }
                 '$' if self.rest.starts_with("$(") => self.substitution(&mut word),
-                _ => word.extend(self.take()),
+                '$' => word.extend(self.take()),
+                _ => self.plain(is_special, &mut word),
             }
         }
         word
     }
 
+    /// Takes what comes before a character that is looked at more closely.
+    fn plain(&mut self, is_special: fn(u8) -> bool, word: &mut String) {
+        let end = self.rest.bytes().position(is_special).unwrap_or(self.rest.len());
+        let (plain, rest) = self.rest.split_at(end);
+        word.push_str(plain);
+        self.rest = rest;
+    }
+
     fn quoted(&mut self, quote: char, word: &mut String) {
-        while let Some(next) = self.take() {
+        loop {
+            self.plain(|byte| matches!(byte, b'\'' | b'"' | b'`' | b'\\'), word);
+            let Some(next) = self.take() else { return };
             match next {
                 _ if next == quote => return,
                 '\\' if quote != '\'' => match self.take() {
@@ -129,4 +140,26 @@ impl<'l> Lexer<'l> {
             }
         }
     }
+}
+
+/// Whether a byte within a word may mean more than itself.
+fn is_special(byte: u8) -> bool {
+    matches!(
+        byte,
+        b' ' | b'\t'
+            | b'\r'
+            | b'\n'
+            | b';'
+            | b'|'
+            | b'&'
+            | b'('
+            | b')'
+            | b'<'
+            | b'>'
+            | b'\''
+            | b'"'
+            | b'`'
+            | b'\\'
+            | b'$'
+    )
 }

@@ -157,7 +157,7 @@ fn tool_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
             b"id" => other_id = wire::name(value)?,
             b"function_name" => name = wire::name(value)?,
             b"name" => other_name = wire::name(value)?,
-            b"arguments" => call.arguments = common::arguments(value.raw()?),
+            b"arguments" => call.arguments = common::read_arguments(value)?,
             _ => value.skip()?,
         }
         Ok(())

@@ -195,7 +195,7 @@ fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
         if kept.is_empty() {
             return Some((kept, failed));
         }
-        if let Some(kept) = without_end(kept, "\n\n") {
+        if let Some(kept) = kept.without_end("\n\n") {
             return Some((kept, failed));
         }
     }
@@ -208,14 +208,9 @@ fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
     Some((without_copies(kept), marks))
 }
 
-/// The text without this end; `None` where it has another.
-fn without_end<'a>(text: Text<'a>, end: &str) -> Option<Text<'a>> {
-    text.rsplit_once(end).filter(|(_, rest)| rest.is_empty()).map(|(kept, _)| kept)
-}
-
 /// The output before the copies of what the command wrote.
 fn without_copies(text: Text<'_>) -> Text<'_> {
-    let text = without_end(text, "\n").unwrap_or_else(|| {
+    let text = text.without_end("\n").unwrap_or_else(|| {
         let copies = text.split_once("\n\n[stdout]\n").or_else(|| text.split_once("\n\n[stderr]\n"));
         copies.map_or(text, |(kept, _)| kept)
     });

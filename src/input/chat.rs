@@ -63,9 +63,7 @@ const FOREIGN: [&str; 8] =
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::List(elements) | Document::Lines(elements) => {
-            form(&Source::Slice(elements), true).is_some()
-        }
+        Document::List(_) | Document::Lines(_) => form(&Source::Slice(document.items()), true).is_some(),
         Document::Object(members) => source_of(members).is_some(),
     }
 }
@@ -156,8 +154,8 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
-        Document::List(elements) | Document::Lines(elements) => {
-            let conversation = converse(&Source::Slice(elements), Form::Messages, None)?;
+        Document::List(_) | Document::Lines(_) => {
+            let conversation = converse(&Source::Slice(document.items()), Form::Messages, None)?;
             give(conversation, Metadata::default(), None, runs);
         }
         Document::Object(members) => {

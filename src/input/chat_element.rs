@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::chat_call::ToolCall;
 use super::chat_items::Item;
 use super::codex_text::is_failure_code;
 use super::common;
@@ -12,48 +13,60 @@ use super::tokens;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Answer, Content, Provenance, Text, UnknownReason, Usage, Words};
+use crate::trace::{Answer, Arguments, Call, Content, Provenance, Text, UnknownReason, Usage, Words};
 
-/// What stands under `content`: mostly a string, which is a text whatever the message is.
+/// What stands under `content`.
 #[derive(Debug)]
 pub(super) enum Body<'a> {
-    Text(Text<'a>),
-    Other(Raw<'a>),
+    /// Mostly a string, which is a text whatever the message is.
+    Value(wire::Value<'a>),
+    /// The parts of a list, of a message that is no result.
+    Parts(Vec<Words<'a>>, Vec<Block<'a>>),
 }
 
 impl<'a> Body<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
-        Ok(match json.kind()? {
-            Kind::String => Self::Text(json.text()?.into()),
-            _ => Self::Other(json.raw()?),
-        })
+    /// `role`: what is known of it so far.
+    fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
+        let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function"));
+        if is_message && json.kind()? == Kind::List {
+            let (texts, blocks) = parts(json)?;
+            return Ok(Self::Parts(texts, blocks));
+        }
+        wire::Value::read(json).map(Self::Value)
     }
 
     /// As the text of a result.
     pub(super) fn into_result(self) -> Option<Words<'a>> {
         match self {
-            Self::Text(text) => Some(text.into()),
-            Self::Other(raw) => words::result(raw),
+            Self::Value(value) => value.result(),
+            // Of a role that was told twice.
+            Self::Parts(texts, _) => wire::joined(texts),
         }
     }
 
     /// As the text of a message, with the blocks beside it.
     pub(super) fn into_message(self) -> Read<(Option<Words<'a>>, Vec<Block<'a>>)> {
-        let (mut texts, mut blocks) = (Vec::new(), Vec::new());
-        match self {
-            Self::Text(text) => texts.push(text.into()),
-            Self::Other(raw) if raw.kind() == Kind::List => raw.json().list(|part| {
-                match Part::read(part)? {
-                    Part::Text(text) => texts.push(text.into()),
-                    Part::Block(block) => blocks.push(*block),
-                    Part::Other => {}
-                }
-                Ok(())
-            })?,
-            Self::Other(_) => {}
-        }
+        let (texts, blocks) = match self {
+            Self::Value(wire::Value::Text(text)) => (vec![Text::from(text).into()], Vec::new()),
+            Self::Value(wire::Value::Other(raw)) if raw.kind() == Kind::List => parts(&mut raw.json())?,
+            Self::Value(_) => (Vec::new(), Vec::new()),
+            Self::Parts(texts, blocks) => (texts, blocks),
+        };
         Ok((wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks))
     }
+}
+
+fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
+    let (mut texts, mut blocks) = (Vec::new(), Vec::new());
+    json.list(|part| {
+        match Part::read(part)? {
+            Part::Text(text) => texts.push(text.into()),
+            Part::Block(block) => blocks.push(*block),
+            Part::Other => {}
+        }
+        Ok(())
+    })?;
+    Ok((texts, blocks))
 }
 
 /// An element of a chat.
@@ -68,14 +81,16 @@ pub(super) struct Element<'a> {
     pub(super) id: Option<Raw<'a>>,
     pub(super) call_id: Option<Raw<'a>>,
     pub(super) name: Option<Cow<'a, str>>,
-    pub(super) arguments: Option<Raw<'a>>,
-    pub(super) action: Option<Raw<'a>>,
-    pub(super) queries: Option<Raw<'a>>,
-    pub(super) input: Option<Raw<'a>>,
-    pub(super) output: Option<Raw<'a>>,
+    pub(super) arguments: Option<wire::Value<'a>>,
+    pub(super) action: Option<wire::Value<'a>>,
+    pub(super) queries: Option<wire::Value<'a>>,
+    pub(super) input: Option<wire::Value<'a>>,
+    pub(super) output: Option<wire::Value<'a>>,
     pub(super) error: Option<Raw<'a>>,
     pub(super) status: Option<Cow<'a, str>>,
-    pub(super) tool_calls: Option<Raw<'a>>,
+    /// The calls of a message; `None` stands for one that is no call.
+    pub(super) tool_calls: Vec<Option<Call<'a>>>,
+    has_foreign_calls: bool,
     pub(super) function_call: Option<Raw<'a>>,
     /// Of the call that a message answers.
     pub(super) answers: Option<Raw<'a>>,
@@ -98,7 +113,8 @@ impl<'a> Element<'a> {
                 }
                 b"role" => return wire::text(value).map(|role| found.role = role.map(|role| role.to_str())),
                 b"content" => {
-                    (found.content, found.has_body) = (Some(Body::read(value)?), true);
+                    let body = Body::read(value, found.role.as_deref())?;
+                    (found.content, found.has_body) = (Some(body), true);
                     return Ok(());
                 }
                 b"name" => return wire::name(value).map(|name| found.name = name),
@@ -115,7 +131,7 @@ impl<'a> Element<'a> {
                 }
                 b"tool_calls" => {
                     found.has_body = true;
-                    &mut found.tool_calls
+                    return found.calls(value);
                 }
                 b"function_call" => {
                     found.has_body = true;
@@ -123,11 +139,11 @@ impl<'a> Element<'a> {
                 }
                 b"id" => &mut found.id,
                 b"call_id" => &mut found.call_id,
-                b"arguments" => &mut found.arguments,
-                b"action" => &mut found.action,
-                b"queries" => &mut found.queries,
-                b"input" => &mut found.input,
-                b"output" => &mut found.output,
+                b"arguments" => return wire::Value::read(value).map(|read| found.arguments = Some(read)),
+                b"action" => return wire::Value::read(value).map(|read| found.action = Some(read)),
+                b"queries" => return wire::Value::read(value).map(|read| found.queries = Some(read)),
+                b"input" => return wire::Value::read(value).map(|read| found.input = Some(read)),
+                b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
                 b"error" => &mut found.error,
                 b"tool_call_id" => &mut found.answers,
                 b"timestamp" => &mut found.timestamp,
@@ -139,12 +155,25 @@ impl<'a> Element<'a> {
         Ok(found)
     }
 
+    /// Reads the calls of a message.
+    fn calls(&mut self, json: &mut Json<'a>) -> Read<()> {
+        self.tool_calls.clear();
+        self.has_foreign_calls = false;
+        wire::list(json, |call| {
+            let read = ToolCall::read(call)?;
+            self.has_foreign_calls |= read.is_foreign;
+            self.tool_calls.push(read.call);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
     /// Whether it may stand among messages.
     pub(super) fn is_message(&self) -> bool {
         self.role.is_some()
             && self.has_body
             && !self.is_foreign
-            && self.tool_calls.is_none_or(|calls| !are_foreign_calls(calls))
+            && !self.has_foreign_calls
     }
 
     /// Whether it may stand among items.
@@ -207,19 +236,6 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Whether calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
-fn are_foreign_calls(calls: Raw<'_>) -> bool {
-    let mut foreign = false;
-    let _ = wire::list(&mut calls.json(), |call| {
-        wire::object(call, |key, value| {
-            foreign |= key == b"requestor" || key == b"function" && value.kind()? == Kind::String;
-            Ok(())
-        })?;
-        Ok(())
-    });
-    foreign
-}
-
 /// A part of a content.
 enum Part<'a> {
     Text(Text<'a>),
@@ -248,7 +264,7 @@ impl<'a> Part<'a> {
                 b"text" => text = wire::text(value)?,
                 b"id" => block.id = common::ident(value.raw()?),
                 b"name" => block.name = wire::name(value)?,
-                b"input" => block.input = Some(value.raw()?),
+                b"input" => block.arguments = common::read_arguments(value)?,
                 b"tool_use_id" => block.answers = common::ident(value.raw()?),
                 b"content" => block.content = wire::result(value)?,
                 b"is_error" => block.is_error = wire::boolean(value)?,
@@ -270,7 +286,7 @@ pub(super) struct Block<'a> {
     pub(super) is_call: bool,
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
-    pub(super) input: Option<Raw<'a>>,
+    pub(super) arguments: Content<Arguments<'a>>,
     /// Of the call that a result answers.
     pub(super) answers: Option<Cow<'a, str>>,
     content: Option<Words<'a>>,

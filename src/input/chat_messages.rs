@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Format;
 use super::chat::Form;
+use super::chat_call::legacy_call;
 use super::chat_element::{Block, Body, Element};
 use super::chat_items::codex_result;
 use super::common;
 use super::outcome::Outcome;
-use super::wire;
 use super::words;
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Read};
 use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Provenance, Usage};
 
 /// A chat in the middle of being read.
@@ -182,25 +182,22 @@ impl<'a> Conversation<'a> {
         if let Some(text) = text {
             self.assembler.message_at(Actor::Agent, turn, text, self.time);
         }
-        if let Some(calls) = element.tool_calls {
-            wire::list(&mut calls.json(), |json| {
-                match tool_call(json.raw()?, turn) {
-                    Some(call) => {
-                        self.call(call, None);
-                    }
-                    None => self.unknown += 1,
+        for call in element.tool_calls {
+            match call {
+                Some(call) => {
+                    self.call(Call { turn, ..call }, None);
                 }
-                Ok(())
-            })?;
+                None => self.unknown += 1,
+            }
         }
         if let Some(function) = element.function_call.filter(|function| function.kind() == Kind::Object) {
-            self.call(function_call(function, turn), None);
+            self.call(Call { turn, ..legacy_call(function) }, None);
         }
-        for Block { is_call, id, name, input, .. } in blocks {
+        for Block { is_call, id, name, arguments, .. } in blocks {
             self.has_blocks = true;
             if is_call {
                 let mut call = Call::new(turn, id, name.unwrap_or_default());
-                call.arguments = input.map_or(Content::Absent, common::arguments);
+                call.arguments = arguments;
                 self.call(call, None);
             }
         }
@@ -264,54 +261,4 @@ impl<'a> Anonymous<'a> {
             }
         }
     }
-}
-
-/// A call in any of the ways in which `tool_calls` hold them; `None`: it is none.
-fn tool_call(value: Raw<'_>, turn: u64) -> Option<Call<'_>> {
-    let (mut id, mut function, mut custom) = (None, None, None);
-    let (mut name, mut arguments, mut args) = (None, None, None);
-    let walked = wire::object(&mut value.json(), |key, value| {
-        let place = match key {
-            b"id" => &mut id,
-            b"function" => &mut function,
-            b"custom" => &mut custom,
-            b"name" => &mut name,
-            b"arguments" => &mut arguments,
-            b"args" => &mut args,
-            _ => return value.skip(),
-        };
-        *place = Some(value.raw()?);
-        Ok(())
-    });
-    walked.ok()?;
-    let object = |value: Option<Raw<'_>>| value.is_some_and(|value| value.kind() == Kind::Object);
-    let mut call = if object(function) {
-        function_call(function?, turn)
-    } else if object(custom) {
-        let name = custom?.member("name").and_then(common::name).unwrap_or_default();
-        let mut call = Call::new(turn, None, name);
-        call.arguments = wire::sole_argument("input", custom?.member("input"));
-        call
-    } else {
-        let mut call = Call::new(turn, None, name?.string()?);
-        call.arguments = arguments.or(args).map_or(Content::Absent, common::arguments);
-        call
-    };
-    call.id = id.and_then(common::ident);
-    Some(call)
-}
-
-/// `{name, arguments}`.
-fn function_call(value: Raw<'_>, turn: u64) -> Call<'_> {
-    let mut call = Call::new(turn, None, "");
-    // What is read here has been checked.
-    let _ = value.json().object(|key, value| {
-        match key {
-            b"name" => call.name = wire::name(value)?.unwrap_or_default(),
-            b"arguments" => call.arguments = common::arguments(value.raw()?),
-            _ => value.skip()?,
-        }
-        Ok(())
-    });
-    call
 }

@@ -1,7 +1,6 @@
 //! Sessions of Claude Code: one line per event, of which those of the user and of the assistant make the traces.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 use super::Format;
 use super::claude_code_line::{Block, Line, Mark, read_line};
@@ -12,7 +11,8 @@ use super::sample::Document;
 use super::wire;
 use crate::json::{Kind, Raw, Read};
 use crate::trace::{
-    Actor, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, Text, Usage, Words,
+    Actor, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, Text, TextMap, TextSet, Usage,
+    Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -24,12 +24,12 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => {
+        Document::Lines(lines) if lines.may_have("message") => {
             // Most lines of other formats need no closer look.
             let message = memchr::memmem::Finder::new("\"message\"");
             lines.iter().any(|line| message.find(line.bytes()).is_some() && is_event(*line))
         }
-        Document::Object(_) | Document::List(_) => false,
+        _ => false,
     }
 }
 
@@ -52,7 +52,7 @@ fn is_event(line: Raw<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut sessions = Sessions::default();
-    for line in lines {
+    for line in lines.iter() {
         match read_line(*line) {
             Ok(line) => sessions.line(line, runs),
             // What is read is looked at more closely than what is passed over.
@@ -72,11 +72,11 @@ type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 #[derive(Default)]
 struct Sessions<'a> {
     open: Vec<Session<'a>>,
-    places: HashMap<Key<'a>, usize>,
+    places: TextMap<Key<'a>, usize>,
     /// The session of the line before.
     last: Option<Cow<'a, str>>,
     /// The parts of sub-agents, by the ids of their lines.
-    parts: HashMap<Cow<'a, str>, Cow<'a, str>>,
+    parts: TextMap<Cow<'a, str>, Cow<'a, str>>,
 }
 
 impl<'a> Sessions<'a> {
@@ -118,13 +118,13 @@ impl<'a> Sessions<'a> {
 struct Session<'a> {
     metadata: Metadata,
     steps: Assembler<'a>,
-    uuids: HashSet<Cow<'a, str>>,
+    uuids: TextSet<Cow<'a, str>>,
     /// The calls with an id, by it.
-    calls: HashMap<Cow<'a, str>, CallNumber>,
+    calls: TextMap<Cow<'a, str>, CallNumber>,
     /// The ids of results.
-    answered: HashSet<Cow<'a, str>>,
+    answered: TextSet<Cow<'a, str>>,
     /// The turns of responses, by their ids.
-    turns: HashMap<Cow<'a, str>, u64>,
+    turns: TextMap<Cow<'a, str>, u64>,
     /// The tokens of each turn, and all calls with their turns.
     usages: Vec<Usage>,
     turns_of_calls: Vec<(CallNumber, usize)>,
@@ -151,10 +151,10 @@ impl<'a> Session<'a> {
         Self {
             metadata,
             steps,
-            uuids: HashSet::new(),
-            calls: HashMap::new(),
-            answered: HashSet::new(),
-            turns: HashMap::new(),
+            uuids: TextSet::default(),
+            calls: TextMap::default(),
+            answered: TextSet::default(),
+            turns: TextMap::default(),
             usages: Vec::new(),
             turns_of_calls: Vec::new(),
         }

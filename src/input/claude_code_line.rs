@@ -168,14 +168,14 @@ fn block<'a>(json: &mut Json<'a>) -> Read<Option<Block<'a>>> {
     // A part without a type is a text.
     let mut kind = Some("text".into());
     let (mut text, mut id, mut name, mut result_id) = (None, None, None, None);
-    let (mut input, mut content, mut is_error) = (None, None, None);
+    let (mut arguments, mut content, mut is_error) = (Content::Absent, None, None);
     wire::object(json, |key, value| {
         match key {
             b"type" => kind = wire::name(value)?,
             b"text" => text = wire::text(value)?,
             b"id" => id = wire::name(value)?,
             b"name" => name = wire::name(value)?,
-            b"input" => input = Some(value.raw()?),
+            b"input" => arguments = common::read_arguments(value)?,
             b"tool_use_id" => result_id = wire::name(value)?,
             b"content" => content = wire::result(value)?,
             b"is_error" => is_error = wire::boolean(value)?,
@@ -187,7 +187,7 @@ fn block<'a>(json: &mut Json<'a>) -> Read<Option<Block<'a>>> {
         Some("tool_use") => Some(Block::Call {
             id,
             name: name.unwrap_or_default(),
-            arguments: input.map_or(Content::Absent, common::arguments),
+            arguments,
         }),
         Some("tool_result") => Some(Block::Result { id: result_id, content, is_error }),
         Some("text" | "input_text" | "output_text") => text.map(|text| Block::Text(text.into())),

@@ -1,7 +1,6 @@
 //! Sessions of Codex: one line per item of the conversation or event, `{timestamp, type, payload}`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
@@ -12,7 +11,9 @@ use super::runs::Runs;
 use super::sample::Document;
 use super::wire;
 use crate::json::{Kind as JsonKind, Raw, Read};
-use crate::trace::{Actor, Answer, Assembler, Call, Content, Ending, Metadata, Usage, Words};
+use crate::trace::{
+    Actor, Answer, Assembler, Call, Content, Ending, Metadata, TextMap, Usage, Words,
+};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,
@@ -24,12 +25,12 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => {
+        Document::Lines(lines) if lines.may_have("payload") => {
             // Most lines of other formats need no closer look.
             let payload = memchr::memmem::Finder::new("\"payload\"");
             lines.iter().any(|line| payload.find(line.bytes()).is_some() && is_line(*line))
         }
-        Document::Object(_) | Document::List(_) => false,
+        _ => false,
     }
 }
 
@@ -50,7 +51,7 @@ fn is_line(line: Raw<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut session = Session::default();
-    for line in lines {
+    for line in lines.iter() {
         match read_line(*line) {
             Ok(line) => session.line(line, runs),
             // What is read is looked at more closely than what is passed over.
@@ -75,7 +76,7 @@ struct Session<'a> {
     waiting: Vec<usize>,
     events: Events<'a>,
     /// The places of calls, by their ids.
-    calls: HashMap<Cow<'a, str>, usize>,
+    calls: TextMap<Cow<'a, str>, usize>,
 }
 
 /// A step that waits for the end.
@@ -88,8 +89,8 @@ enum Step<'a> {
 /// What events tell of calls, by their ids.
 #[derive(Default)]
 struct Events<'a> {
-    failed: HashMap<Cow<'a, str>, bool>,
-    exit_failed: HashMap<Cow<'a, str>, bool>,
+    failed: TextMap<Cow<'a, str>, bool>,
+    exit_failed: TextMap<Cow<'a, str>, bool>,
 }
 
 /// The turns: runs of items that the model wrote one behind the other.
@@ -239,7 +240,7 @@ impl Events<'_> {
         let Output { text: words, success } = output;
         let text = words.as_ref().map_or("".into(), Words::text);
         let codex = words.as_ref().and_then(codex_text::read);
-        let by_id = |found: &HashMap<Cow<'_, str>, bool>| found.get(id?).copied();
+        let by_id = |found: &TextMap<Cow<'_, str>, bool>| found.get(id?).copied();
         let outcome = never_ran(text)
             .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
             .or_else(|| success.map(|success| Outcome::flag(!success)))

@@ -2,7 +2,6 @@
 //! Captures of it hold lines of other origin as well.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::Format;
 use super::codex_text::is_failure_code;
@@ -14,8 +13,8 @@ use super::sample::Document;
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Arguments, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, UnknownReason,
-    Words,
+    Actor, Arguments, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, TextMap,
+    UnknownReason, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -27,13 +26,13 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) => {
+        Document::Lines(lines) if lines.may_have("item") || lines.may_have("thread_id") => {
             // Most lines of other formats need no closer look.
             let names = ["\"item.", "\"thread.started\""].map(memchr::memmem::Finder::new);
             let is_close = |line: &Raw<'_>| names.iter().any(|name| name.find(line.bytes()).is_some());
             lines.iter().any(|line| is_close(line) && is_line(*line))
         }
-        Document::Object(_) | Document::List(_) => false,
+        _ => false,
     }
 }
 
@@ -60,7 +59,7 @@ fn is_line(line: Raw<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut threads = Threads::default();
-    for line in lines {
+    for line in lines.iter() {
         match read_line(*line) {
             Ok(line) => threads.line(line, runs),
             // What is read is looked at more closely than what is passed over.
@@ -201,7 +200,7 @@ impl<'a> Item<'a> {
 #[derive(Default)]
 struct Threads<'a> {
     open: Vec<Thread<'a>>,
-    places: HashMap<Option<Cow<'a, str>>, usize>,
+    places: TextMap<Option<Cow<'a, str>>, usize>,
     /// The thread that was started last.
     current: Option<usize>,
 }
@@ -258,7 +257,7 @@ struct Thread<'a> {
     steps: Assembler<'a>,
     /// How many items there were.
     count: u64,
-    items: HashMap<Cow<'a, str>, Seen>,
+    items: TextMap<Cow<'a, str>, Seen>,
 }
 
 /// An item that has been seen.
@@ -273,7 +272,7 @@ impl<'a> Thread<'a> {
     fn new(id: Option<Cow<'a, str>>) -> Self {
         let mut steps = Assembler::default();
         steps.begin(true);
-        Self { id, termination: None, steps, count: 0, items: HashMap::new() }
+        Self { id, termination: None, steps, count: 0, items: TextMap::default() }
     }
 
     /// An item stands where it was first seen, with the arguments of its last sight.

@@ -135,10 +135,10 @@ struct Payload<'a> {
     content: Option<Words<'a>>,
     call_id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
-    arguments: Option<Raw<'a>>,
-    input: Option<Raw<'a>>,
-    action: Option<Raw<'a>>,
-    queries: Option<Raw<'a>>,
+    arguments: Option<wire::Value<'a>>,
+    input: Option<wire::Value<'a>>,
+    action: Option<wire::Value<'a>>,
+    queries: Option<wire::Value<'a>>,
     output: Option<Output<'a>>,
     error: Option<Raw<'a>>,
     status: Option<Text<'a>>,
@@ -161,10 +161,10 @@ impl<'a> Payload<'a> {
             b"content" => self.content = wire::message(value)?,
             b"call_id" => self.call_id = wire::name(value)?,
             b"name" => self.name = wire::name(value)?,
-            b"arguments" => self.arguments = wire::value(value)?,
-            b"input" => self.input = wire::value(value)?,
-            b"action" => self.action = wire::value(value)?,
-            b"queries" => self.queries = wire::value(value)?,
+            b"arguments" => self.arguments = wire::Value::read_present(value)?,
+            b"input" => self.input = wire::Value::read_present(value)?,
+            b"action" => self.action = wire::Value::read_present(value)?,
+            b"queries" => self.queries = wire::Value::read_present(value)?,
             b"output" => self.output = output(value)?,
             b"error" => self.error = wire::value(value)?,
             b"status" => self.status = wire::text(value)?,
@@ -204,15 +204,15 @@ impl<'a> Payload<'a> {
                 Item::Output { id: self.call_id.or(self.id), output: self.output.unwrap_or_default() }
             }
             "function_call" => {
-                let arguments = self.arguments.map_or(Content::Absent, common::arguments);
+                let arguments = self.arguments.map_or(Content::Absent, wire::Value::arguments);
                 self.call(arguments, None)
             }
             "custom_tool_call" => {
-                let arguments = wire::sole_argument("input", self.input);
+                let arguments = wire::Value::sole_argument_or_null(self.input, "input");
                 self.call(arguments, None)
             }
             "mcp_call" => {
-                let arguments = self.arguments.map_or(Content::Absent, common::arguments);
+                let arguments = self.arguments.map_or(Content::Absent, wire::Value::arguments);
                 self.mcp_call(arguments)
             }
             "local_shell_call" | "tool_search_call" | "computer_call" => self.named_call(false),
@@ -244,7 +244,7 @@ impl<'a> Payload<'a> {
     /// A call whose type is its name. The server itself answers some of them, by their status alone.
     fn named_call(mut self, is_answered: bool) -> Item<'a> {
         let arguments =
-            self.action.or(self.arguments).or(self.queries).map_or(Content::Absent, common::arguments);
+            self.action.or(self.arguments).or(self.queries).map_or(Content::Absent, wire::Value::arguments);
         let status = self.status.filter(|_| is_answered).map(|status| status.to_str());
         let answer = match status.as_deref() {
             Some("completed") => Some(Outcome::ok(Provenance::Flag).answer(Content::Absent)),

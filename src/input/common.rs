@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::json::{Json, Kind, Raw};
-use crate::trace::{Arguments, Content, Digest, canonical_text, canonical_value};
+use crate::json::{Json, Kind, Raw, Read, spelling_of};
+use crate::trace::{Arguments, Content, Digest, canonical_value};
 
 /// What counts as white space in texts.
 pub(super) const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
@@ -38,54 +38,22 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The text of a part of a list of parts, if the part is one of text.
-fn part_text(part: Raw<'_>) -> Option<Cow<'_, str>> {
-    match part.kind() {
-        Kind::String => part.string(),
-        Kind::Object => {
-            let is_text = match part.member("type") {
-                None => true,
-                Some(kind) => {
-                    kind.string().is_some_and(|kind| matches!(&*kind, "text" | "input_text" | "output_text"))
-                }
-            };
-            if is_text { part.member("text")?.string() } else { None }
-        }
-        _ => None,
-    }
-}
-
-/// The text of a message: the string, or the text parts of a list, joined by line feeds.
-pub(super) fn message_text(content: Raw<'_>) -> Option<Cow<'_, str>> {
-    match content.kind() {
-        Kind::String => content.string(),
-        Kind::List => {
-            let texts: Vec<_> = content.items()?.into_iter().filter_map(part_text).collect();
-            (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
-        }
-        _ => None,
-    }
-}
-
-/// The text of a result: as of a message, but what is no text stands as its canonical JSON. Null is none.
-pub(super) fn result_text(content: Raw<'_>) -> Option<Cow<'_, str>> {
-    match content.kind() {
-        Kind::Null => None,
-        Kind::String => content.string(),
-        Kind::List => {
-            let parts: Vec<_> = content
-                .items()?
-                .into_iter()
-                .map(|part| part_text(part).unwrap_or_else(|| Cow::Owned(canonical_text(&part.spelling()))))
-                .collect();
-            Some(Cow::Owned(parts.join("\n")))
-        }
-        _ => Some(Cow::Owned(canonical_text(&content.spelling()))),
-    }
-}
-
-/// The arguments of a call. A string that holds JSON is that JSON; another stands for itself; a blank one is an
+/// Reads the arguments of a call. A string that holds JSON is that JSON; another stands for itself; a blank one is an
 /// empty object; null is none.
+pub(super) fn read_arguments<'a>(json: &mut Json<'a>) -> Read<Content<Arguments<'a>>> {
+    Ok(match json.kind()? {
+        Kind::Null => json.null().map(|_| Content::Absent)?,
+        Kind::String => arguments_of_text(json.text()?.decode()),
+        _ => {
+            json.space();
+            let start = json.offset();
+            let digest = Digest::read(json)?;
+            Content::Present(Arguments::with_digest(json.raw_since(start).spelling(), digest))
+        }
+    })
+}
+
+/// As [`read_arguments`], of a value that was passed over.
 pub(super) fn arguments(value: Raw<'_>) -> Content<Arguments<'_>> {
     match value.kind() {
         Kind::Null => Content::Absent,
@@ -103,11 +71,23 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
         return of_json(Cow::Borrowed("{}"));
     }
     let mut json = Json::new(text.as_bytes());
-    let sound = json.check().is_ok() && json.peek_byte().is_none();
-    if sound {
-        return of_json(text);
+    match Digest::read(&mut json) {
+        Ok(_) if json.peek_byte().is_some() => {}
+        Ok(_) if text == "null" => return Content::Absent,
+        Ok(digest) => return Content::Present(Arguments::with_digest(text, digest)),
+        Err(_) => {}
     }
-    of_json(Cow::Owned(Value::from(&*text).to_string()))
+    let spelling = String::from_utf8(spelling_of(&text).into_owned()).unwrap_or_default();
+    let digest = Digest::of_string(&text);
+    Content::Present(Arguments::with_digest(Cow::Owned(format!("\"{spelling}\"")), digest))
+}
+
+/// The arguments of a call that has one, a text.
+pub(super) fn sole_text(name: &str, text: &str) -> Arguments<'static> {
+    let spelling = spelling_of(text);
+    let digest = Digest::of_sole_member(name, Digest::of_string(text));
+    let json = format!("{{\"{name}\":\"{}\"}}", String::from_utf8_lossy(&spelling));
+    Arguments::with_digest(Cow::Owned(json), digest)
 }
 
 /// As [`arguments`], of a value that was made.

@@ -135,7 +135,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Option<(Call<'a>, Optio
         match key {
             b"id" => call.id = wire::name(value)?,
             b"name" => call.name = wire::name(value)?.unwrap_or_default(),
-            b"args" => call.arguments = common::arguments(value.raw()?),
+            b"args" => call.arguments = common::read_arguments(value)?,
             b"result" => observation = result(value)?,
             b"status" => status = wire::name(value)?,
             b"timestamp" => call.time = time::of_string(value.raw()?),

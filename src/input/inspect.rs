@@ -230,7 +230,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
         match key {
             b"id" => call.id = common::name(value.raw()?),
             b"function" => call.name = common::name(value.raw()?).unwrap_or_default(),
-            b"arguments" => call.arguments = common::arguments(value.raw()?),
+            b"arguments" => call.arguments = common::read_arguments(value)?,
             _ => value.skip()?,
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::inspect::{self, Eval};
 use super::runs::Runs;
 use super::sample::{Document, Parsed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::Kind;
+use crate::json::{Kind, StringEnds};
 
 /// Where the header is.
 const HEADERS: [&str; 2] = ["header.json", "_journal/start.json"];
@@ -45,7 +45,8 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     };
     let most = runs.options.most_held;
     let header = header.bytes(&archive, most)?;
-    let Document::Object(members) = Parsed::of(&header).document else {
+    let ends = StringEnds::of_length(header.len());
+    let Document::Object(members) = Parsed::of(&header, Some(&ends)).document else {
         return Err(Error::new(ErrorKind::Shape, "the header of the archive is no object"));
     };
     if members.get("eval").is_none_or(|eval| eval.kind() != Kind::Object) {

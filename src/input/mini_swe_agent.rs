@@ -3,8 +3,6 @@
 
 use std::borrow::Cow;
 
-use serde_json::json;
-
 use super::Format;
 use super::common;
 use super::format::{DocumentReader, Entry, Reader};
@@ -17,7 +15,7 @@ use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage, Words,
+    Actor, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -108,7 +106,7 @@ impl<'a> Extra<'a> {
 #[derive(Debug, Default)]
 struct Message<'a> {
     role: Cow<'a, str>,
-    content: Option<Raw<'a>>,
+    content: Option<wire::Value<'a>>,
     extra: Extra<'a>,
 }
 
@@ -118,7 +116,7 @@ impl<'a> Message<'a> {
         json.object(|key, value| {
             match key {
                 b"role" => message.role = wire::name(value)?.unwrap_or_default(),
-                b"content" => message.content = Some(value.raw()?),
+                b"content" => message.content = Some(wire::Value::read(value)?),
                 b"extra" => message.extra = Extra::read(value)?,
                 _ => value.skip()?,
             }
@@ -136,19 +134,19 @@ impl<'a> Message<'a> {
     ) -> Option<crate::trace::CallNumber> {
         if let (Some(call), "user") = (asked, &*self.role) {
             let text = match self.content {
-                Some(content) if content.kind() == Kind::String => words::result(content),
-                content => content.and_then(common::message_text).map(Words::from),
+                Some(wire::Value::Text(text)) => Words::from(Text::from(text)),
+                Some(wire::Value::Other(content)) => wire::message_text(&mut content.json()).ok().flatten().unwrap_or_else(|| "".into()),
+                None => "".into(),
             };
-            let text = text.unwrap_or_else(|| "".into());
             steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));
             return None;
         }
-        let text = self.content.and_then(words::message)?;
+        let text = self.content.and_then(wire::Value::message)?;
         let actor = words::actor_of(&self.role);
         let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
         steps.message_at(actor, turn, text, self.extra.time);
         let mut call = Call::new(turn, None, "bash");
-        call.arguments = Content::Present(Arguments::from_value(&json!({"command": command?})));
+        call.arguments = Content::Present(common::sole_text("command", &command?));
         (call.time, call.usage) = (self.extra.time, self.extra.usage.map(Box::new));
         Some(steps.call(call))
     }

@@ -7,6 +7,7 @@ mod atif;
 mod atif_result;
 mod bench_trace;
 mod chat;
+mod chat_call;
 mod chat_element;
 mod chat_items;
 mod chat_messages;
@@ -67,6 +68,7 @@ use walk::Walk;
 pub(crate) use window::Window;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::json::StringEnds;
 use crate::trace::{StepSink, Trace, TraceCollector};
 
 format::formats! {
@@ -345,12 +347,14 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
     hold_all(window, runs);
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
-        return read_document(&Parsed::of(bytes), window, wanted, runs);
+        let ends = StringEnds::of_length(bytes.len());
+        return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
     }
     runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
     let text = String::from_utf8_lossy(bytes);
     let window = Window::over_slice(text.as_bytes());
-    read_document(&Parsed::of(text.as_bytes()), &window, wanted, runs);
+    let ends = StringEnds::of_length(text.len());
+    read_document(&Parsed::of(text.as_bytes(), Some(&ends)), &window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
@@ -410,7 +414,9 @@ fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_
         let whole = window.is_whole();
         let bytes = window.unread();
         let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
+        let ends = StringEnds::of_length(end);
         for line in sample::lines(bytes.get(..end).unwrap_or_default(), true) {
+            let line = line.with_ends(Some(&ends));
             read_line(line, window, wanted, runs);
         }
         window.consume(end);

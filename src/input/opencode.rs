@@ -15,7 +15,7 @@ use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Answer, Assembler, Call, Content, Ending, Metadata, Provenance, Text, UnknownReason, Usage, Words,
+    Actor, Answer, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, UnknownReason, Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -193,9 +193,9 @@ impl<'a> Part<'a> {
     }
 
     fn call(self, turn: u64, usage: Option<Usage>, steps: &mut Assembler<'a>) {
-        let state = self.state;
+        let mut state = self.state;
         let mut call = Call::new(turn, self.id, self.tool);
-        call.arguments = state.input.map_or(Content::Absent, common::arguments);
+        call.arguments = std::mem::take(&mut state.arguments);
         call.time = state.start;
         let duration_ns = state.end.and_then(|end| end.checked_sub(state.start?));
         let usage = Usage { duration_ns, ..usage.unwrap_or_default() };
@@ -210,7 +210,7 @@ impl<'a> Part<'a> {
 #[derive(Debug, Default)]
 struct State<'a> {
     status: Cow<'a, str>,
-    input: Option<Raw<'a>>,
+    arguments: Content<Arguments<'a>>,
     output: Option<Words<'a>>,
     error: Option<Words<'a>>,
     /// Whether the exit code of a command is not 0.
@@ -225,7 +225,7 @@ impl<'a> State<'a> {
         wire::object(json, |key, value| {
             match key {
                 b"status" => state.status = wire::name(value)?.unwrap_or_default(),
-                b"input" => state.input = Some(value.raw()?),
+                b"input" => state.arguments = common::read_arguments(value)?,
                 b"output" => state.output = wire::result(value)?,
                 b"error" => state.error = wire::result(value)?,
                 b"metadata" => {

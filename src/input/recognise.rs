@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Document, Framing, Members, Parsed, Sample, Seen};
+use super::sample::{Document, Framing, Lines, Members, Parsed, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -61,8 +61,12 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
                 }
             }
         }
-        if sample.framing == Framing::Lines && has_documents_in_lines(bytes, wanted) {
-            return Ok(Recognised::Each);
+        if sample.framing == Framing::Lines {
+            match lines_of(bytes, wanted) {
+                Some(LinesAre::Documents) => return Ok(Recognised::Each),
+                Some(LinesAre::Events) => return Ok(Recognised::Whole),
+                None => {}
+            }
         }
         if !whole && wanted.is_none() && is_one_document(&sample) {
             return Ok(Recognised::Whole);
@@ -141,19 +145,30 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// Whether the first lines, or one of them, are documents of their own.
-fn has_documents_in_lines(bytes: &[u8], wanted: Option<Format>) -> bool {
+/// What lines are.
+enum LinesAre {
+    /// One of them at least is a document of its own.
+    Documents,
+    /// Events of one session, or of several.
+    Events,
+}
+
+/// What the first lines are; `None`: they do not tell.
+fn lines_of(bytes: &[u8], wanted: Option<Format>) -> Option<LinesAre> {
     let lines: Vec<_> = super::sample::lines(bytes, false)
         .filter(|line| line.bytes().first() == Some(&b'{') && super::sample::is_value(*line))
         .take(64)
         .collect();
-    let together = Document::Lines(lines.clone());
+    let together = Document::Lines(Lines::of(lines.clone()));
     let claims_together = |entry: &Entry| match &entry.reader {
         Reader::Document(reader) => !reader.lines_last && (reader.claims)(&together),
         Reader::Records(_) => false,
     };
-    !entries().any(claims_together)
-        && lines.into_iter().any(|line| document(&Parsed::of_object(line), wanted).is_ok())
+    if entries().any(claims_together) {
+        return Some(LinesAre::Events);
+    }
+    let is_document = |line| document(&Parsed::of_object(line), wanted).is_ok();
+    lines.into_iter().any(is_document).then_some(LinesAre::Documents)
 }
 
 /// The format of a whole document.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Raw, Read, StringEnds};
 
 /// How many records of a list or lines of a file are looked at.
 const RECORDS: usize = 64;
@@ -38,14 +38,14 @@ impl<'a> Members<'a> {
         let mut open = Vec::new();
         json.space();
         let start = json.offset();
-        let read = json.object(|key, value| {
-            let name = String::from_utf8_lossy(key).into_owned();
+        let read = json.members(|key, value| {
+            let name = name_of(key);
             let start = value.clone();
             match value.raw() {
-                Ok(raw) => members.push((Cow::Owned(name), raw)),
+                Ok(raw) => members.push((name, raw)),
                 Err(fault) => {
                     // Something is wrong with the value, or it is not all there.
-                    open.push((name, start.offset()));
+                    open.push((name.into_owned(), start.offset()));
                     *value = start;
                     if fault.is_end() || value.skip_any().is_err() {
                         return Err(fault);
@@ -68,8 +68,8 @@ impl<'a> Members<'a> {
         json.space();
         let start = json.offset();
         let mut members = Vec::new();
-        let walked = json.object(|key, value| {
-            members.push((Cow::Owned(String::from_utf8_lossy(key).into_owned()), value.checked()?));
+        let walked = json.members(|key, value| {
+            members.push((name_of(key), value.checked()?));
             Ok(())
         });
         walked.ok()?;
@@ -280,13 +280,21 @@ fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &
     }
 }
 
+/// A key as text.
+fn name_of(key: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match key {
+        Cow::Borrowed(key) => String::from_utf8_lossy(key),
+        Cow::Owned(key) => Cow::Owned(String::from_utf8_lossy(&key).into_owned()),
+    }
+}
+
 fn blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
 /// The objects of an input that holds several, one behind the other wherever lines end, with nothing between them.
-fn concatenated(bytes: &[u8]) -> Option<Vec<Raw<'_>>> {
-    let mut json = Json::new(bytes);
+fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Option<Vec<Raw<'a>>> {
+    let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {
         if byte != b'{' {
@@ -340,7 +348,68 @@ pub(super) enum Document<'a> {
     /// One list, with its items.
     List(Vec<Raw<'a>>),
     /// Objects, one in each line. What else there was has been counted.
-    Lines(Vec<Raw<'a>>),
+    Lines(Lines<'a>),
+}
+
+impl<'a> Document<'a> {
+    /// The items of a list, or the objects in lines.
+    pub(super) fn items(&self) -> &[Raw<'a>] {
+        match self {
+            Self::Object(_) => &[],
+            Self::List(items) => items,
+            Self::Lines(lines) => &lines.objects,
+        }
+    }
+}
+
+/// Keys that tell formats of lines apart.
+const TELLING: [&str; 4] = ["item", "message", "payload", "thread_id"];
+
+/// Objects in lines.
+#[derive(Debug, Clone)]
+pub(super) struct Lines<'a> {
+    objects: Vec<Raw<'a>>,
+    /// Which of the telling keys one of them has.
+    has: [bool; TELLING.len()],
+}
+
+impl<'a> Lines<'a> {
+    /// Objects of whose keys nothing is known.
+    pub(super) fn of(objects: Vec<Raw<'a>>) -> Self {
+        Self { objects, has: [true; TELLING.len()] }
+    }
+
+    /// Whether one of them may have a key of those that tell formats apart: `false` only where none has it.
+    pub(super) fn may_have(&self, key: &str) -> bool {
+        TELLING.iter().zip(self.has).any(|(known, has)| has && *known == key)
+    }
+
+    /// Adds a line where it is a sound object; otherwise gives back whether it is some other sound value.
+    fn add(&mut self, line: Raw<'a>) -> std::result::Result<(), bool> {
+        if line.kind() != Kind::Object {
+            return Err(is_sound(line));
+        }
+        let mut json = line.json();
+        let read = json.object(|key, value| {
+            for (known, has) in TELLING.iter().zip(&mut self.has) {
+                *has |= key == known.as_bytes();
+            }
+            value.check()
+        });
+        if read.is_err() || json.peek_byte().is_some() {
+            return Err(false);
+        }
+        self.objects.push(line);
+        Ok(())
+    }
+}
+
+impl<'a> std::ops::Deref for Lines<'a> {
+    type Target = [Raw<'a>];
+
+    fn deref(&self) -> &[Raw<'a>] {
+        &self.objects
+    }
 }
 
 /// A document, and how many lines were no JSON or no object.
@@ -353,9 +422,9 @@ pub(super) struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    /// Takes an input apart: as one document, or else as lines.
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let mut json = Json::new(bytes);
+    /// Takes an input apart: as one document, or else as lines. `ends` are those of its strings.
+    pub(super) fn of(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Self {
+        let mut json = Json::with_ends(bytes, ends);
         let opened = json.peek_byte();
         let start = json.offset();
         let document = match opened {
@@ -365,21 +434,22 @@ impl<'a> Parsed<'a> {
         };
         let end = json.offset();
         if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
-            let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start));
+            let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_ends(ends));
             return Parsed { document, value, no_json: 0, no_object: 0 };
         }
-        if let Some(values) = concatenated(bytes) {
-            return Parsed { document: Document::Lines(values), value: None, no_json: 0, no_object: 0 };
-        }
-        let (mut objects, mut no_json, mut no_object) = (Vec::new(), 0, 0);
-        for line in lines(bytes, true) {
-            if !is_sound(line) {
-                no_json += 1;
-            } else if line.kind() == Kind::Object {
-                objects.push(line);
-            } else {
-                no_object += 1;
+        let mut objects = Lines { objects: Vec::new(), has: [false; TELLING.len()] };
+        let (mut no_json, mut no_object) = (0, 0);
+        for line in lines(bytes, true).map(|line| line.with_ends(ends)) {
+            match objects.add(line) {
+                Ok(()) => {}
+                Err(true) => no_object += 1,
+                Err(false) => no_json += 1,
             }
+        }
+        if no_json + no_object > 0
+            && let Some(values) = concatenated(bytes, ends)
+        {
+            (objects, no_json, no_object) = (Lines::of(values), 0, 0);
         }
         Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
     }
@@ -398,7 +468,7 @@ impl<'a> Parsed<'a> {
             }
         }
         let no_object = u64::from(line.kind() != Kind::Object && is_sound(line));
-        Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
+        Parsed { document: Document::Lines(Lines::of(Vec::new())), value: None, no_json: 1 - no_object, no_object }
     }
 
     /// One object that is known to be sound.
@@ -410,6 +480,6 @@ impl<'a> Parsed<'a> {
     /// The same as the only line of an input, where it is an object.
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
-        Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
+        Some(Parsed { document: Document::Lines(Lines::of(vec![line])), value: None, no_json: 0, no_object: 0 })
     }
 }

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde_json::json;
-
 use super::Format;
 use super::common;
 use super::format::{DocumentReader, Entry, Reader};
@@ -14,7 +12,7 @@ use super::time;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage};
+use crate::trace::{Actor, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::SweAgent,
@@ -107,7 +105,7 @@ fn step<'a>(json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<b
         return Ok(true);
     }
     let mut call = Call::new(turn, None, tool(command));
-    call.arguments = Content::Present(Arguments::from_value(&json!({"command": command})));
+    call.arguments = Content::Present(common::sole_text("command", command));
     call.usage = duration.map(|duration| Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
     let call = steps.call(call);
     if let Some(observation) = observation {

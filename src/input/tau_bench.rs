@@ -8,11 +8,12 @@ use super::common;
 use super::format::{Entry, Reader, RecordReader};
 use super::runs::{Header, OpenRun};
 use super::sample::{Members, Sample};
+use super::wire;
 use crate::error::Error;
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::trace::{
     Actor, Answer, Call, Content, Ending, ExpectedAction, Metadata, Milestone, Provenance, ReferenceRoute,
-    Routing, Status,
+    Routing, Status, Text, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -85,14 +86,17 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<E
 #[derive(Default)]
 struct Message<'a> {
     role: Cow<'a, str>,
-    content: Option<Raw<'a>>,
+    content: Option<wire::Value<'a>>,
     calls: Vec<Call<'a>>,
     id: Option<Cow<'a, str>>,
 }
 
 impl<'a> Message<'a> {
-    fn text(&self) -> Option<Cow<'a, str>> {
-        common::message_text(self.content?)
+    fn text(&self) -> Option<Words<'a>> {
+        match self.content? {
+            wire::Value::Text(text) => Some(Text::from(text).into()),
+            wire::Value::Other(content) => wire::message_text(&mut content.json()).ok().flatten(),
+        }
     }
 }
 
@@ -104,7 +108,7 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
         value.object(|key, value| {
             match key {
                 b"role" => message.role = value.string()?,
-                b"content" => message.content = Some(value.raw()?),
+                b"content" => message.content = Some(wire::Value::read(value)?),
                 b"tool_call_id" => message.id = common::name(value.raw()?),
                 b"tool_calls" => {
                     message.calls.clear();
@@ -135,7 +139,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
             .object_or_null(|key, value| {
                 match key {
                     b"name" => call.name = common::name(value.raw()?).unwrap_or_default(),
-                    b"arguments" => call.arguments = common::arguments(value.raw()?),
+                    b"arguments" => call.arguments = common::read_arguments(value)?,
                     _ => value.skip()?,
                 }
                 Ok(())
@@ -158,7 +162,7 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         let asked = waiting.take();
         let actor = match &*message.role {
             "tool" => {
-                let answer = answer(message.content.and_then(common::result_text));
+                let answer = answer(message.content.and_then(wire::Value::result));
                 steps.answer(turn, message.id, answer);
                 continue;
             }
@@ -167,9 +171,10 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
             _ => Actor::System,
         };
         if actor == Actor::User
-            && let Some(output) = text.as_deref().and_then(|text| text.strip_prefix(OUTPUT))
+            && let Some(text) = text.as_ref().filter(|text| text.text().starts_with(OUTPUT))
         {
-            let answer = answer(Some(Cow::Owned(output.to_owned())));
+            let output = text.text().skip_chars(OUTPUT.len()).to_str().into_owned();
+            let answer = answer(Some(output.into()));
             match asked {
                 Some(call) => {
                     steps.answer_call(call, answer);
@@ -180,13 +185,13 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         }
         let written = if actor == Actor::Agent && message.calls.is_empty() {
             let answered = messages.peek().is_some_and(|(_, next)| {
-                next.role == "user" && next.text().is_some_and(|text| text.starts_with(OUTPUT))
+                next.role == "user" && next.text().is_some_and(|text| text.text().starts_with(OUTPUT))
             });
-            text.as_deref().filter(|_| answered).and_then(|text| written_call(text, turn))
+            text.as_ref().filter(|_| answered).and_then(|text| written_call(&text.text().to_str(), turn))
         } else {
             None
         };
-        if let Some(text) = text.filter(|text| !common::is_blank(text)) {
+        if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
             steps.message(actor, turn, text);
         }
         for call in message.calls {
@@ -208,18 +213,18 @@ fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
     Some(call)
 }
 
-fn answer(text: Option<Cow<'_, str>>) -> Answer<'_> {
-    let failed =
-        text.as_deref().is_some_and(|text| text.starts_with("Error") || text.starts_with("Unknown action "));
+fn answer(text: Option<Words<'_>>) -> Answer<'_> {
+    let begins = |start: &str| text.as_ref().is_some_and(|text| text.text().starts_with(start));
+    let failed = begins("Error") || begins("Unknown action ");
     let (status, provenance) =
         if failed { (Status::Error, Provenance::Text) } else { (Status::Ok, Provenance::None) };
-    Answer::new(Content::from(text.map(Into::into)), status, provenance)
+    Answer::new(Content::from(text), status, provenance)
 }
 
 /// The domain, as the first instructions head themselves.
 fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
     let text = messages.iter().find(|message| message.role == "system")?.text()?;
-    let text = text.get(..40.min(text.len())).map(str::to_ascii_lowercase)?;
+    let text = text.text().head(40).to_ascii_lowercase();
     ["airline", "retail"]
         .into_iter()
         .find(|domain| text.starts_with(&format!("# {domain} agent policy")))

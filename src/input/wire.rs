@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::timestamp::nanoseconds;
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, JsonString, Kind, Raw, Read};
 use crate::trace::{Arguments, Content, Text, Words, canonical_text};
 
 /// Reads a list item by item; `false` where something else stands.
@@ -61,10 +61,85 @@ pub(super) fn value<'a>(json: &mut Json<'a>) -> Read<Option<Raw<'a>>> {
     Ok(Some(json.raw()?).filter(|value| value.kind() != Kind::Null))
 }
 
+/// A value for later: a string is read at once, anything else passed over.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Value<'a> {
+    Text(JsonString<'a>),
+    Other(Raw<'a>),
+}
+
+impl<'a> Value<'a> {
+    /// Reads a value.
+    #[inline]
+    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
+        Ok(match json.kind()? {
+            Kind::String => Self::Text(json.text()?),
+            _ => Self::Other(json.raw()?),
+        })
+    }
+
+    /// Reads a value; null is none.
+    #[inline]
+    pub(super) fn read_present(json: &mut Json<'a>) -> Read<Option<Self>> {
+        Ok(Some(Self::read(json)?).filter(Self::is_present))
+    }
+
+    /// Whether it is not null.
+    pub(super) fn is_present(&self) -> bool {
+        !matches!(self, Self::Other(raw) if raw.kind() == Kind::Null)
+    }
+
+    /// Where it is no string.
+    pub(super) fn other(self) -> Option<Raw<'a>> {
+        match self {
+            Self::Text(_) => None,
+            Self::Other(raw) => Some(raw),
+        }
+    }
+
+    /// As the text of a message; `None` where there is none, or only white space.
+    pub(super) fn message(self) -> Option<Words<'a>> {
+        match self {
+            Self::Text(text) => Some(Words::from(Text::from(text))).filter(|words| !is_blank(words.text())),
+            Self::Other(raw) => message(&mut raw.json()).ok().flatten(),
+        }
+    }
+
+    /// As the text of a result; null is none.
+    pub(super) fn result(self) -> Option<Words<'a>> {
+        match self {
+            Self::Text(text) => Some(Text::from(text).into()),
+            Self::Other(raw) => result(&mut raw.json()).ok().flatten(),
+        }
+    }
+
+    /// As the arguments of a call.
+    pub(super) fn arguments(self) -> Content<Arguments<'a>> {
+        match self {
+            Self::Text(text) => super::common::arguments_of_text(text.decode()),
+            Self::Other(raw) => super::common::arguments(raw),
+        }
+    }
+
+    /// As the arguments of a call that has one of this name; a value that is absent is null.
+    pub(super) fn sole_argument_or_null(value: Option<Self>, name: &str) -> Content<Arguments<'a>> {
+        match value {
+            Some(Self::Text(text)) => Content::Present(super::common::sole_text(name, &text.decode())),
+            Some(Self::Other(raw)) => sole_argument(name, Some(raw)),
+            None => sole_argument(name, None),
+        }
+    }
+}
+
 /// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` where there is
 /// none, or only white space.
 pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
-    let words = match json.kind()? {
+    Ok(message_text(json)?.filter(|words| !is_blank(words.text())))
+}
+
+/// As [`message`], also where it is only white space.
+pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+    Ok(match json.kind()? {
         Kind::String => Some(Text::from(json.text()?).into()),
         Kind::List => {
             let mut texts = Vec::new();
@@ -75,8 +150,7 @@ pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
             joined(texts)
         }
         _ => json.skip().map(|()| None)?,
-    };
-    Ok(words.filter(|words: &Words<'_>| !is_blank(words.text())))
+    })
 }
 
 /// Reads the text of a result: as of a message, but what is no text stands as its canonical JSON. Null is none.
@@ -141,7 +215,9 @@ pub(super) fn joined(mut texts: Vec<Words<'_>>) -> Option<Words<'_>> {
 
 /// Whether a text is only white space.
 pub(super) fn is_blank(text: Text<'_>) -> bool {
-    super::common::is_blank(&text.head(1)) && super::common::is_blank(&text.to_str())
+    // What the first byte of the spelling shows is enough for most texts.
+    let may_be = text.spelling().first().is_none_or(|first| matches!(first, b' ' | b'\t' | b'\r' | b'\n' | b'\\'));
+    may_be && super::common::is_blank(&text.head(1)) && super::common::is_blank(&text.to_str())
 }
 
 /// Arguments of one member, `{"name": value}`; a value that is absent is null.

@@ -6,6 +6,7 @@
 //! and unsound escapes go unnoticed there. Whether all of it is UTF-8 is the business of whoever holds the bytes.
 //! Values are nested at most [`MAX_DEPTH`] deep.
 
+mod ends;
 mod fault;
 mod raw;
 mod scalar;
@@ -15,13 +16,14 @@ mod string;
 
 use std::borrow::Cow;
 
+pub(crate) use ends::StringEnds;
 pub(crate) use fault::{Fault, Read};
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;
 pub(crate) use string::{JsonString, spelling_of};
 
 use fault::unexpected;
-use scan::{Unsound, leading_space, short_sound_string_end, string_end};
+use scan::{Extent, Unsound, leading_space, long_string_end, short_end};
 
 /// How deep values may be nested.
 pub(crate) const MAX_DEPTH: u32 = 128;
@@ -68,17 +70,23 @@ pub(crate) struct Json<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
+    ends: Option<&'a StringEnds>,
 }
 
 impl<'a> Json<'a> {
     /// A reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0 }
+        Self { bytes, at: 0, depth: 0, ends: None }
+    }
+
+    /// The same, with what is known of its long strings.
+    pub(crate) fn with_ends(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Self {
+        Self { bytes, at: 0, depth: 0, ends }
     }
 
     /// A reader at an offset of a text, at which so many lists and objects are open.
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32) -> Self {
-        Self { bytes, at, depth }
+        Self { bytes, at, depth, ends: None }
     }
 
     /// How far it has come.
@@ -94,7 +102,8 @@ impl<'a> Json<'a> {
 
     /// The value that began at an offset and has just been read.
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
-        Raw { bytes: self.bytes.get(..self.at).unwrap_or_default(), at: start, depth: self.depth }
+        let bytes = self.bytes.get(..self.at).unwrap_or_default();
+        Raw { bytes, at: start, depth: self.depth, ends: self.ends }
     }
 
     /// Passes over white space.
@@ -205,7 +214,7 @@ impl<'a> Json<'a> {
         loop {
             // Most keys are short and plain, and their colon follows at once.
             if self.peek_byte() == Some(b'"')
-                && let Some(close) = short_sound_string_end(self.bytes, self.at + 1)
+                && let Some(close) = short_end::<true>(self.bytes, self.at + 1)
                 && self.bytes.get(close + 1) == Some(&b':')
             {
                 let key = self.bytes.get(self.at + 1..close).unwrap_or_default();
@@ -226,6 +235,33 @@ impl<'a> Json<'a> {
                 None => return Err(Fault::end_at(self.at)),
             }
         }
+    }
+
+    /// As [`Json::object`], with keys that may be kept.
+    pub(crate) fn members(&mut self, mut member: impl FnMut(Cow<'a, [u8]>, &mut Self) -> Read<()>) -> Read<()> {
+        if self.peek_byte() != Some(b'{') {
+            return Err(self.not("an object"));
+        }
+        self.deeper()?;
+        let mut open = self.peek_byte() != Some(b'}');
+        while open {
+            let key = self.key()?;
+            self.space();
+            let start = self.at;
+            member(key, self)?;
+            if self.at == start {
+                self.skip()?;
+            }
+            match self.peek_byte() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => open = false,
+                Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `}`")),
+                None => return Err(Fault::end_at(self.at)),
+            }
+        }
+        self.at += 1;
+        self.depth -= 1;
+        Ok(())
     }
 
     /// Has the value of a member read, or passes over it.
@@ -311,14 +347,26 @@ impl<'a> Json<'a> {
     #[inline]
     fn string_extent<const STRICT: bool>(&mut self) -> Read<JsonString<'a>> {
         let start = self.at + 1;
-        match string_end::<STRICT>(self.bytes, start) {
-            Ok(extent) => {
-                self.at = extent.close + 1;
-                let inner = self.bytes.get(start..extent.close).unwrap_or_default();
-                Ok(JsonString::new(inner, extent.escapes))
-            }
-            Err(unsound) => Err(self.unsound(unsound)),
+        // Most strings are short and plain.
+        let extent = match short_end::<STRICT>(self.bytes, start) {
+            Some(close) => Extent { close, escapes: Escapes::None },
+            None => self.long_extent::<STRICT>(start)?,
+        };
+        self.at = extent.close + 1;
+        let inner = self.bytes.get(start..extent.close).unwrap_or_default();
+        Ok(JsonString::new(inner, extent.escapes))
+    }
+
+    /// The end of a string that is not known to be short and plain.
+    fn long_extent<const STRICT: bool>(&self, from: usize) -> Read<Extent> {
+        if let Some(extent) = self.ends.and_then(|ends| ends.get(from)) {
+            return Ok(extent);
         }
+        let extent = long_string_end::<STRICT>(self.bytes, from).map_err(|unsound| self.unsound(unsound))?;
+        if STRICT && let Some(ends) = self.ends {
+            ends.set(from, extent);
+        }
+        Ok(extent)
     }
 
     #[cold]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Json, Kind, Number};
+use super::{Json, Kind, Number, StringEnds};
 
 /// A value that was passed over, to be read later.
 #[derive(Debug, Clone, Copy)]
@@ -10,12 +10,18 @@ pub(crate) struct Raw<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) depth: u32,
+    pub(super) ends: Option<&'a StringEnds>,
 }
 
 impl<'a> Raw<'a> {
     /// The value that begins at an offset of a text and ends with it.
     pub(crate) fn over(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, depth: 0 }
+        Self { bytes, at, depth: 0, ends: None }
+    }
+
+    /// The same, with what is known of the long strings of the text.
+    pub(crate) fn with_ends(self, ends: Option<&'a StringEnds>) -> Self {
+        Self { ends, ..self }
     }
 
     /// Where it begins in the text that it was found in.
@@ -25,7 +31,7 @@ impl<'a> Raw<'a> {
 
     /// A reader of the value.
     pub(crate) fn json(self) -> Json<'a> {
-        Json { bytes: self.bytes, at: self.at, depth: self.depth }
+        Json { bytes: self.bytes, at: self.at, depth: self.depth, ends: self.ends }
     }
 
     /// The value as it is spelled.

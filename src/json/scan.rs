@@ -73,20 +73,10 @@ pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
 }
 
 /// Where the string closes whose first byte behind the quote is at `from`, if it does so within 16 bytes and has no
-/// escapes up to there.
+/// escapes up to there; `STRICT`: nor control characters.
 #[inline]
-pub(super) fn short_string_end(bytes: &[u8], from: usize) -> Option<usize> {
-    let block = u8x16::new(*bytes.get(from..)?.first_chunk::<16>()?);
-    let quotes = block.simd_eq(u8x16::splat(b'"')).to_bitmask();
-    let backslashes = block.simd_eq(u8x16::splat(b'\\')).to_bitmask();
-    let before = quotes.wrapping_sub(1) & !quotes;
-    (quotes != 0 && backslashes & before == 0).then(|| from + quotes.trailing_zeros() as usize)
-}
-
-/// The same, if no control character stands in it either.
-#[inline]
-pub(super) fn short_sound_string_end(bytes: &[u8], from: usize) -> Option<usize> {
-    let [quotes, backslashes, controls] = marks_16::<true>(*bytes.get(from..)?.first_chunk::<16>()?);
+pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
+    let [quotes, backslashes, controls] = marks_16::<STRICT>(*bytes.get(from..)?.first_chunk::<16>()?);
     let before = quotes.wrapping_sub(1) & !quotes;
     (quotes != 0 && (backslashes | controls) & before == 0).then(|| from + quotes.trailing_zeros() as usize)
 }
@@ -119,19 +109,14 @@ fn escaped(backslashes: u64, carried: &mut u64) -> u64 {
 /// well; otherwise only its extent is looked for.
 #[inline]
 pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
-    // Most strings are short and plain.
-    if let Some(block) = bytes.get(from..).and_then(<[u8]>::first_chunk::<16>) {
-        let [quotes, backslashes, controls] = marks_16::<STRICT>(*block);
-        let before = quotes.wrapping_sub(1) & !quotes;
-        if quotes != 0 && (backslashes | controls) & before == 0 {
-            let close = from + quotes.trailing_zeros() as usize;
-            return Ok(Extent { close, escapes: Escapes::None });
-        }
+    match short_end::<STRICT>(bytes, from) {
+        Some(close) => Ok(Extent { close, escapes: Escapes::None }),
+        None => long_string_end::<STRICT>(bytes, from),
     }
-    long_string_end::<STRICT>(bytes, from)
 }
 
-fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
+/// The same, where it is not known to be short and plain.
+pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
     // Of the others, most are ids and dates.
     if let Some(block) = bytes.get(from + 16..).and_then(<[u8]>::first_chunk::<16>)
         && let Some(first) = bytes.get(from..).and_then(<[u8]>::first_chunk::<16>)

@@ -4,9 +4,6 @@ use std::borrow::Cow;
 
 use super::scan::{Escapes, first_backslash, first_to_escape};
 
-/// The longest spelling of one character in a JSON string: a surrogate pair, `\ud83d\ude00`.
-const LONGEST_ESCAPE: usize = 12;
-
 /// Text, with U+FFFD for what is no UTF-8; checked at memory speed.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
@@ -62,31 +59,32 @@ impl<'a> JsonString<'a> {
 
     /// The first `chars` characters of what the string says.
     pub(crate) fn head(self, chars: usize) -> Cow<'a, str> {
-        // Most characters are spelled with one byte; only where many are not, more has to be decoded.
-        let likely = chars.saturating_mul(2).saturating_add(LONGEST_ESCAPE);
-        let head = self.head_of(chars, likely);
-        if likely < self.inner.len() && head.chars().count() < chars {
-            return self.head_of(chars, chars.saturating_mul(LONGEST_ESCAPE));
-        }
-        head
-    }
-
-    /// The first `chars` characters, so far as they are spelled in the first `end` bytes.
-    fn head_of(self, chars: usize, end: usize) -> Cow<'a, str> {
-        let mut end = self.inner.len().min(end);
-        // Between two characters, and not within an escape.
-        while end < self.inner.len() && self.inner.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
-            end += 1;
-        }
-        let start = self.inner.get(..end).unwrap_or_default();
         if self.escapes == Escapes::None {
-            return match lossy(start) {
+            let end = self.inner.len().min(chars.saturating_mul(4));
+            return match lossy(up_to_character(self.inner, end)) {
                 Cow::Borrowed(text) => Cow::Borrowed(first_chars(text, chars)),
                 Cow::Owned(text) => Cow::Owned(first_chars(&text, chars).to_owned()),
             };
         }
-        let text = unescape(whole_escapes(&lossy(start)));
-        Cow::Owned(first_chars(&text, chars).to_owned())
+        let mut text = String::with_capacity(chars.min(self.inner.len()));
+        let (mut rest, mut left) = (self.inner, chars);
+        while left > 0 && !rest.is_empty() {
+            // A character has at most four bytes.
+            let near = up_to_character(rest, rest.len().min(left.saturating_mul(4)));
+            let at = next_escape(near).unwrap_or(near.len());
+            let plain = lossy(rest.get(..at).unwrap_or_default());
+            let plain = if plain.len() > left { first_chars(&plain, left) } else { &*plain };
+            text.push_str(plain);
+            left -= if plain.is_ascii() { plain.len() } else { plain.chars().count() };
+            rest = rest.get(at..).unwrap_or_default();
+            if left > 0 && rest.first() == Some(&b'\\') {
+                let (decoded, length) = decode_escape(rest);
+                text.push(decoded);
+                left -= 1;
+                rest = rest.get(length..).unwrap_or_default();
+            }
+        }
+        Cow::Owned(text)
     }
 
     /// Whether what the string says begins with `prefix`.
@@ -178,6 +176,14 @@ impl<'a> JsonString<'a> {
         let at = found?;
         let piece = |inner| Self { inner, escapes: self.escapes };
         Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + part.len()..)?)))
+    }
+
+    /// What stands before `part` where the string ends with it, in which only line feeds are spelled with escapes, and
+    /// no `/` stands. For strings that are usual.
+    pub(crate) fn without_end(self, part: &str) -> Option<Self> {
+        let inner = self.inner.strip_suffix(part.replace('\n', "\\n").as_bytes())?;
+        let backslashes = inner.iter().rev().take_while(|byte| **byte == b'\\').count();
+        (backslashes % 2 == 0).then_some(Self { inner, escapes: self.escapes })
     }
 
     /// What stands behind the first `chars` characters.
@@ -348,19 +354,12 @@ fn hex_unit(escape: &[u8]) -> Option<u16> {
     })
 }
 
-/// `prefix` without an escape that its end cuts through.
-fn whole_escapes(prefix: &str) -> &str {
-    let mut end = 0;
-    while let Some(at) = prefix.get(end..).and_then(|rest| memchr::memchr(b'\\', rest.as_bytes())) {
-        let start = end + at;
-        let rest = prefix.get(start..).unwrap_or_default();
-        let length = if rest.starts_with("\\u") { 6 } else { 2 };
-        if rest.len() < length {
-            return prefix.get(..start).unwrap_or_default();
-        }
-        end = start + length;
+/// The bytes up to here, or up to the end of the character that is spelled here.
+fn up_to_character(bytes: &[u8], mut end: usize) -> &[u8] {
+    while bytes.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        end += 1;
     }
-    prefix
+    bytes.get(..end).unwrap_or_default()
 }
 
 /// The first `chars` characters of a text.

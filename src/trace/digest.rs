@@ -3,7 +3,7 @@
 //! XXH3-128 is fast and well spread, but not cryptographic: two texts that somebody constructed to
 //! collide would be taken for equal. By chance it does not happen (10^9 texts: below 10^-20).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
@@ -73,6 +73,16 @@ impl Digest {
     pub fn of_value(value: &Value) -> Self {
         let deep = |_| Self::tagged(STRING, canonical::of_value(value).as_bytes());
         Canonical::new().deserialize(value).unwrap_or_else(deep)
+    }
+
+    /// As [`Digest::of_value`], of a string.
+    pub(crate) fn of_string(text: &str) -> Self {
+        Self::tagged(STRING, text.as_bytes())
+    }
+
+    /// As [`Digest::of_value`], of an object with one member, whose value has this digest.
+    pub(crate) fn of_sole_member(name: &str, value: Self) -> Self {
+        object(&mut [(Self::of_string(name), value)])
     }
 
     /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for a string of it.
@@ -253,6 +263,44 @@ impl Hasher for DigestHasher {
 
     fn write_u64(&mut self, value: u64) {
         self.0 = value;
+    }
+}
+
+/// A hash map keyed by ids and names of one input.
+pub(crate) type TextMap<K, V> = HashMap<K, V, BuildHasherDefault<TextHasher>>;
+
+/// The same without values.
+pub(crate) type TextSet<K> = HashSet<K, BuildHasherDefault<TextHasher>>;
+
+/// Hashes texts by XXH3. As with digests, whoever constructs texts that collide slows down the reading of them.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct TextHasher(u64);
+
+impl Hasher for TextHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = self.0.rotate_left(5) ^ xxhash_rust::xxh3::xxh3_64(bytes);
+    }
+
+    // What marks the ends of texts, and which of several kinds of keys there is.
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = (self.0 ^ value).wrapping_mul(ODD).rotate_left(29);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_usize(value.cast_unsigned());
     }
 }
 

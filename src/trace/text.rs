@@ -102,6 +102,15 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// The text without this end, in which JSON escapes line feeds only and no `/` stands; `None` where it has another.
+    /// For texts that are plainly spelled.
+    pub(crate) fn without_end(self, part: &str) -> Option<Self> {
+        match self.0 {
+            Repr::Plain(text) => text.strip_suffix(part).map(Self::from),
+            Repr::Json(string) => string.without_end(part).map(Self::from),
+        }
+    }
+
     /// What stands behind the first `chars` characters.
     pub(crate) fn skip_chars(self, chars: usize) -> Self {
         match self.0 {
@@ -199,6 +208,9 @@ mod tests {
                 pair.map(|(before, after)| (before.to_str().into_owned(), after.to_str().into_owned()))
             };
             prop_assert_eq!(decoded(spelled.skip_chars(chars).split_once(&part)), decoded(Text::from(original.as_str()).skip_chars(chars).split_once(&part)));
+            let without_end = |text: Text<'_>| text.without_end(&part).map(|text| text.to_str().into_owned());
+            prop_assert_eq!(without_end(spelled), original.strip_suffix(&part).map(str::to_owned));
+            prop_assert_eq!(without_end(Text::from(original.as_str())), without_end(spelled));
             prop_assert_eq!(decoded(spelled.rsplit_once(&part)), decoded(Text::from(original.as_str()).rsplit_once(&part)));
             let rest: String = original.chars().skip(chars).collect();
             prop_assert_eq!(spelled.skip_chars(chars).to_str(), rest.as_str());

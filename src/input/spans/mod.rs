@@ -131,7 +131,7 @@ fn claims(document: &Document<'_>) -> bool {
         |item: &Raw<'_>| item.kind() == Kind::Object && shape(&Members::of(&mut item.json())).is_some();
     match document {
         Document::Object(members) => shape(members).is_some(),
-        Document::List(items) | Document::Lines(items) => items.iter().take(LOOKED_AT).any(claims),
+        Document::List(_) | Document::Lines(_) => document.items().iter().take(LOOKED_AT).any(claims),
     }
 }
 
@@ -225,7 +225,8 @@ impl<'a> SpanCollection<'a> {
     fn take(&mut self, document: &Document<'a>) -> Read<()> {
         match document {
             Document::Object(members) => self.take_object(members),
-            Document::List(items) | Document::Lines(items) => {
+            Document::List(_) | Document::Lines(_) => {
+                let items = document.items();
                 for item in items {
                     if item.kind() == Kind::Object {
                         self.take_item(*item)?;
@@ -470,7 +471,7 @@ impl<'a> SpanJoin<'a> {
             }
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
             let window = Window::over_slice(bytes);
-            let parsed = Parsed::of(bytes);
+            let parsed = Parsed::of(bytes, None);
             match recognise::document(&parsed, self.options.format) {
                 Ok(entry) if entry.format == Format::OpenTelemetry => {
                     runs.pass_over("lines that are no JSON", parsed.no_json);
