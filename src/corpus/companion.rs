@@ -1,8 +1,9 @@
 //! What stands beside a file of runs, in files of their own: the reward and the task of a trial.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::input::{Reading, reward};
@@ -11,7 +12,22 @@ use crate::trace::Ending;
 /// Results of trials are small; a larger file is none.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// What stands beside the runs of one file, looked for when a run does not tell it.
+/// What stands beside the files of a corpus: once for all files of a directory.
+#[derive(Debug, Default)]
+pub(super) struct Companions(BTreeMap<PathBuf, Arc<Companion>>);
+
+impl Companions {
+    pub(super) fn of(&mut self, run: &Arc<Path>) -> Arc<Companion> {
+        let new = || Arc::new(Companion::of(Arc::clone(run)));
+        // What may itself be what stands beside others has others beside it.
+        match run.parent().filter(|_| !reward::is_place(run)) {
+            Some(folder) => Arc::clone(self.0.entry(folder.to_path_buf()).or_insert_with(new)),
+            None => new(),
+        }
+    }
+}
+
+/// What stands beside the runs of a file, looked for when a run does not tell it.
 #[derive(Debug)]
 pub(super) struct Companion {
     run: Arc<Path>,

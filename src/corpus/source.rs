@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::companion::Companion;
+use super::companion::{Companion, Companions};
 use super::open::{is_input, open};
 use crate::error::{Error, ErrorKind};
 use crate::input::{Header, ReadOptions, read_companion};
@@ -70,7 +70,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
             found.files.insert(path, (0, false));
         } else {
             let before = found.files.len() + found.errors.len();
-            found.visit(&path, &mut BTreeSet::new(), true);
+            found.visit(&path, None, &mut BTreeSet::new(), true);
             if before == found.files.len() + found.errors.len()
                 && path.is_dir()
                 && !found.has_any_below(&path)
@@ -81,6 +81,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
         }
     }
     let mut headers: BTreeMap<PathBuf, Arc<Shared>> = BTreeMap::new();
+    let mut companions = Companions::default();
     let files = found
         .files
         .into_iter()
@@ -96,7 +97,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
             };
             let path: Arc<Path> = path.into();
             let may_have = is_regular && matches!(role, Role::Runs);
-            let companion = may_have.then(|| Arc::new(Companion::of(Arc::clone(&path))));
+            let companion = may_have.then(|| companions.of(&path));
             SourceFile { path, size, is_regular, role, companion }
         })
         .collect();
@@ -105,16 +106,23 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
 
 impl Found {
     /// Finds the files of a path. What cannot be reached costs nothing else; a directory that links lead back to is
-    /// visited once.
-    fn visit(&mut self, path: &Path, visited: &mut BTreeSet<PathBuf>, asked_for: bool) {
+    /// visited once. `place`: where the path leads, if that is known.
+    fn visit(
+        &mut self,
+        path: &Path,
+        place: Option<PathBuf>,
+        visited: &mut BTreeSet<PathBuf>,
+        asked_for: bool,
+    ) {
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
             Err(error) => return self.errors.push(Error::from(error).in_file(path)),
         };
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let place =
+            place.unwrap_or_else(|| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
         if metadata.is_dir() {
-            if visited.insert(place) {
-                self.enter(path, visited);
+            if visited.insert(place.clone()) {
+                self.enter(path, &place, visited);
             }
         } else if !metadata.is_file() && !asked_for {
             let what = "neither a file nor a directory; it is read only where it is named itself";
@@ -125,7 +133,7 @@ impl Found {
         }
     }
 
-    fn enter(&mut self, path: &Path, visited: &mut BTreeSet<PathBuf>) {
+    fn enter(&mut self, path: &Path, place: &Path, visited: &mut BTreeSet<PathBuf>) {
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
             Err(error) => return self.errors.push(Error::from(error).in_file(path)),
@@ -133,14 +141,18 @@ impl Found {
         let mut inner = Vec::new();
         for entry in entries {
             match entry {
-                Ok(entry) => inner.push(entry.path()),
+                // What is no link lies where it is found.
+                Ok(entry) => {
+                    let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
+                    inner.push((entry.path(), (!is_link).then(|| place.join(entry.file_name()))));
+                }
                 Err(error) => self.errors.push(Error::from(error).in_file(path)),
             }
         }
         inner.sort();
-        for entry in inner {
+        for (entry, place) in inner {
             if is_input(&entry) || entry.is_dir() {
-                self.visit(&entry, visited, false);
+                self.visit(&entry, place, visited, false);
             }
         }
     }

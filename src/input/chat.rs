@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::Format;
-use super::chat_element::Element;
+use super::chat_element::Look;
 use super::chat_messages::Conversation;
 use super::common;
 use super::format::{DocumentReader, Entry, Reader};
@@ -109,10 +109,10 @@ fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
     let (mut messages, mut items, mut called, mut count) = (true, true, false, 0);
     let mut told = false;
     let walked = source.walk(|json, _| {
-        let element = Element::read(json)?;
-        messages &= element.is_message();
-        items &= element.is_item();
-        called |= element.item.is_some();
+        let element = Look::at(json)?;
+        messages &= element.is_message;
+        items &= element.is_item;
+        called |= element.is_call_or_output;
         count += 1;
         told = enough && count >= words::TELLING && (messages || items && called);
         if told || !messages && !items { Err(words::enough()) } else { Ok(()) }

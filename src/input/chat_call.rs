@@ -75,7 +75,7 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
         Ok(())
     })?;
     let mut call = Call::new(0, None, name.unwrap_or_default());
-    call.arguments = wire::Value::sole_argument_or_null(input, "input");
+    call.arguments = wire::sole_argument_of(input, "input");
     Ok(is_call.then_some(call))
 }
 

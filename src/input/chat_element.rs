@@ -236,6 +236,55 @@ impl<'a> Element<'a> {
     }
 }
 
+/// What an element may be, before it is read.
+pub(super) struct Look {
+    /// Whether it may stand among messages.
+    pub(super) is_message: bool,
+    /// Whether it may stand among items.
+    pub(super) is_item: bool,
+    pub(super) is_call_or_output: bool,
+}
+
+impl Look {
+    pub(super) fn at(json: &mut Json<'_>) -> Read<Self> {
+        let (mut has_type, mut has_role, mut has_body, mut is_foreign) = (false, false, false, false);
+        let (mut has_foreign_calls, mut is_call_or_output) = (false, false);
+        wire::object(json, |key, value| {
+            match key {
+                b"type" => {
+                    let kind = wire::text(value)?;
+                    is_call_or_output = kind.and_then(|kind| Item::of(&kind.to_str())).is_some();
+                    has_type = kind.is_some();
+                }
+                b"role" => has_role = wire::text(value)?.is_some(),
+                b"content" | b"function_call" => has_body = true,
+                b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
+                b"parts" | b"requestor" => is_foreign = true,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Self {
+            is_message: has_role && has_body && !is_foreign && !has_foreign_calls,
+            is_item: has_type || has_role,
+            is_call_or_output,
+        })
+    }
+}
+
+/// Whether calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
+fn are_foreign_calls(calls: Raw<'_>) -> bool {
+    let mut foreign = false;
+    let _ = wire::list(&mut calls.json(), |call| {
+        wire::object(call, |key, value| {
+            foreign |= key == b"requestor" || key == b"function" && value.kind()? == Kind::String;
+            Ok(())
+        })?;
+        Ok(())
+    });
+    foreign
+}
+
 /// A part of a content.
 enum Part<'a> {
     Text(Text<'a>),

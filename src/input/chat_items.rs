@@ -65,7 +65,7 @@ impl<'a> Conversation<'a> {
         };
         call.arguments = match item {
             Item::Function | Item::Mcp => element.arguments.map_or(Content::Absent, wire::Value::arguments),
-            Item::Custom => wire::Value::sole_argument_or_null(element.input, "input"),
+            Item::Custom => wire::sole_argument_of(element.input, "input"),
             _ => [element.action, element.arguments, element.queries]
                 .into_iter()
                 .find_map(|value| value.filter(wire::Value::is_present))

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use super::Format;
 use super::codex_text::is_failure_code;
-use super::common;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
@@ -105,17 +104,17 @@ struct Item<'a> {
     status: Option<Cow<'a, str>>,
     text: Option<Words<'a>>,
     message: Option<Words<'a>>,
-    command: Option<Raw<'a>>,
+    command: Option<wire::Value<'a>>,
     output: Option<Words<'a>>,
     exit_code: Option<Raw<'a>>,
-    changes: Option<Raw<'a>>,
-    query: Option<Raw<'a>>,
+    changes: Option<wire::Value<'a>>,
+    query: Option<wire::Value<'a>>,
     server: Option<Cow<'a, str>>,
     tool: Option<Cow<'a, str>>,
-    arguments: Option<Raw<'a>>,
+    arguments: Option<wire::Value<'a>>,
     result: Option<Raw<'a>>,
     error: Option<Raw<'a>>,
-    prompt: Option<Raw<'a>>,
+    prompt: Option<wire::Value<'a>>,
 }
 
 impl<'a> Item<'a> {
@@ -126,17 +125,17 @@ impl<'a> Item<'a> {
             b"status" => self.status = wire::name(value)?,
             b"text" => self.text = wire::message(value)?,
             b"message" => self.message = wire::message(value)?,
-            b"command" => self.command = wire::value(value)?,
+            b"command" => self.command = wire::Value::read_present(value)?,
             b"aggregated_output" => self.output = wire::result(value)?,
             b"exit_code" => self.exit_code = wire::value(value)?,
-            b"changes" => self.changes = wire::value(value)?,
-            b"query" => self.query = wire::value(value)?,
+            b"changes" => self.changes = wire::Value::read_present(value)?,
+            b"query" => self.query = wire::Value::read_present(value)?,
             b"server" => self.server = wire::name(value)?,
             b"tool" => self.tool = wire::name(value)?,
-            b"arguments" => self.arguments = wire::value(value)?,
+            b"arguments" => self.arguments = wire::Value::read_present(value)?,
             b"result" => self.result = wire::value(value)?,
             b"error" => self.error = wire::value(value)?,
-            b"prompt" => self.prompt = wire::value(value)?,
+            b"prompt" => self.prompt = wire::Value::read_present(value)?,
             _ => value.skip()?,
         }
         Ok(())
@@ -145,16 +144,16 @@ impl<'a> Item<'a> {
     /// The name and the arguments of the call that the item is; `None` where it is none.
     fn call(&self) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
         Some(match self.kind.as_deref()? {
-            "command_execution" => ("command_execution".into(), wire::sole_argument("command", self.command)),
-            "file_change" => ("file_change".into(), wire::sole_argument("changes", self.changes)),
-            "web_search" => ("web_search".into(), wire::sole_argument("query", self.query)),
+            "command_execution" => ("command_execution".into(), wire::sole_argument_of(self.command, "command")),
+            "file_change" => ("file_change".into(), wire::sole_argument_of(self.changes, "changes")),
+            "web_search" => ("web_search".into(), wire::sole_argument_of(self.query, "query")),
             "collab_tool_call" => {
-                (self.tool.clone().unwrap_or_default(), wire::sole_argument("prompt", self.prompt))
+                (self.tool.clone().unwrap_or_default(), wire::sole_argument_of(self.prompt, "prompt"))
             }
             "mcp_tool_call" => {
                 let [server, tool] =
                     [&self.server, &self.tool].map(|name| name.as_deref().unwrap_or_default());
-                let arguments = self.arguments.map_or(Content::Absent, common::arguments);
+                let arguments = self.arguments.map_or(Content::Absent, wire::Value::arguments);
                 (format!("{server}/{tool}").into(), arguments)
             }
             _ => return None,

@@ -208,7 +208,7 @@ impl<'a> Payload<'a> {
                 self.call(arguments, None)
             }
             "custom_tool_call" => {
-                let arguments = wire::Value::sole_argument_or_null(self.input, "input");
+                let arguments = wire::sole_argument_of(self.input, "input");
                 self.call(arguments, None)
             }
             "mcp_call" => {

@@ -358,16 +358,14 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    match recognise::document(parsed, wanted) {
-        Ok(entry) => read_as(entry, parsed, window, runs),
-        Err(error) => {
-            // An object that is no document may be the only line of one.
-            let line = parsed.as_line();
-            match line.as_ref().map(|line| recognise::document(line, wanted)) {
-                Some(Ok(entry)) => read_as(entry, line.as_ref().unwrap_or(parsed), window, runs),
-                _ => fail_unrecognised(parsed, error, window, runs),
-            }
-        }
+    if let Some(entry) = recognise::claimed(parsed, wanted) {
+        return read_as(entry, parsed, window, runs);
+    }
+    // An object that is no document may be the only line of one.
+    let line = parsed.as_line();
+    match line.as_ref().and_then(|line| Some((line, recognise::claimed(line, wanted)?))) {
+        Some((line, entry)) => read_as(entry, line, window, runs),
+        None => fail_unrecognised(parsed, recognise::unrecognised(&parsed.document, wanted), window, runs),
     }
 }
 
@@ -447,8 +445,8 @@ fn read_sound_line(
         runs.pass_over("lines that are no JSON", parsed.no_json);
         return runs.pass_over("lines that are no object", parsed.no_object);
     }
-    match recognise::document(&parsed, wanted) {
-        Ok(entry) => read_as(entry, &parsed, window, runs),
-        Err(_) => runs.pass_over("lines of no known format", 1),
+    match recognise::claimed(&parsed, wanted) {
+        Some(entry) => read_as(entry, &parsed, window, runs),
+        None => runs.pass_over("lines of no known format", 1),
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::Kind;
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
-const LOOKED_AT: [usize; 4] = [16 << 10, 64 << 10, 1 << 20, 16 << 20];
+const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -86,6 +86,7 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
         Some("samples") => around.has("version") && around.has("eval"),
         Some("steps") => around.has("schema_version") && around.has("agent"),
         Some("messages") if around.has("sessionId") && around.has("projectHash") => true,
+        Some("resourceSpans" | "resource_spans" | "resourceLogs" | "resource_logs") => true,
         Some(_) => has_marks(&sample.parts()),
         None => false,
     }
@@ -167,12 +168,12 @@ fn lines_of(bytes: &[u8], wanted: Option<Format>) -> Option<LinesAre> {
     if entries().any(claims_together) {
         return Some(LinesAre::Events);
     }
-    let is_document = |line| document(&Parsed::of_object(line), wanted).is_ok();
+    let is_document = |line| claimed(&Parsed::of_object(line), wanted).is_some();
     lines.into_iter().any(is_document).then_some(LinesAre::Documents)
 }
 
-/// The format of a whole document.
-pub(super) fn document(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<&'static Entry> {
+/// The format of a whole document; `None`: it is of none.
+pub(super) fn claimed(parsed: &Parsed<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
     let claims = |entry: &Entry, document: &Document<'_>, last: bool| match &entry.reader {
         Reader::Document(reader) => {
             (wanted.is_none_or(|wanted| wanted == entry.format))
@@ -181,14 +182,13 @@ pub(super) fn document(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<&'
         }
         Reader::Records(_) => false,
     };
-    let found = entries()
+    entries()
         .find(|entry| claims(entry, &parsed.document, false))
-        .or_else(|| entries().find(|entry| claims(entry, &parsed.document, true)));
-    found.ok_or_else(|| unrecognised(&parsed.document, wanted))
+        .or_else(|| entries().find(|entry| claims(entry, &parsed.document, true)))
 }
 
 /// Says what was seen, and what each format would have wanted.
-fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
+pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
     let keys = |members: &super::sample::Members<'_>| {
         let keys: Vec<String> = members.keys().take(12).map(|key| format!("`{}`", echo(key))).collect();
         let more = if members.keys().count() > 12 { ", …" } else { "" };

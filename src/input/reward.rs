@@ -42,6 +42,11 @@ pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     places.filter(|place| place != run).collect()
 }
 
+/// Whether a file has the name of one of those.
+pub(crate) fn is_place(run: &Path) -> bool {
+    run.file_name().is_some_and(|name| name == RESULT || name == REWARD)
+}
+
 /// What a file of this name says; `None` where it is none of a trial.
 pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     match name {

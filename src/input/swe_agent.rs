@@ -166,6 +166,14 @@ const FAILURES: [&str; 5] = [
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
 
 fn outcome(observation: Text<'_>) -> Outcome {
+    /// So much of a text tells whether it may be one.
+    const HEAD: usize = 200;
+    let begins = |text: &str| FAILURES.iter().chain(&SHELLS).any(|start| text.starts_with(start));
+    let head = observation.head(HEAD);
+    let start = head.trim_start_matches(common::SPACE);
+    if !begins(start) && start.len() > HEAD / 2 {
+        return Outcome::UNMARKED;
+    }
     let text = observation.to_str();
     let text = text.trim_start_matches(common::SPACE);
     let line = words::first_line(text);

@@ -120,15 +120,6 @@ impl<'a> Value<'a> {
             Self::Other(raw) => super::common::arguments(raw),
         }
     }
-
-    /// As the arguments of a call that has one of this name; a value that is absent is null.
-    pub(super) fn sole_argument_or_null(value: Option<Self>, name: &str) -> Content<Arguments<'a>> {
-        match value {
-            Some(Self::Text(text)) => Content::Present(super::common::sole_text(name, &text.decode())),
-            Some(Self::Other(raw)) => sole_argument(name, Some(raw)),
-            None => sole_argument(name, None),
-        }
-    }
 }
 
 /// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` where there is
@@ -221,7 +212,16 @@ pub(super) fn is_blank(text: Text<'_>) -> bool {
 }
 
 /// Arguments of one member, `{"name": value}`; a value that is absent is null.
-pub(super) fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
+pub(super) fn sole_argument_of(value: Option<Value<'_>>, name: &str) -> Content<Arguments<'static>> {
+    match value {
+        Some(Value::Text(text)) => Content::Present(super::common::sole_text(name, &text.decode())),
+        Some(Value::Other(raw)) => sole_argument(name, Some(raw)),
+        None => sole_argument(name, None),
+    }
+}
+
+/// The same of a value that was passed over.
+fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
     let value = value.map_or(Cow::Borrowed("null"), Raw::spelling);
     super::common::arguments_of_text(Cow::Owned(format!("{{\"{name}\":{value}}}")))
 }

@@ -168,7 +168,7 @@ impl Digest {
         let content = match step.event() {
             Event::Message(text) => text.digest(),
             Event::Action(action) => {
-                let digests = Digests::of(action);
+                let digests = step.digests.unwrap_or_else(|| Digests::of(action));
                 let observation = digests.observation.present().unwrap_or(Self::NONE);
                 digests.name.and(digests.arguments.unwrap_or(Self::NONE)).and(observation)
             }

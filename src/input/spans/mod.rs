@@ -472,16 +472,16 @@ impl<'a> SpanJoin<'a> {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
             let window = Window::over_slice(bytes);
             let parsed = Parsed::of(bytes, None);
-            match recognise::document(&parsed, self.options.format) {
-                Ok(entry) if entry.format == Format::OpenTelemetry => {
+            match recognise::claimed(&parsed, self.options.format) {
+                Some(entry) if entry.format == Format::OpenTelemetry => {
                     runs.pass_over("lines that are no JSON", parsed.no_json);
                     runs.pass_over("lines that are no object", parsed.no_object);
                     if let Err(fault) = self.collection.take(&parsed.document) {
                         runs.fail_at(fault);
                     }
                 }
-                Ok(_) => return None,
-                Err(_) => runs.fail_at(take_damaged(bytes, &mut self.collection)?),
+                Some(_) => return None,
+                None => runs.fail_at(take_damaged(bytes, &mut self.collection)?),
             }
             self.collection.account(&mut runs);
             runs.settle(&window);
