@@ -118,8 +118,7 @@ impl Found {
             Ok(metadata) => metadata,
             Err(error) => return self.errors.push(Error::from(error).in_file(path)),
         };
-        let place =
-            place.unwrap_or_else(|| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
+        let place = place.unwrap_or_else(|| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
         if metadata.is_dir() {
             if visited.insert(place.clone()) {
                 self.enter(path, &place, visited);

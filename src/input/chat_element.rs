@@ -170,10 +170,7 @@ impl<'a> Element<'a> {
 
     /// Whether it may stand among messages.
     pub(super) fn is_message(&self) -> bool {
-        self.role.is_some()
-            && self.has_body
-            && !self.is_foreign
-            && !self.has_foreign_calls
+        self.role.is_some() && self.has_body && !self.is_foreign && !self.has_foreign_calls
     }
 
     /// Whether it may stand among items.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::Format;
 use super::claude_code_line::{Block, Line, Mark, read_line};
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, broken_off, never_ran};
 use super::runs::Runs;
-use super::sample::Document;
 use super::wire;
 use crate::json::{Kind, Raw, Read};
 use crate::trace::{

@@ -184,11 +184,7 @@ fn block<'a>(json: &mut Json<'a>) -> Read<Option<Block<'a>>> {
         Ok(())
     })?;
     Ok(match kind.as_deref() {
-        Some("tool_use") => Some(Block::Call {
-            id,
-            name: name.unwrap_or_default(),
-            arguments,
-        }),
+        Some("tool_use") => Some(Block::Call { id, name: name.unwrap_or_default(), arguments }),
         Some("tool_result") => Some(Block::Result { id: result_id, content, is_error }),
         Some("text" | "input_text" | "output_text") => text.map(|text| Block::Text(text.into())),
         _ => None,

@@ -5,15 +5,13 @@ use std::borrow::Cow;
 use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
 use super::codex_text;
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
-use super::sample::Document;
 use super::wire;
 use crate::json::{Kind as JsonKind, Raw, Read};
-use crate::trace::{
-    Actor, Answer, Assembler, Call, Content, Ending, Metadata, TextMap, Usage, Words,
-};
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Ending, Metadata, TextMap, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,

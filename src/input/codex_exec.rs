@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use super::Format;
 use super::codex_text::is_failure_code;
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
-use super::sample::Document;
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
@@ -144,7 +144,9 @@ impl<'a> Item<'a> {
     /// The name and the arguments of the call that the item is; `None` where it is none.
     fn call(&self) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
         Some(match self.kind.as_deref()? {
-            "command_execution" => ("command_execution".into(), wire::sole_argument_of(self.command, "command")),
+            "command_execution" => {
+                ("command_execution".into(), wire::sole_argument_of(self.command, "command"))
+            }
             "file_change" => ("file_change".into(), wire::sole_argument_of(self.changes, "changes")),
             "web_search" => ("web_search".into(), wire::sole_argument_of(self.query, "query")),
             "collab_tool_call" => {

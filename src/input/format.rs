@@ -1,7 +1,8 @@
 //! What a format is: its name, what decides that an input is of it, and how its runs are read.
 
+use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
-use super::sample::{Document, Sample};
+use super::sample::Sample;
 use super::{Format, ReadOptions};
 use crate::json::{Json, Read};
 

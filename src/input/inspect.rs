@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use super::Format;
 use super::common;
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::inspect_events::Measured;
 use super::outcome::Outcome;
 use super::runs::Runs;
-use super::sample::{Document, Members};
+use super::sample::Members;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Actor, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words};

@@ -6,9 +6,9 @@ use std::io::Read;
 use rawzip::CompressionMethod;
 
 use super::Format;
+use super::document::{Document, Parsed};
 use super::inspect::{self, Eval};
 use super::runs::Runs;
-use super::sample::{Document, Parsed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Kind, StringEnds};
 

@@ -5,18 +5,17 @@ use std::borrow::Cow;
 
 use super::Format;
 use super::common;
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
-use super::sample::{Document, Members};
+use super::sample::Members;
 use super::time;
 use super::tokens;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{
-    Actor, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage, Words,
-};
+use crate::trace::{Actor, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
@@ -135,7 +134,9 @@ impl<'a> Message<'a> {
         if let (Some(call), "user") = (asked, &*self.role) {
             let text = match self.content {
                 Some(wire::Value::Text(text)) => Words::from(Text::from(text)),
-                Some(wire::Value::Other(content)) => wire::message_text(&mut content.json()).ok().flatten().unwrap_or_else(|| "".into()),
+                Some(wire::Value::Other(content)) => {
+                    wire::message_text(&mut content.json()).ok().flatten().unwrap_or_else(|| "".into())
+                }
                 None => "".into(),
             };
             steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));

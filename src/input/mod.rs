@@ -18,6 +18,7 @@ mod codex_exec;
 mod codex_item;
 mod codex_text;
 mod common;
+mod document;
 mod format;
 mod gemini_cli;
 mod inspect;
@@ -59,10 +60,10 @@ pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, runs_of_trace};
 pub use spans::{SpanBatch, SpanJoin};
 pub(crate) use walk::{Piece, Pieces};
 
+use document::{Document, Parsed};
 use format::{Entry, Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
-use sample::{Document, Parsed};
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
@@ -441,7 +442,7 @@ fn read_sound_line(
     runs: &mut Runs<'_>,
 ) {
     let parsed = Parsed::of_line(line);
-    if !matches!(parsed.document, sample::Document::Object(_)) {
+    if !matches!(parsed.document, document::Document::Object(_)) {
         runs.pass_over("lines that are no JSON", parsed.no_json);
         return runs.pass_over("lines that are no object", parsed.no_object);
     }

@@ -5,17 +5,19 @@ use std::borrow::Cow;
 use super::Format;
 use super::codex_text::is_failure_code;
 use super::common;
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
-use super::sample::{Document, Members};
+use super::sample::Members;
 use super::time;
 use super::tokens;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Answer, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, UnknownReason, Usage, Words,
+    Actor, Answer, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, UnknownReason,
+    Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {

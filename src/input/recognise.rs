@@ -1,8 +1,9 @@
 //! Which format an input is of: the first of the list whose decisive keys it has.
 
 use super::Format;
+use super::document::{Document, Lines, Parsed};
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Document, Framing, Lines, Members, Parsed, Sample, Seen};
+use super::sample::{Framing, Members, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};

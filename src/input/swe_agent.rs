@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::Format;
 use super::common;
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
-use super::sample::{Document, Members};
+use super::sample::Members;
 use super::time;
 use super::wire;
 use super::words;

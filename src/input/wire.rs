@@ -207,7 +207,8 @@ pub(super) fn joined(mut texts: Vec<Words<'_>>) -> Option<Words<'_>> {
 /// Whether a text is only white space.
 pub(super) fn is_blank(text: Text<'_>) -> bool {
     // What the first byte of the spelling shows is enough for most texts.
-    let may_be = text.spelling().first().is_none_or(|first| matches!(first, b' ' | b'\t' | b'\r' | b'\n' | b'\\'));
+    let may_be =
+        text.spelling().first().is_none_or(|first| matches!(first, b' ' | b'\t' | b'\r' | b'\n' | b'\\'));
     may_be && super::common::is_blank(&text.head(1)) && super::common::is_blank(&text.to_str())
 }
 

@@ -32,7 +32,8 @@ impl StringEnds {
             _ => return None,
         };
         let is_here = entry >> 2 & (BLOCK as u64 - 1) == (from % BLOCK) as u64;
-        is_here.then(|| Extent { close: usize::try_from(entry >> 8).unwrap_or(usize::MAX), escapes: spelling })
+        is_here
+            .then(|| Extent { close: usize::try_from(entry >> 8).unwrap_or(usize::MAX), escapes: spelling })
     }
 
     /// Remembers the end of a sound string, where it is long.

@@ -238,7 +238,10 @@ impl<'a> Json<'a> {
     }
 
     /// As [`Json::object`], with keys that may be kept.
-    pub(crate) fn members(&mut self, mut member: impl FnMut(Cow<'a, [u8]>, &mut Self) -> Read<()>) -> Read<()> {
+    pub(crate) fn members(
+        &mut self,
+        mut member: impl FnMut(Cow<'a, [u8]>, &mut Self) -> Read<()>,
+    ) -> Read<()> {
         if self.peek_byte() != Some(b'{') {
             return Err(self.not("an object"));
         }

@@ -275,7 +275,8 @@ pub(crate) fn spelling_of(text: &str) -> Cow<'_, [u8]> {
 /// Where the next byte is that JSON spells with an escape.
 fn next_to_escape(bytes: &[u8]) -> Option<usize> {
     let (blocks, rest) = bytes.as_chunks::<16>();
-    let found = blocks.iter().enumerate().find_map(|(place, block)| Some(place * 16 + first_to_escape(*block)?));
+    let found =
+        blocks.iter().enumerate().find_map(|(place, block)| Some(place * 16 + first_to_escape(*block)?));
     let escape = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
     found.or_else(|| rest.iter().position(escape).map(|at| blocks.len() * 16 + at))
 }

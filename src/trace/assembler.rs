@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 
 use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
 use super::content::Content;
-use super::digest::{Digest, DigestMap, empty};
+use super::digest::Digest;
 use super::ids::SpanId;
+use super::maps::{DigestMap, empty};
 use super::sink::{Gate, Unpaired};
 use super::step::{Actor, Step, StepInput};
 use super::text::Text;

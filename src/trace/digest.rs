@@ -3,9 +3,8 @@
 //! XXH3-128 is fast and well spread, but not cryptographic: two texts that somebody constructed to
 //! collide would be taken for equal. By chance it does not happen (10^9 texts: below 10^-20).
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -212,95 +211,6 @@ impl Digest {
 
     fn tagged(tag: u64, bytes: &[u8]) -> Self {
         Self::from_bits(xxh3_128_with_seed(bytes, tag))
-    }
-}
-
-/// A hash map keyed by digests, which are hashes already.
-pub(crate) type DigestMap<V> = HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
-
-/// Empties a map. A large one is given up: to clear it costs as much as it is large, for every trace that follows.
-pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
-    const LARGE: usize = 1024;
-    if map.capacity() > LARGE {
-        *map = DigestMap::default();
-    } else {
-        map.clear();
-    }
-}
-
-/// About how many bytes a map holds: its table has a power of two of places, of which at most seven in eight are taken,
-/// each with one byte beside it.
-pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
-    let capacity = map.capacity();
-    if capacity == 0 {
-        return 0;
-    }
-    let places = (capacity + capacity / 7).next_power_of_two();
-    places * (size_of::<(Digest, V)>() + 1)
-}
-
-/// Appends to a list that grows by a quarter: lists of open traces are many, and each would be half empty otherwise.
-#[inline]
-pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {
-    if list.len() == list.capacity() {
-        list.reserve_exact(4 + list.len() / 4);
-    }
-    list.push(item);
-}
-
-/// Takes the half of a digest that is given to it for the hash.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct DigestHasher(u64);
-
-impl Hasher for DigestHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = self.0.rotate_left(5) ^ xxhash_rust::xxh3::xxh3_64(bytes);
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-/// A hash map keyed by ids and names of one input.
-pub(crate) type TextMap<K, V> = HashMap<K, V, BuildHasherDefault<TextHasher>>;
-
-/// The same without values.
-pub(crate) type TextSet<K> = HashSet<K, BuildHasherDefault<TextHasher>>;
-
-/// Hashes texts by XXH3. As with digests, whoever constructs texts that collide slows down the reading of them.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct TextHasher(u64);
-
-impl Hasher for TextHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = self.0.rotate_left(5) ^ xxhash_rust::xxh3::xxh3_64(bytes);
-    }
-
-    // What marks the ends of texts, and which of several kinds of keys there is.
-    fn write_u8(&mut self, value: u8) {
-        self.write_u64(u64::from(value));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.0 = (self.0 ^ value).wrapping_mul(ODD).rotate_left(29);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-
-    fn write_isize(&mut self, value: isize) {
-        self.write_usize(value.cast_unsigned());
     }
 }
 

@@ -32,9 +32,10 @@ mod wire;
 
 use std::collections::BTreeMap;
 
+use super::document::{Document, Parsed};
 use super::format::{DocumentReader, Entry, Reader};
 use super::runs::Runs;
-use super::sample::{Document, Members, Parsed};
+use super::sample::Members;
 use super::window::Window;
 use super::{Format, ReadOptions, Reading, recognise};
 #[cfg(not(feature = "otlp"))]

@@ -1,0 +1,187 @@
+//! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
+
+use super::sample::{Members, lines};
+use crate::json::{Json, Kind, Raw, StringEnds};
+
+/// A whole input of a format whose runs are not records of their own.
+#[derive(Debug, Clone)]
+pub(super) enum Document<'a> {
+    /// One object.
+    Object(Members<'a>),
+    /// One list, with its items.
+    List(Vec<Raw<'a>>),
+    /// Objects, one in each line. What else there was has been counted.
+    Lines(Lines<'a>),
+}
+
+impl<'a> Document<'a> {
+    /// The items of a list, or the objects in lines.
+    pub(super) fn items(&self) -> &[Raw<'a>] {
+        match self {
+            Self::Object(_) => &[],
+            Self::List(items) => items,
+            Self::Lines(lines) => &lines.objects,
+        }
+    }
+}
+
+/// Keys that tell formats of lines apart.
+const TELLING: [&str; 4] = ["item", "message", "payload", "thread_id"];
+
+/// Objects in lines.
+#[derive(Debug, Clone)]
+pub(super) struct Lines<'a> {
+    objects: Vec<Raw<'a>>,
+    /// Which of the telling keys one of them has.
+    has: [bool; TELLING.len()],
+}
+
+impl<'a> Lines<'a> {
+    /// Objects of whose keys nothing is known.
+    pub(super) fn of(objects: Vec<Raw<'a>>) -> Self {
+        Self { objects, has: [true; TELLING.len()] }
+    }
+
+    /// Whether one of them may have a key of those that tell formats apart: `false` only where none has it.
+    pub(super) fn may_have(&self, key: &str) -> bool {
+        TELLING.iter().zip(self.has).any(|(known, has)| has && *known == key)
+    }
+
+    /// Adds a line where it is a sound object; otherwise gives back whether it is some other sound value.
+    fn add(&mut self, line: Raw<'a>) -> std::result::Result<(), bool> {
+        if line.kind() != Kind::Object {
+            return Err(is_sound(line));
+        }
+        let mut json = line.json();
+        let read = json.object(|key, value| {
+            for (known, has) in TELLING.iter().zip(&mut self.has) {
+                *has |= key == known.as_bytes();
+            }
+            value.check()
+        });
+        if read.is_err() || json.peek_byte().is_some() {
+            return Err(false);
+        }
+        self.objects.push(line);
+        Ok(())
+    }
+}
+
+impl<'a> std::ops::Deref for Lines<'a> {
+    type Target = [Raw<'a>];
+
+    fn deref(&self) -> &[Raw<'a>] {
+        &self.objects
+    }
+}
+
+/// A document, and how many lines were no JSON or no object.
+pub(super) struct Parsed<'a> {
+    pub(super) document: Document<'a>,
+    /// Where it is one JSON value.
+    value: Option<Raw<'a>>,
+    pub(super) no_json: u64,
+    pub(super) no_object: u64,
+}
+
+impl<'a> Parsed<'a> {
+    /// Takes an input apart: as one document, or else as lines. `ends` are those of its strings.
+    pub(super) fn of(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Self {
+        let mut json = Json::with_ends(bytes, ends);
+        let opened = json.peek_byte();
+        let start = json.offset();
+        let document = match opened {
+            Some(b'{') => Members::checked(&mut json).map(Document::Object),
+            Some(b'[') => items_checked(&mut json).map(Document::List),
+            _ => None,
+        };
+        let end = json.offset();
+        if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
+            let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_ends(ends));
+            return Parsed { document, value, no_json: 0, no_object: 0 };
+        }
+        let mut objects = Lines { objects: Vec::new(), has: [false; TELLING.len()] };
+        let (mut no_json, mut no_object) = (0, 0);
+        for line in lines(bytes, true).map(|line| line.with_ends(ends)) {
+            match objects.add(line) {
+                Ok(()) => {}
+                Err(true) => no_object += 1,
+                Err(false) => no_json += 1,
+            }
+        }
+        if no_json + no_object > 0
+            && let Some(values) = concatenated(bytes, ends)
+        {
+            (objects, no_json, no_object) = (Lines::of(values), 0, 0);
+        }
+        Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
+    }
+
+    /// Takes one of several lines apart: an object, or no lines with the count of what it is instead.
+    pub(super) fn of_line(line: Raw<'a>) -> Self {
+        if line.kind() == Kind::Object {
+            let mut json = line.json();
+            if let Some(members) = Members::checked(&mut json).filter(|_| json.peek_byte().is_none()) {
+                return Parsed {
+                    document: Document::Object(members),
+                    value: Some(line),
+                    no_json: 0,
+                    no_object: 0,
+                };
+            }
+        }
+        let no_object = u64::from(line.kind() != Kind::Object && is_sound(line));
+        Parsed {
+            document: Document::Lines(Lines::of(Vec::new())),
+            value: None,
+            no_json: 1 - no_object,
+            no_object,
+        }
+    }
+
+    /// One object that is known to be sound.
+    pub(super) fn of_object(object: Raw<'a>) -> Self {
+        let document = Document::Object(Members::of(&mut object.json()));
+        Parsed { document, value: Some(object), no_json: 0, no_object: 0 }
+    }
+
+    /// The same as the only line of an input, where it is an object.
+    pub(super) fn as_line(&self) -> Option<Self> {
+        let line = self.value.filter(|value| value.kind() == Kind::Object)?;
+        Some(Parsed {
+            document: Document::Lines(Lines::of(vec![line])),
+            value: None,
+            no_json: 0,
+            no_object: 0,
+        })
+    }
+}
+
+/// The items of a list that is sound, also inside of its strings.
+fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
+    let mut items = Vec::new();
+    let walked = json.list(|item| {
+        items.push(item.checked()?);
+        Ok(())
+    });
+    walked.ok().map(|()| items)
+}
+
+/// The objects of an input that holds several, one behind the other wherever lines end, with nothing between them.
+fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Option<Vec<Raw<'a>>> {
+    let mut json = Json::with_ends(bytes, ends);
+    let mut objects = Vec::new();
+    while let Some(byte) = json.peek_byte() {
+        if byte != b'{' {
+            return None;
+        }
+        objects.push(json.raw().ok()?);
+    }
+    (objects.len() > 1).then_some(objects)
+}
+
+/// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
+fn is_sound(line: Raw<'_>) -> bool {
+    let mut json = line.json();
+    json.check().is_ok() && json.peek_byte().is_none()
+}
