@@ -25,7 +25,7 @@ use tracelint::{
     "golden entries, one JSON object per line; without any, the bundled ones.",
     "a report on standard output, and files where they are asked for.",
     "Exit status: 0 when every entry was read and every gate passed; 3 when a gate or the comparison with a baseline \
-     failed; 2 when an entry could not be read; 1 for wrong usage, or when there was no entry.",
+     failed; 1 for wrong usage, or when an entry could not be read.",
     "calibrate --golden golden/loop.jsonl --detectors loop --gate experimental",
 ))]
 struct Arguments {
