@@ -909,6 +909,10 @@ fn the_throughput_ends_with_one_object() {
         let known = figure.as_f64().is_some_and(|figure| figure > 0.0);
         assert!(known || (key == "peak_mib" && figure.is_null()), "{key}: {figure}");
     }
+    let (out, _) = ends("throughput", &["--by-format", "--rounds", "2", file, "golden"], 0);
+    let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert!(figures["tau2"].as_f64().is_some_and(|ratio| ratio > 0.0), "{out}");
+    assert!(out.lines().any(|line| line.starts_with("tau2 ") && line.contains(" to ")), "{out}");
     ends("throughput", &[], 1);
     ends("throughput", &["no/such/file.json"], 1);
 }
