@@ -30,6 +30,10 @@ struct Arguments {
     /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
     #[arg(long)]
     alignment: Option<Alignment>,
+    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
+    /// are scanned as always
+    #[arg(long)]
+    join: bool,
     /// Detectors, comma-separated; default: all
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
@@ -105,6 +109,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         digests: true,
         threads: arguments.threads,
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
+        join: arguments.join,
         ..ScanOptions::default()
     };
     let scanner = Scanner::new(detectors(arguments)?, options)?;
@@ -138,7 +143,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         out.finish()?;
     }
     if let Some(mut out) = html {
-        out.write_all(scan_html(&summary, &summary.costs(), flagged.read(&read)).as_bytes())?;
+        let flagged =
+            if arguments.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) };
+        out.write_all(scan_html(&summary, &summary.costs(), flagged).as_bytes())?;
         out.finish()?;
     }
     common::print(&format!("{}\n{}", common::render_inputs(&inputs), summary.render()))?;

@@ -13,6 +13,7 @@ mod discovery;
 mod errors;
 mod fingerprints;
 mod formats;
+mod joined;
 mod order;
 mod replication;
 

@@ -28,12 +28,13 @@ impl SpanBatch {
     pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, Reading)> {
         let mut join = SpanJoin::new(options.clone());
         let reading = join.add(bytes)?;
-        let mut batch = Self::default();
-        for bundle in join.collection.traces.into_values() {
-            batch.spans.extend(bundle.spans.into_iter().map(Span::into_owned));
-            batch.logs.extend(bundle.logs.into_iter().map(LogRecord::into_owned));
-        }
-        Some((batch, reading))
+        Some((join.collection.into_batch(), reading))
+    }
+
+    /// Puts what another holds behind.
+    pub(in crate::input) fn append(&mut self, mut other: Self) {
+        self.spans.append(&mut other.spans);
+        self.logs.append(&mut other.logs);
     }
 
     /// How many spans there are.

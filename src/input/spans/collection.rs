@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::assemble;
+use super::batch::SpanBatch;
 use super::model::{self, LogRecord, Span};
 use super::otlp_json;
 #[cfg(feature = "otlp")]
@@ -174,8 +175,22 @@ impl<'a> SpanCollection<'a> {
         runs.pass_over("further faults", std::mem::take(&mut self.more_faults));
     }
 
-    /// Gives the runs of the agents of all traces, in the order in which the traces began.
+    /// What was taken, without the input.
+    pub(super) fn into_batch(self) -> SpanBatch {
+        let mut batch = SpanBatch::default();
+        for bundle in self.traces.into_values() {
+            batch.spans.extend(bundle.spans.into_iter().map(Span::into_owned));
+            batch.logs.extend(bundle.logs.into_iter().map(LogRecord::into_owned));
+        }
+        batch
+    }
+
+    /// Gives the runs of the agents of all traces, in the order in which the traces began; or sets the spans aside where
+    /// those of several inputs are to be joined.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
+        if runs.joins {
+            return runs.set_aside(self.into_batch());
+        }
         let text_rule = runs.options.text_errors;
         let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
         // The map's order, by trace id, decides between traces of one start.

@@ -24,6 +24,8 @@ mod otlp_json;
 #[cfg(feature = "otlp")]
 mod otlp_proto;
 mod outcomes;
+#[cfg(feature = "scan")]
+mod pool;
 mod protobuf;
 mod python;
 mod relatives;
@@ -50,6 +52,8 @@ pub(crate) use collection::runs_of_trace;
 pub(super) use damaged::{read_damaged, read_protobuf};
 pub use join::SpanJoin;
 pub(crate) use model::{LogRecord, Span};
+#[cfg(feature = "scan")]
+pub(crate) use pool::SpanPool;
 pub(crate) use run::{AgentRun, SPAN_LABEL};
 
 pub(super) const FORMAT: Entry = Entry {
