@@ -56,7 +56,7 @@ pub(crate) use runs::Header;
 pub use runs::PassedOver;
 #[cfg(feature = "scan")]
 pub(crate) use spans::SpanPool;
-pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, runs_of_trace};
+pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, put_in_order, runs_of_trace, runs_so_far};
 pub use spans::{SpanBatch, SpanJoin};
 pub(crate) use walk::{Piece, Pieces};
 

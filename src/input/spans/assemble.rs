@@ -16,9 +16,22 @@ const CONVERSATION: &[&str] = &["gen_ai.conversation.id", "session.id", "gcp.ver
 /// The runs of the agents of one trace. The spans are in the order of their starts, the records in that of their
 /// times. Empty where there is no span of an agent, a model or a tool, and no record of a request.
 pub(crate) fn runs(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
-    let tree = Tree::new(spans);
-    let records = requests::records(&tree, logs);
-    let of_agents = requests::requests(&tree, &records);
+    of_tree(&Tree::new(spans), logs, text_rule)
+}
+
+/// As [`runs`], of a trace that is open, as far as it is settled: what lies below spans that have not come is of runs of
+/// their own, and a last turn in which a call waits for its answer is left out.
+pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
+    let mut runs = of_tree(&Tree::open(spans), logs, text_rule);
+    for run in &mut runs {
+        run.leave_out_waiting();
+    }
+    runs
+}
+
+fn of_tree(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
+    let records = requests::records(tree, logs);
+    let of_agents = requests::requests(tree, &records);
     let mut tools: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.tools() {
         tools.entry(tree.owner(at)).or_default().push(at);
@@ -29,7 +42,7 @@ pub(crate) fn runs(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) 
         owners.extend(tree.of_kind(Kind::Agent).next().map(|at| Owner::Agent(tree.outermost_agent(at))));
     }
     let none = (Vec::new(), Vec::new());
-    let sources = Sources::new(&tree, of_agents.values().flatten());
+    let sources = Sources::new(tree, of_agents.values().flatten());
     let names: BTreeSet<String> = tree
         .of_kind(Kind::Agent)
         .filter_map(|at| Some(classify::agent_name(tree.span(at)?)?.into_owned()))
@@ -53,14 +66,8 @@ pub(crate) fn runs(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) 
             agents.entry(caller).or_default().push(at);
         }
     }
-    let trace = Whole {
-        tree: &tree,
-        records: &records,
-        sources: &sources,
-        names: &names,
-        agents: &agents,
-        text_rule,
-    };
+    let trace =
+        Whole { tree, records: &records, sources: &sources, names: &names, agents: &agents, text_rule };
     trace.runs(&drafts)
 }
 
@@ -140,7 +147,7 @@ impl Whole<'_, '_, '_> {
                     return named;
                 }
             }
-            Owner::Trace => {}
+            Owner::Trace | Owner::Below(_) => {}
         }
         let requests = draft.requests.iter().filter_map(|request| request.spans.first().copied());
         requests.chain(draft.tools.iter().copied()).min()
@@ -152,6 +159,7 @@ impl Whole<'_, '_, '_> {
             Owner::Named(Some(at), _) | Owner::Tool(at) | Owner::Agent(at) => {
                 self.tree.span(*at).map(|span| span.span_id.clone()).unwrap_or_default()
             }
+            Owner::Below(id) => id.clone(),
             Owner::Trace => "trace".to_owned(),
         }
     }
@@ -160,7 +168,7 @@ impl Whole<'_, '_, '_> {
         match draft.owner {
             Owner::Agent(at) => classify::agent_name(self.tree.span(*at)?).map(Cow::into_owned),
             Owner::Named(_, name) => Some(name.clone()),
-            Owner::Tool(_) | Owner::Trace => {
+            Owner::Tool(_) | Owner::Trace | Owner::Below(_) => {
                 let spans = draft.requests.iter().flat_map(|request| request.spans.iter());
                 spans.chain(draft.tools).find_map(|at| {
                     Some(self.tree.span(*at)?.attributes.name("gen_ai.agent.name")?.into_owned())

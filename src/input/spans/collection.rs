@@ -219,15 +219,20 @@ impl Bundle<'_> {
 }
 
 /// The runs of the agents of one trace, from its spans and log records in whatever order they came, duplicates
-/// included. This is all that a live assembler needs: what it holds of a trace, as often as it wants to know.
+/// included. What a live assembler knows of a trace that is over.
 pub(crate) fn runs_of_trace(
     mut spans: Vec<Span<'_>>,
     mut logs: Vec<LogRecord<'_>>,
     text_rule: bool,
 ) -> Vec<AgentRun> {
-    model::in_order(&mut spans);
-    model::records_in_order(&mut logs);
+    put_in_order(&mut spans, &mut logs);
     assemble::runs(&spans, &logs, text_rule)
+}
+
+/// Puts spans and log records in order, and leaves one of each.
+pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'_>>) {
+    model::in_order(spans);
+    model::records_in_order(logs);
 }
 
 pub(super) fn is_resources(key: &[u8]) -> bool {

@@ -46,9 +46,10 @@ use super::runs::Runs;
 use super::sample::Document;
 use crate::json::Read;
 
+pub(crate) use assemble::runs_so_far;
 pub use batch::SpanBatch;
 use collection::SpanCollection;
-pub(crate) use collection::runs_of_trace;
+pub(crate) use collection::{put_in_order, runs_of_trace};
 pub(super) use damaged::{read_damaged, read_protobuf};
 pub use join::SpanJoin;
 pub(crate) use model::{LogRecord, Span};

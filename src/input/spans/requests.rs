@@ -38,7 +38,7 @@ pub(super) type Records = BTreeMap<Option<At>, Vec<Told>>;
 /// What log records and events of spans tell, by span.
 pub(super) fn records(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>]) -> Records {
     let mut records = Records::new();
-    for log in logs {
+    for log in logs.iter().filter(|log| !tree.is_awaited(&log.span_id)) {
         let told = logs::of_record(&log.record, log.time);
         if !told.is_empty() {
             records.entry(tree.position(&log.span_id)).or_default().extend(told);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::input::common;
-use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, Usage};
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, UnknownReason, Usage};
 
 /// The label of a run that names the span it is known by.
 pub(crate) const SPAN_LABEL: &str = "span_id";
@@ -49,7 +49,25 @@ pub(crate) struct SpanAction {
     pub(crate) answer: Option<Answer<'static>>,
 }
 
+fn is_open(answer: &Answer<'_>) -> bool {
+    answer.reason == Some(UnknownReason::Unanswered)
+}
+
 impl AgentRun {
+    /// Leaves out the last turn where a call of it waits for its answer.
+    pub(super) fn leave_out_waiting(&mut self) {
+        let Some(last) = self.steps.iter().map(|step| step.turn).max() else { return };
+        let waits = |step: &SpanStep| {
+            step.turn == last
+                && matches!(&step.event, SpanEventStep::Action(action) if action.answer.as_ref().is_none_or(is_open))
+        };
+        if self.steps.iter().any(waits)
+            && let Some(first) = self.steps.iter().position(|step| step.turn == last)
+        {
+            self.steps.truncate(first);
+        }
+    }
+
     /// What the run is known by.
     pub(crate) fn metadata(&self) -> Metadata {
         let mut metadata = Metadata {

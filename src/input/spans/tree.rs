@@ -19,6 +19,8 @@ pub(super) struct Tree<'s, 'a> {
     positions: HashMap<&'s str, At>,
     /// Of a tool span that shows the same call as one further in, that one; of others themselves.
     calls: Vec<At>,
+    /// Whether spans that are named as parents and are not there may still come.
+    is_open: bool,
 }
 
 /// Whose run a span is part of.
@@ -32,15 +34,28 @@ pub(super) enum Owner {
     Tool(At),
     /// Of the agent that the framework names, below this tool span.
     Named(Option<At>, String),
+    /// Of whoever the span of this id, which has not come yet, is part of.
+    Below(String),
 }
 
 impl<'s, 'a> Tree<'s, 'a> {
+    /// The tree of a trace that is over: spans that are not there have been lost.
     pub(super) fn new(spans: &'s [Span<'a>]) -> Self {
+        Self::of(spans, false)
+    }
+
+    /// The tree of a trace that is open: spans that are not there are still to come, and until then nobody knows whether
+    /// what lies below one is part of the same run as what lies below another.
+    pub(super) fn open(spans: &'s [Span<'a>]) -> Self {
+        Self::of(spans, true)
+    }
+
+    fn of(spans: &'s [Span<'a>], is_open: bool) -> Self {
         let positions: HashMap<&str, At> =
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
         let parents = spans.iter().map(|span| positions.get(span.parent.as_deref()?).copied()).collect();
         let kinds = spans.iter().map(classify::kind).collect();
-        let mut tree = Self { spans, kinds, parents, positions, calls: (0..spans.len()).collect() };
+        let mut tree = Self { spans, kinds, parents, positions, calls: (0..spans.len()).collect(), is_open };
         tree.cut_circles();
         tree.merge_calls();
         tree
@@ -65,6 +80,21 @@ impl<'s, 'a> Tree<'s, 'a> {
     /// The spans around a span, from the innermost.
     pub(super) fn ancestors(&self, at: At) -> impl Iterator<Item = At> {
         std::iter::successors(self.parent(at), |at| self.parent(*at)).take(MOST_AROUND)
+    }
+
+    /// Whether a record of this span has to wait for it.
+    pub(super) fn is_awaited(&self, span_id: &str) -> bool {
+        self.is_open && !span_id.is_empty() && !self.positions.contains_key(span_id)
+    }
+
+    /// Whose run a span is part of around which there is neither a tool nor an agent.
+    fn owner_at_top(&self, at: At) -> Owner {
+        let top = self.ancestors(at).last().unwrap_or(at);
+        let parent = self.span(top).and_then(|span| span.parent.as_deref());
+        match parent.filter(|parent| self.is_awaited(parent)) {
+            Some(parent) => Owner::Below(parent.to_owned()),
+            None => Owner::Trace,
+        }
     }
 
     /// The spans of a kind, in order.
@@ -187,7 +217,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 Kind::Model | Kind::Chain => {}
             }
         }
-        Owner::Trace
+        self.owner_at_top(at)
     }
 
     /// The outermost of the agent spans of one name that lie in one another without a tool span between them.
@@ -209,7 +239,7 @@ impl<'s, 'a> Tree<'s, 'a> {
         let around = |owner: &Owner| match owner {
             Owner::Agent(at) => Some(self.owner_around_agent(*at)),
             Owner::Tool(tool) | Owner::Named(Some(tool), _) => Some(self.owner(*tool)),
-            Owner::Trace | Owner::Named(None, _) => None,
+            Owner::Trace | Owner::Named(None, _) | Owner::Below(_) => None,
         };
         let callers = std::iter::successors(around(owner), |candidate| around(candidate)).take(MOST_AROUND);
         callers.into_iter().find(|candidate| exists(candidate) && candidate != owner)
@@ -224,7 +254,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 Kind::Model | Kind::Chain => {}
             }
         }
-        Owner::Trace
+        self.owner_at_top(at)
     }
 }
 
