@@ -263,6 +263,42 @@ fn looks_cost_three_times_the_end_at_most() {
     assert!(traces.bytes() < before + before / 10, "{} {before}", traces.bytes());
 }
 
+#[test]
+fn a_trace_without_end_stays_below_the_caps() {
+    let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look",
+        "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "a wall"});
+    for (max_spans, max_bytes, reason) in
+        [(1000, 1 << 30, CloseReason::TooManySpans), (1 << 30, 1 << 20, CloseReason::TooManyBytes)]
+    {
+        let options = AssemblerOptions { max_spans, max_bytes, ..AssemblerOptions::default() };
+        let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+        let mut most = 0;
+        for block in 0..40_u64 {
+            let ids = 1 + block * 200..201 + block * 200;
+            let spans: Vec<Value> = ids.map(|id| span(id, 1 << 40, id, id + 1, &attributes)).collect();
+            send(&mut traces, block * SECOND, &spans);
+            assert!(traces.bytes() <= max_bytes && traces.held() <= max_spans);
+            most = most.max(traces.held());
+        }
+        let counts = traces.counts();
+        assert_eq!(
+            (counts.received, counts.evicted + counts.late, counts.traces_evicted),
+            (8000, 8000, 1)
+        );
+        // What there was room for has been judged, and nothing of the rest is kept.
+        assert!(counts.evicted > 500 && most as u64 <= counts.evicted, "{counts:?}");
+        assert_eq!((traces.bytes(), traces.held()), (0, 0));
+        let mut closed = None;
+        while let Some(event) = traces.next_event() {
+            if let LiveEvent::Closed(trace) = event {
+                closed = Some(trace);
+            }
+        }
+        let closed = closed.unwrap();
+        assert_eq!((closed.reason, closed.verdicts[1].1.detected()), (reason, Some(true)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
 

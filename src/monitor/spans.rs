@@ -31,6 +31,7 @@ pub(super) struct HeldSpans {
     due: Option<u64>,
     /// By run, what has been told of each detector's findings.
     told: BTreeMap<String, Vec<Series>>,
+    told_bytes: usize,
     /// How many pieces all looks together have gone through.
     pub(super) looked_at: u64,
 }
@@ -72,11 +73,7 @@ impl HeldSpans {
 
     /// About how many bytes they take.
     pub(super) fn memory(&self) -> usize {
-        let told = self.told.iter().flat_map(|(id, series)| {
-            let own = 64 + id.len() + series.len() * size_of::<Series>();
-            std::iter::once(own).chain(series.iter().map(Series::memory))
-        });
-        self.bytes + self.fresh.len() * size_of::<(u64, usize, usize)>() + told.sum::<usize>()
+        self.bytes + self.told_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
     }
 
     /// When it is to be looked at next.
@@ -158,6 +155,11 @@ impl HeldSpans {
         }
         // Runs that turned out to be part of others.
         told.extend(before.into_iter().flat_map(|(id, all)| gone(id, all)));
+        let bytes = self.told.iter().map(|(id, all)| {
+            let series = all.iter().map(|series| size_of::<Series>() + series.memory());
+            64 + id.len() + series.sum::<usize>()
+        });
+        self.told_bytes = bytes.sum();
         told
     }
 

@@ -66,8 +66,16 @@ fn of_tree(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>], text_rule: bool) -> Vec<
             agents.entry(caller).or_default().push(at);
         }
     }
-    let trace =
-        Whole { tree, records: &records, sources: &sources, names: &names, agents: &agents, text_rule };
+    let has_conversation = tree.spans.iter().any(|span| span.attributes.first_name(CONVERSATION).is_some());
+    let trace = Whole {
+        tree,
+        records: &records,
+        sources: &sources,
+        names: &names,
+        agents: &agents,
+        text_rule,
+        has_conversation,
+    };
     trace.runs(&drafts)
 }
 
@@ -88,6 +96,8 @@ pub(super) struct Whole<'t, 's, 'a> {
     /// The agents that each calls.
     pub(super) agents: &'t BTreeMap<Owner, Vec<At>>,
     pub(super) text_rule: bool,
+    /// Whether any span tells of a conversation.
+    has_conversation: bool,
 }
 
 impl Whole<'_, '_, '_> {
@@ -178,6 +188,9 @@ impl Whole<'_, '_, '_> {
     }
 
     fn conversation(&self, draft: &Draft<'_>, own: Option<At>) -> Option<String> {
+        if !self.has_conversation {
+            return None;
+        }
         let spans = draft.requests.iter().flat_map(|request| request.spans.iter().copied());
         let all = own.into_iter().chain(spans).chain(draft.tools.iter().copied());
         let told = |at: At| Some(self.tree.span(at)?.attributes.first_name(CONVERSATION)?.into_owned());

@@ -114,8 +114,8 @@ impl<'s, 'a> Tree<'s, 'a> {
 
     /// The tool spans that show the call of an innermost one, from the inside.
     pub(super) fn views(&self, call: At) -> Vec<At> {
-        let around =
-            self.ancestors(call).filter(|at| self.kind(*at) == Kind::Tool && self.call_of(*at) == call);
+        let shows = |at: &At| self.kind(*at) == Kind::Chain || self.call_of(*at) == call;
+        let around = self.ancestors(call).take_while(shows).filter(|at| self.kind(*at) == Kind::Tool);
         std::iter::once(call).chain(around).collect()
     }
 
@@ -157,24 +157,23 @@ impl<'s, 'a> Tree<'s, 'a> {
                 inner.entry(outer).or_default().push(at);
             }
         }
-        // From the inside: what is around a merged span goes to where that went.
-        for (outer, inner) in inner.into_iter().rev() {
-            if let [inner] = inner[..] {
-                let call = self.call_of(inner);
-                for slot in &mut self.calls {
-                    if *slot == outer {
-                        *slot = call;
-                    }
-                }
+        for (outer, inner) in inner {
+            if let ([inner], Some(call)) = (&inner[..], self.calls.get_mut(outer)) {
+                *call = *inner;
             }
         }
+        // What is around a merged span goes to where that went. Each step is taken once.
         for at in 0..self.calls.len() {
-            let mut call = self.call_of(at);
+            let mut path = Vec::new();
+            let mut call = at;
             while self.call_of(call) != call {
+                path.push(call);
                 call = self.call_of(call);
             }
-            if let Some(slot) = self.calls.get_mut(at) {
-                *slot = call;
+            for at in path {
+                if let Some(slot) = self.calls.get_mut(at) {
+                    *slot = call;
+                }
             }
         }
     }
@@ -318,6 +317,30 @@ mod tests {
         assert_eq!(tree.views(2), [2, 0]);
         assert_eq!(tree.owner(2), Owner::Trace);
         assert_eq!(tree.owner(3), Owner::Tool(2));
+    }
+
+    #[test]
+    fn many_views_are_found_in_one_pass() {
+        let many = 100_000;
+        let spans: Vec<Span<'_>> = (0..many)
+            .map(|number| {
+                let parent = if number % 2 == 0 { String::new() } else { (number - 1).to_string() };
+                span(&number.to_string(), &parent, "look", &[TOOL])
+            })
+            .collect();
+        let tree = Tree::new(&spans);
+        assert_eq!(tree.tools().count(), many / 2);
+        assert_eq!(tree.views(many - 1), [many - 1, many - 2]);
+        // All in one another are one call.
+        let nested: Vec<Span<'_>> = (0..many)
+            .map(|number| {
+                let parent = number.checked_sub(1).map(|parent| parent.to_string()).unwrap_or_default();
+                span(&number.to_string(), &parent, "look", &[TOOL])
+            })
+            .collect();
+        let tree = Tree::new(&nested);
+        assert_eq!(tree.tools().collect::<Vec<_>>(), [many - 1]);
+        assert_eq!(tree.views(many - 1).len(), MOST_AROUND + 1);
     }
 
     #[test]
