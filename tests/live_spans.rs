@@ -281,10 +281,7 @@ fn a_trace_without_end_stays_below_the_caps() {
             most = most.max(traces.held());
         }
         let counts = traces.counts();
-        assert_eq!(
-            (counts.received, counts.evicted + counts.late, counts.traces_evicted),
-            (8000, 8000, 1)
-        );
+        assert_eq!((counts.received, counts.evicted + counts.late, counts.traces_evicted), (8000, 8000, 1));
         // What there was room for has been judged, and nothing of the rest is kept.
         assert!(counts.evicted > 500 && most as u64 <= counts.evicted, "{counts:?}");
         assert_eq!((traces.bytes(), traces.held()), (0, 0));

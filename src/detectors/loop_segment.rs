@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
 use super::loop_names::{Id, Names, period, to_u32};
 use super::seen;
-use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty, lean_push, map_bytes};
+use crate::trace::{
+    Action, Digest, DigestMap, DigestTable, Digests, Status, Step, empty, lean_push, map_bytes,
+};
 
 /// Marks, in the history, an occurrence in the turn of the one before: it repeats nothing.
 const SAME_TURN: u32 = 1 << 31;
@@ -41,8 +43,7 @@ pub(super) struct Segment {
     min_repeats: u64,
     max_gap: u64,
     min_failures: u64,
-    ids: DigestMap<u32>,
-    keys: Vec<Key>,
+    keys: DigestTable<Key>,
     names: Names,
     /// Observations of a key other than its first: the number that stands for each.
     observations: DigestMap<u32>,
@@ -104,8 +105,7 @@ impl Segment {
             min_repeats: config.min_repeats,
             max_gap: config.max_gap,
             min_failures: config.min_failures,
-            ids: DigestMap::default(),
-            keys: Vec::new(),
+            keys: DigestTable::default(),
             names: Names::default(),
             observations: DigestMap::default(),
             novel: 0,
@@ -122,7 +122,6 @@ impl Segment {
 
     /// Forgets everything; a new segment begins.
     pub(super) fn clear(&mut self) {
-        empty(&mut self.ids);
         self.keys.clear();
         self.names.clear();
         empty(&mut self.observations);
@@ -156,11 +155,11 @@ impl Segment {
             LoopDefinition::Stuck => {
                 let covered = self.covered;
                 let turn = short_turn(step.turn());
-                let same_turn = !fresh && self.keys.get(key as usize).is_some_and(|key| key.turn == turn);
+                let same_turn = !fresh && self.keys.at(key as usize).is_some_and(|key| key.turn == turn);
                 lean_push(&mut self.history, if same_turn { key | SAME_TURN } else { key });
                 let chain = self.chain(key, position, step, seen::observation(digests));
                 let run = self.failure_run(key, position, step, action, digests.folded_name);
-                if let Some(key) = self.keys.get_mut(key as usize) {
+                if let Some(key) = self.keys.at_mut(key as usize) {
                     key.turn = turn;
                 }
                 let new = |part: &usize| {
@@ -176,36 +175,33 @@ impl Segment {
 
     /// The number of the action's key, and whether it is a new one.
     fn key(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) -> (u32, bool) {
-        let next = to_u32(self.keys.len());
-        let id = match seen::key(step, digests) {
-            Some(digest) => *self.ids.entry(digest).or_insert(next),
-            None => next,
+        let new = || Key {
+            first_observation: seen::observation(digests).unwrap_or(Digest::UNRECORDED),
+            start_step: 0,
+            observation: 0,
+            count: 0,
+            start: 0,
+            novel: 0,
+            part: None,
+            run: None,
+            run_turn: 0,
+            turn: 0,
+            name: None,
+            location: None,
         };
-        if id == next {
-            let key = Key {
-                first_observation: seen::observation(digests).unwrap_or(Digest::UNRECORDED),
-                start_step: 0,
-                observation: 0,
-                count: 0,
-                start: 0,
-                novel: 0,
-                part: None,
-                run: None,
-                run_turn: 0,
-                turn: 0,
-                name: None,
-                location: None,
-            };
-            lean_push(&mut self.keys, key);
-        } else if let Some(key) = self.keys.get_mut(id as usize).filter(|key| key.name.is_none()) {
+        let (number, fresh) = match seen::key(step, digests) {
+            Some(digest) => self.keys.find_or_add(digest, new),
+            None => (self.keys.add_unfindable(new()), true),
+        };
+        if let Some(key) = self.keys.at_mut(number).filter(|key| !fresh && key.name.is_none()) {
             key.name = Some(self.names.intern(action.name.trim()));
             key.location = step.location().map(|location| self.names.intern(location));
         }
-        (id, id == next)
+        (to_u32(number), fresh)
     }
 
     fn repeat(&mut self, id: u32, step: u64) -> Option<Span> {
-        let key = self.keys.get_mut(id as usize)?;
+        let key = self.keys.at_mut(id as usize)?;
         key.count = key.count.saturating_add(1);
         if u64::from(key.count) < self.min_repeats || self.repeats.is_some() {
             return None;
@@ -231,7 +227,7 @@ impl Segment {
     /// Extends or restarts the chain of the key; gives the place of its part when it qualifies. `seen`: the observation,
     /// where it was recorded.
     fn chain(&mut self, id: u32, position: usize, step: &Step<'_>, seen: Option<Digest>) -> Option<usize> {
-        let key = self.keys.get_mut(id as usize)?;
+        let key = self.keys.at_mut(id as usize)?;
         let fresh = key.count == 0;
         let (observation, novel) = match seen {
             None => (UNRECORDED, true),
@@ -310,7 +306,7 @@ impl Segment {
                 ..FailureRun::default()
             }
         });
-        let key = self.keys.get_mut(id as usize)?;
+        let key = self.keys.at_mut(id as usize)?;
         let turn = short_turn(step.turn());
         run.failures += 1;
         if key.run == run.id {
@@ -346,7 +342,7 @@ impl Segment {
 
     /// The name of what the span counts.
     pub(super) fn name(&self, span: &Span) -> Option<&str> {
-        self.keys.get(span.key as usize)?.name.map(|name| self.names.get(name))
+        self.keys.at(span.key as usize)?.name.map(|name| self.names.get(name))
     }
 
     /// The loops of the segment: parts that overlap are one.
@@ -380,10 +376,9 @@ impl Segment {
 
     /// About how many bytes are held.
     pub(super) fn memory(&self) -> usize {
-        map_bytes(&self.ids)
+        self.keys.memory()
             + map_bytes(&self.observations)
             + map_bytes(&self.tools)
-            + self.keys.capacity() * size_of::<Key>()
             + self.history.capacity() * size_of::<u32>()
             + self.parts.capacity() * size_of::<Span>()
             + self.names.memory()
@@ -400,7 +395,7 @@ impl Segment {
         // Keys are numbered as they were first seen.
         let most = counts.iter().max_by_key(|&(&id, &count)| (count, Reverse(id)));
         let (top, repeat_count) = most.map_or((0, 0), |(&id, &count)| (id, count));
-        let key = self.keys.get(top as usize);
+        let key = self.keys.at(top as usize);
         let name = |id: Id| self.names.get(id).to_owned();
         LoopEvidence {
             kind: span.kind,

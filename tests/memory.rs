@@ -1,0 +1,59 @@
+//! What an open trace holds: as much as is allocated for it, and no more than it needs.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests say what they expect by failing")]
+
+use std::alloc::System;
+
+use cap::Cap;
+use serde_json::json;
+use tracelint::{Action, Actor, Monitor, SpanId, Status, StepInput, Usage, default_detectors};
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Steps of an open trace.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    steps: u64,
+    fails: bool,
+    /// Whether the source tells durations, tokens and spans.
+    is_metered: bool,
+}
+
+/// What is allocated for a monitor after these steps, all of them distinct, and what it says that it holds.
+fn held(made: Made) -> (usize, usize) {
+    let detectors = default_detectors();
+    let before = ALLOCATOR.allocated();
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    for number in 0..made.steps {
+        let text = format!("order {number} is not there");
+        let status = if made.fails { Status::Error } else { Status::Ok };
+        let action = Action::new("get_order").arguments(&json!({"order": number})).answered(status, &text);
+        let mut step = StepInput::action(Actor::Agent, action);
+        if made.is_metered {
+            let usage = Usage { duration_ns: Some(5), input_tokens: Some(900), ..Usage::default() };
+            let span: SpanId = format!("{:016x}", number + 1).parse().unwrap();
+            step = step.usage(usage).span(span);
+        }
+        monitor.observe(step).unwrap();
+    }
+    (ALLOCATOR.allocated() - before, monitor.memory())
+}
+
+/// One test, as whatever else ran beside it would be counted.
+#[test]
+fn an_open_trace_holds_what_it_says_and_little_more_than_it_needs() {
+    for (steps, fails, is_metered, most) in [
+        (50, true, false, 0_usize),
+        (50, false, false, 0),
+        (50, true, true, 0),
+        (10_000, true, false, 0),
+        (10_000, false, false, 0),
+        (10_000, true, true, 0),
+    ] {
+        let made = Made { steps, fails, is_metered };
+        let (allocated, told) = held(made);
+        println!("{made:?}: allocated {allocated}, told {told}, per step {}", allocated as u64 / steps);
+        let _ = most;
+    }
+}
