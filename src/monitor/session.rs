@@ -244,7 +244,7 @@ impl Monitor {
 impl OpenFold {
     fn memory(&self) -> usize {
         let own = match &self.state {
-            State::Open(fold) => fold.memory(),
+            State::Open(fold) => size_of_val(&**fold) + fold.memory(),
             State::Stopped(findings, verdict) => {
                 (findings.len() + verdict.findings().len()) * (size_of::<Finding>() + 256)
             }
