@@ -9,6 +9,7 @@
 )]
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -184,6 +185,25 @@ fn findings_of_spans_are_told_before_their_end() {
 }
 
 #[test]
+fn without_a_window_every_span_may_be_looked_at() {
+    let spans = run(&vec![vec![(0, 0, false)]; 10]);
+    let options = AssemblerOptions { first_look: 1, reorder: Duration::ZERO, ..AssemblerOptions::default() };
+    let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+    let mut updates = Vec::new();
+    for span in &spans {
+        send(&mut traces, end(span), std::slice::from_ref(span));
+        updates.extend(drain(&mut traces).0);
+    }
+    // One, two, three, four, six, nine, thirteen and nineteen of twenty.
+    assert_eq!(traces.counts().looked_at, 57);
+    // Thirteen spans are seven requests, of which the last waits for its answer.
+    assert_eq!((updates[0].1.kind, updates[0].1.finding.last), (UpdateKind::Opened, 3));
+    assert_eq!(updates.len(), 3);
+    traces.close_all(1000 * SECOND);
+    assert_as_filed(&spans, &drain(&mut traces).1);
+}
+
+#[test]
 fn nothing_is_told_early_where_that_is_not_wanted() {
     let spans = run(&vec![vec![(0, 0, false)]; 30]);
     let options = AssemblerOptions { first_look: 0, ..AssemblerOptions::default() };
@@ -297,7 +317,7 @@ fn a_trace_without_end_stays_below_the_caps() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
 
     /// Spans that come at most two seconds after their end, in any order: the end is that of the file, and every
     /// finding that was told is accounted for.

@@ -89,18 +89,24 @@ impl HeldSpans {
             return Vec::new();
         }
         let wait = nanoseconds(options.reorder);
-        if self.due.is_none() && self.len() >= self.next_look.max(options.first_look) {
-            self.due = Some(now.saturating_add(wait));
-        }
+        self.plan(now, wait, options.first_look);
         if self.due.is_none_or(|due| due > now) {
             return Vec::new();
         }
         self.due = None;
         self.settle(now, wait);
         let settled = self.settled.0 + self.settled.1;
-        self.next_look = settled + settled / 2;
+        self.next_look = settled + (settled / 2).max(1);
         self.looked_at += settled as u64;
+        self.plan(now, wait, options.first_look);
         self.judge(rules)
+    }
+
+    /// Where there are enough, they will have settled when the window is over.
+    fn plan(&mut self, now: u64, wait: u64, first_look: usize) {
+        if self.due.is_none() && self.len() >= self.next_look.max(first_look) {
+            self.due = Some(now.saturating_add(wait));
+        }
     }
 
     /// Puts in order what has been held for the whole window.

@@ -67,8 +67,11 @@ fn of_tree(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>], text_rule: bool) -> Vec<
         }
     }
     let has_conversation = tree.spans.iter().any(|span| span.attributes.first_name(CONVERSATION).is_some());
+    let trace_id = tree.spans.first().map(|span| &*span.trace_id);
+    let trace_id = trace_id.or_else(|| Some(&*logs.first()?.trace_id)).unwrap_or_default();
     let trace = Whole {
         tree,
+        trace_id,
         records: &records,
         sources: &sources,
         names: &names,
@@ -90,6 +93,7 @@ pub(super) struct Draft<'r> {
 /// What is known of a whole trace.
 pub(super) struct Whole<'t, 's, 'a> {
     pub(super) tree: &'t Tree<'s, 'a>,
+    trace_id: &'t str,
     pub(super) records: &'t Records,
     pub(super) sources: &'t Sources<'t>,
     pub(super) names: &'t BTreeSet<String>,
@@ -111,11 +115,11 @@ impl Whole<'_, '_, '_> {
         for draft in drafts {
             callers.push(self.tree.caller(draft.owner, &exists));
         }
-        let trace_id = self.tree.spans.first().map(|span| span.trace_id.clone()).unwrap_or_default();
+        let trace_id = self.trace_id;
         let main = callers.iter().position(Option::is_none).unwrap_or_default();
         for (number, draft) in drafts.iter().enumerate() {
             let id =
-                if number == main { trace_id.clone() } else { format!("{trace_id}/{}", self.key(draft)) };
+                if number == main { trace_id.to_owned() } else { format!("{trace_id}/{}", self.key(draft)) };
             ids.insert(draft.owner, id);
         }
         let first_name = drafts.get(main).and_then(|draft| self.name(draft));

@@ -160,17 +160,69 @@ impl<'a> Attributes<'a> {
         self.0.iter().map(|(key, value)| (&**key, value))
     }
 
+    /// As they are held.
+    pub(super) fn iter_all(&self) -> impl Iterator<Item = &(Cow<'a, str>, Value<'a>)> {
+        self.0.iter()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     fn into_owned(self) -> Attributes<'static> {
-        Attributes(
-            self.0
-                .into_iter()
-                .map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned()))
-                .collect(),
-        )
+        let own = self.0.into_iter().map(|(key, value)| (owned_key(key), value.into_owned()));
+        let mut own: Vec<_> = own.collect();
+        // What is owned is held.
+        own.shrink_to_fit();
+        Attributes(own)
+    }
+}
+
+/// A key on its own: of most attributes one that everybody shares.
+fn owned_key(key: Cow<'_, str>) -> Cow<'static, str> {
+    const KEYS: &[&str] = &[
+        "agent.name",
+        "gen_ai.agent.name",
+        "gen_ai.completion.0.content",
+        "gen_ai.completion.0.role",
+        "gen_ai.conversation.id",
+        "gen_ai.input.messages",
+        "gen_ai.operation.name",
+        "gen_ai.output.messages",
+        "gen_ai.prompt.0.content",
+        "gen_ai.prompt.0.role",
+        "gen_ai.provider.name",
+        "gen_ai.request.model",
+        "gen_ai.response.finish_reasons",
+        "gen_ai.response.id",
+        "gen_ai.response.model",
+        "gen_ai.system",
+        "gen_ai.tool.call.arguments",
+        "gen_ai.tool.call.id",
+        "gen_ai.tool.call.result",
+        "gen_ai.tool.name",
+        "gen_ai.tool.type",
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.output_tokens",
+        "input.value",
+        "llm.model_name",
+        "llm.token_count.completion",
+        "llm.token_count.prompt",
+        "llm.token_count.total",
+        "metadata",
+        "openinference.span.kind",
+        "output.value",
+        "session.id",
+        "tool.name",
+        "tool.parameters",
+        "traceloop.entity.input",
+        "traceloop.entity.name",
+        "traceloop.entity.output",
+        "traceloop.span.kind",
+    ];
+    match KEYS.binary_search(&&*key).ok().and_then(|at| KEYS.get(at)) {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(key.into_owned()),
     }
 }
 
@@ -433,6 +485,16 @@ fn hex_of_base64(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_many_have_are_shared() {
+        for (key, is_shared) in
+            [("gen_ai.tool.name", true), ("agent.name", true), ("traceloop.span.kind", true), ("x", false)]
+        {
+            let own = owned_key(Cow::Owned(key.to_owned()));
+            assert_eq!((&*own, matches!(own, Cow::Borrowed(_))), (key, is_shared));
+        }
+    }
 
     #[test]
     fn ids_have_one_spelling() {

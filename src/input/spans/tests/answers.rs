@@ -94,6 +94,7 @@ fn records_join_their_spans_wherever_they_lie() {
         (7, "gen_ai.choice", json!({"index": 0, "message": {"content": "done"}})),
     ]);
     let (traces, _) = join(&[records]);
+    assert_eq!(traces[0].metadata().id.as_deref(), Some(TRACE));
     assert_eq!(
         steps(&traces[0]),
         ["0 look {\"x\":1} -> error/flag r", "0 look {\"x\":1} -> unknown/none -", "agent: done"]
