@@ -20,6 +20,7 @@ use tracelint::{
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present_any = ["list_formats", "list_detectors"])]

@@ -983,7 +983,7 @@ fn spans_and_logs_of_several_files_are_one_source() {
     let logs = json!([{"scopeLogs": [{"logRecords": records}]}]);
     let whole = json!({"resourceSpans": [resource(&spans)], "resourceLogs": logs}).to_string();
     let whole = folder.write("spans-1.json", &whole);
-    let scan = |inputs: &[&str], more: &[&str]| {
+    let judged = |inputs: &[&str], more: &[&str]| {
         let [rows, html, events] = ["rows.jsonl", "page.html", "events.jsonl"].map(|name| folder.path(name));
         let outputs = ["--out", &rows, "--html", &html, "--otlp-out", &events];
         let (told, _) = ends("scan", &[&outputs, more, inputs].concat(), 0);
@@ -992,16 +992,16 @@ fn spans_and_logs_of_several_files_are_one_source() {
         let table = told.split_once("\n\n").map_or(told.clone(), |(_, table)| table.to_owned());
         (table, bytes)
     };
-    let alone = scan(&[&whole], &[]);
+    let alone = judged(&[&whole], &[]);
     assert!(String::from_utf8_lossy(&alone.1[1]).contains("look({})"));
-    assert_eq!(scan(&[&whole], &["--join"]), alone);
+    assert_eq!(judged(&[&whole], &["--join"]), alone);
     // The same name for the first part, so that only what is read can differ.
     let first = folder.write("spans-1.json", &json!({"resourceSpans": [resource(&spans[..3])]}).to_string());
     let second = folder.write("spans-2.json", &json!({"resourceSpans": [resource(&spans[3..])]}).to_string());
     let logs = folder.write("spans-3.logs.json", &json!({"resourceLogs": logs}).to_string());
     for order in [[&first, &second, &logs], [&logs, &second, &first]] {
         let order = order.map(String::as_str);
-        assert_eq!(scan(&order, &["--join"]), alone);
+        assert_eq!(judged(&order, &["--join"]), alone);
         let traces = folder.path("traces.jsonl");
         ends("convert", &[&["--join", "--out", &traces], &order[..]].concat(), 0);
         let traces = folder.lines("traces.jsonl");

@@ -109,7 +109,7 @@ fn drain(traces: &mut TraceAssembler) -> (Vec<(String, Update)>, Vec<ClosedTrace
     while let Some(event) = traces.next_event() {
         match event {
             LiveEvent::Update { metadata, update, .. } => {
-                updates.push((metadata.id.clone().unwrap(), *update))
+                updates.push((metadata.id.clone().unwrap(), *update));
             }
             LiveEvent::Closed(trace) => closed.push(*trace),
             other => panic!("{other:?}"),

@@ -1,6 +1,10 @@
 //! What an open trace holds: as much as is allocated for it, and no more than it needs.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests say what they expect by failing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests say what they expect by failing, and `--nocapture` shows the figures"
+)]
 
 use std::alloc::System;
 

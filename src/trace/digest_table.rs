@@ -145,7 +145,6 @@ fn start(digest: Digest) -> usize {
     digest.halves().0 as usize
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the topmost bits")]
 fn tag(digest: Digest) -> u8 {
     (digest.halves().1 >> 56) as u8 | 0x80
 }

@@ -60,6 +60,8 @@ fn text(text: &str) -> usize {
     if text.is_empty() { 0 } else { text.len() + ALLOCATION }
 }
 
+/// What is allocated for a key.
+#[expect(clippy::ptr_arg, reason = "whether it is owned is the question")]
 fn owned(key: &Cow<'_, str>) -> usize {
     if matches!(key, Cow::Owned(_)) { text(key) } else { 0 }
 }
