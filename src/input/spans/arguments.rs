@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::attributes::{Value, json_of_text};
 use super::classify;
 use super::logs;
 use super::message::{Block, arguments_of, blocks, is_masked, name_of};
-use super::model::{Span, Value, json_of_text};
+use super::model::Span;
 use super::python;
 use crate::trace::Content;
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::model::{Attributes, SpanEvent, Value};
+use super::attributes::{Attributes, Value};
+use super::model::SpanEvent;
 use super::{LogRecord, Span, SpanJoin};
 use crate::input::{ReadOptions, Reading};
 

@@ -11,6 +11,7 @@
 mod answers;
 mod arguments;
 mod assemble;
+mod attributes;
 mod batch;
 mod calls;
 mod classify;

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
+use super::attributes::Value;
 use super::classify::Kind;
 use super::logs::{self, TellsOf, Told};
 use super::message::{Block, ModelCall, Role, blocks, blocks_of_flattened, unflatten};
-use super::model::{LogRecord, Span, Value};
+use super::model::{LogRecord, Span};
 use super::python;
 use super::tree::{At, Owner, Tree};
 use crate::trace::Usage;
@@ -307,7 +308,7 @@ fn refused_around(tree: &Tree<'_, '_>, at: At) -> Vec<ModelCall> {
         else {
             continue;
         };
-        let Some(value) = super::model::json_of_text(&text) else { continue };
+        let Some(value) = super::attributes::json_of_text(&text) else { continue };
         let calls = blocks(&value, Role::Agent).into_iter().filter_map(|block| match block {
             Block::Call(call) if call.refused.is_some() => Some(call),
             _ => None,

@@ -265,7 +265,7 @@ pub(super) fn call_id(span: &Span<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::Value;
+    use super::super::attributes::Value;
     use super::*;
 
     fn span(

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use serde_json::{Map, Value as Json};
 
 use super::arguments::is_left_out;
+use super::attributes::{Value, json_of_text};
 use super::logs::{self, TellsOf};
 use super::message::{Block, is_masked, name_of};
-use super::model::{Span, Value, json_of_text};
+use super::model::Span;
 use crate::trace::{Content, canonical_value};
 
 /// Where results stand, the surest first.
