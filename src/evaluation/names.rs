@@ -63,7 +63,6 @@ mod tests {
             Figure,
             InheritanceVerdict,
             LeftOut,
-            MalformedReason,
             ModeRules,
             ReplayMode,
             SelectionRule,

@@ -12,7 +12,9 @@ mod unexplored;
 pub use calls::{CallReport, CallRun, CheckedCall, ExpectedCall, check_calls};
 pub use episode::{ModeEpisode, ModeMilestone, ModeStep};
 pub use expected_action::ExpectedActions;
-pub use malformed_call::{MalformedCalls, MalformedReason};
+pub use malformed_call::MalformedCalls;
+
+pub use crate::detectors::MalformedReason;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
