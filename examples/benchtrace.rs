@@ -22,7 +22,7 @@ use tracelint::evaluation::{
     predict, proximity, read_lines, reflect, relate,
 };
 use tracelint::{
-    ALL, Actors, Detector, Format, Preset, ReadOptions, read_traces, render_agreement, render_calls,
+    Actors, Format, Preset, ReadOptions, Registry, read_traces, render_agreement, render_calls,
     render_evolution, render_modes, render_reflection, render_relations,
 };
 
@@ -294,10 +294,7 @@ fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), 
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
     let (traces, reading) = read_traces(&bytes, &options);
     let mut status = common::told(path, &reading.errors);
-    let detectors: Vec<std::sync::Arc<dyn Detector>> = ALL
-        .iter()
-        .map(|info| info.build(Preset::BenchTrace, Actors::Agent, &Value::Null))
-        .collect::<Result<_, _>>()?;
+    let detectors = Registry::default().build(&[], Preset::BenchTrace, Actors::Agent, &Value::Null)?;
     let (mut gold, mut predictions) = (Vec::new(), Vec::new());
     for (position, trace) in traces.iter().enumerate() {
         if let Some(episode) = gold_of_trace(trace) {

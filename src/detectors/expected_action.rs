@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::expected_calls::{Expectation, ExpectedCalls, Missed};
+use super::explanation::Explanation;
 use super::finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 use super::rule::{Grid, Rule};
 use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::names::named;
 use crate::trace::{
-    Action, Actor, Actors, Content, Digest, ExpectedAction, Members, Routing, Status, Step, Target,
+    Action, Actor, Actors, Content, Digest, ExpectedAction, Members, Routing, Status, Step, Target, Trace,
 };
 
 const PERCEPTION: FailureMode = FailureMode::new(FailureClass::Operation, "perception_error");
@@ -86,9 +87,14 @@ impl Rule for MissedAction {
     }
 
     fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
-        let mut state = State { config: self.config.clone(), ..State::default() };
-        state.restart(routing);
-        Box::new(state)
+        Box::new(State::new(self.config.clone(), routing))
+    }
+
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        let mut state = State::new(self.config.clone(), trace.routing());
+        trace.steps().for_each(|step| state.observe(&step));
+        let missed = state.calls.missed().count() as u64;
+        explanation.counted("missed_actions", "min_missed", missed, self.config.min_missed);
     }
 
     fn needs_argument_texts(&self) -> bool {
@@ -192,6 +198,12 @@ impl Fold for State {
 }
 
 impl State {
+    fn new(config: MissedActionConfig, routing: &Routing) -> Self {
+        let mut state = Self { config, ..Self::default() };
+        state.restart(routing);
+        state
+    }
+
     /// Begins anew, with what a route expects. `Err`: why the route does not apply.
     fn expect(&mut self, routing: &Routing) -> Result<(), Cow<'static, str>> {
         self.calls.begin([]);

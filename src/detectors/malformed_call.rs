@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
+use super::explanation::Explanation;
 use super::finding::{FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
 use super::rule::{Grid, Rule};
 use crate::error::{Error, Result};
 use crate::json::{Json, Kind};
 use crate::names::named;
-use crate::trace::{Action, Actors, Arguments, Routing, Status, Step, first_chars};
+use crate::trace::{Action, Actors, Arguments, Routing, Status, Step, Trace, first_chars};
 
 /// Characters of an observation that are looked at.
 const LOOKED_AT: usize = 300;
@@ -223,11 +224,17 @@ impl Rule for MalformedCall {
     }
 
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
-        Box::new(State { detector: self.clone(), calls: 0, recorded: false, findings: Vec::new() })
+        Box::new(State::new(self.clone()))
     }
 
     fn needs_argument_texts(&self) -> bool {
         self.objects_only
+    }
+
+    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
+        let mut state = State::new(self.clone());
+        trace.steps().for_each(|step| state.observe(&step));
+        explanation.counted("malformed_calls", "min_calls", state.findings.len() as u64, self.min_calls);
     }
 
     fn grid() -> Option<Grid> {
@@ -254,6 +261,10 @@ struct State {
 }
 
 impl State {
+    fn new(detector: MalformedCall) -> Self {
+        Self { detector, calls: 0, recorded: false, findings: Vec::new() }
+    }
+
     fn is_too_many(&self) -> bool {
         self.findings.len() as u64 >= self.detector.min_calls
     }
