@@ -224,3 +224,96 @@ fn selection_counts_interactions_beside_the_results() {
         serde_json::json!(["mend-fence__invented"])
     );
 }
+
+/// Nothing that is written takes the place of what was read: neither JSON nor a page nor a table.
+#[test]
+fn no_output_replaces_an_input() {
+    let folder = Folder::new("replaces");
+    let copy = |name: &str| folder.write(name, &fs::read_to_string(format!("golden/{name}")).unwrap());
+    let [gold, predictions, cases] =
+        ["gold", "predictions", "cases"].map(|name| copy(&format!("benchtrace/{name}.jsonl")));
+    let [annotators, records, episodes, calls, pairs] =
+        ["annotators", "records", "episodes", "calls", "pairs"]
+            .map(|name| copy(&format!("benchtrace/{name}.jsonl")));
+    let bench = copy("benchtrace/episodes.json");
+    let [trials, errors] = ["trials", "pairs"].map(|name| copy(&format!("recovery/{name}.jsonl")));
+    let result = copy("recovery/harbor/result.json");
+    let trajectory = copy("recovery/harbor/agent/trajectory.json");
+    let reflect = ["reflect", "--gold", &gold, "--predictions", &predictions];
+    for (name, arguments, input) in [
+        ("benchtrace", &reflect[..], &gold),
+        ("benchtrace", &reflect[..], &predictions),
+        ("benchtrace", &["reflect", "--predict", "detectors", "--episodes", &bench], &bench),
+        ("benchtrace", &["evolve", &cases], &cases),
+        ("benchtrace", &["agree", &annotators], &annotators),
+        ("benchtrace", &["relate", &records], &records),
+        ("benchtrace", &["modes", &episodes], &episodes),
+        ("benchtrace", &["calls", &calls], &calls),
+        ("benchtrace", &["proximity", &pairs], &pairs),
+        ("recovery", &["read", &result], &result),
+        ("recovery", &["select", &result], &result),
+        ("recovery", &["select", &result], &trajectory),
+        ("recovery", &["commands", &trajectory], &trajectory),
+        ("recovery", &["compare", &trials], &trials),
+        ("recovery", &["inherit", &errors], &errors),
+    ] {
+        let before = fs::read(input).unwrap();
+        for to in ["--json", "--html", "--markdown", "--latex"] {
+            let (status, out, err) = run(name, &[arguments, &[to, input]].concat());
+            assert_eq!((status, out.as_str()), (1, ""), "{name} {arguments:?} {to}");
+            assert!(err.contains("the output is the input"), "{err}");
+            assert_eq!(fs::read(input).unwrap(), before);
+        }
+        let json = folder.0.join("out.json").display().to_string();
+        let (status, _, err) = run(name, &[arguments, &["--json", &json]].concat());
+        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+    }
+}
+
+/// Every command writes its tables in every form, and a page that holds them.
+#[test]
+fn tables_are_files_and_a_page_too() {
+    let folder = Folder::new("forms");
+    for (number, (name, arguments)) in COMMANDS.iter().enumerate() {
+        let file = |ending: &str| folder.0.join(format!("{number}{ending}")).display().to_string();
+        let (html, markdown, latex, csv) = (file(".html"), file(".md"), file(".tex"), file(""));
+        let to = ["--html", &html, "--markdown", &markdown, "--latex", &latex, "--csv", &csv];
+        let (status, text, err) = run(name, &[arguments, &to[..]].concat());
+        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+        let page = fs::read_to_string(&html).unwrap();
+        let titles = page.matches("<caption>").count();
+        assert!(titles > 0 && page.ends_with("</html>\n"), "{name} {arguments:?}");
+        // The same tables in every form.
+        assert_eq!(fs::read_to_string(&markdown).unwrap().matches("### ").count(), titles);
+        assert_eq!(fs::read_to_string(&latex).unwrap().matches("\\begin{table}").count(), titles);
+        assert!(fs::read_dir(&csv).unwrap().count() >= titles);
+        let ruled = text.lines().filter(|line| line.starts_with("  --")).count();
+        assert_eq!(ruled, titles, "{text}");
+        if ["reflect", "evolve", "compare"].contains(&arguments[0]) {
+            assert!(page.contains("<svg "), "{arguments:?}");
+        }
+    }
+}
+
+/// What is no JSON, of the wrong type, or endless costs itself, and nothing panics.
+#[test]
+fn garbage_costs_itself() {
+    let folder = Folder::new("garbage");
+    let endless = "x".repeat(3 << 20);
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let lines =
+        [endless.as_str(), &nested, "{\"id\": 7}", "[]", "null", "\u{0}", "{\"id\": \"a\"", "\"\\ud800\""];
+    let path = folder.write("garbage.jsonl", &lines.join("\n"));
+    let document = folder.write("garbage.json", &endless);
+    for (name, arguments) in COMMANDS {
+        let input = match (name, arguments[0]) {
+            ("benchtrace", "reflect") => vec![arguments[0], "--gold", &path],
+            ("recovery", "read" | "commands") => vec![arguments[0], &document, &path],
+            _ => vec![arguments[0], &path],
+        };
+        let (status, out, err) = run(name, &input);
+        assert_eq!((status, out.lines().count() < 3), (1, true), "{name} {input:?} {out}");
+        assert!(err.contains("error: ") && !err.contains("panicked"), "{name} {input:?} {err}");
+        assert!(err.len() < 10_000, "{name} {input:?}: {} bytes of errors", err.len());
+    }
+}

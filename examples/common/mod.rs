@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
+#[cfg(feature = "html")]
+pub(crate) mod records;
 pub(crate) mod tables;
 
 use std::fs::{self, File};

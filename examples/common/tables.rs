@@ -61,7 +61,7 @@ pub(crate) struct TableFiles {
     /// Write the tables as LaTeX (booktabs) to this file
     #[arg(long, value_name = "OUT.tex")]
     latex: Option<PathBuf>,
-    /// Write a report with tables and charts, one HTML file that needs nothing else
+    /// Write tables and charts as one HTML file that needs nothing else
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
 }

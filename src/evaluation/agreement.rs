@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Definition;
 use super::formulas::{Kappa, cohen_kappa, ratio};
-use super::names::named;
 use super::read::{Record, StepRange, ordered};
+use crate::names::named;
 
 /// The Jaccard index from which two ranges match.
 const MATCH: f64 = 0.3;
@@ -37,8 +37,7 @@ pub struct AnnotatedFailure {
 }
 
 /// How much a failure weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureTier {
     /// It decides the episode.
     Core,
@@ -46,7 +45,12 @@ pub enum FailureTier {
     Marginal,
 }
 
-named!(FailureTier, "tier", Core => "core", Marginal => "marginal");
+named! {
+    FailureTier, "tier" {
+        Core => "core",
+        Marginal => "marginal",
+    }
+}
 
 impl Record for AnnotatedEpisode {
     fn key(&self) -> String {

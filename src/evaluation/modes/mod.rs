@@ -16,15 +16,14 @@ pub use malformed_call::MalformedCalls;
 
 pub use crate::detectors::MalformedReason;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Definition;
-use super::names::named;
+use crate::names::named;
 
 /// Which rules say what a failure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ModeRules {
     /// The paper's taxonomy and annotation guide.
@@ -36,7 +35,13 @@ pub enum ModeRules {
     Dataset,
 }
 
-named!(ModeRules, "rules", Paper => "paper", Code => "code", Dataset => "dataset");
+named! {
+    ModeRules, "rules" {
+        Paper => "paper",
+        Code => "code",
+        Dataset => "dataset",
+    }
+}
 
 /// What a rule says of an episode.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::super::formulas::ratio;
-use super::super::names::named;
 use super::super::read::{Record, null_as_default};
 use super::super::text::norm;
+use crate::names::named;
 use crate::trace::{Digest, Status};
 
 /// A failed run and the run that was to recover it.
@@ -87,8 +87,7 @@ fn arguments(value: &Value) -> Digest {
 }
 
 /// What a recovery run inherits of the last failing action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InheritanceVerdict {
     /// The action, with the same answer.
     SameObservation,
@@ -99,10 +98,11 @@ pub enum InheritanceVerdict {
 }
 
 named! {
-    InheritanceVerdict, "verdict",
-    SameObservation => "same_observation",
-    SameAction => "same_action",
-    None => "none",
+    InheritanceVerdict, "verdict" {
+        SameObservation => "same_observation",
+        SameAction => "same_action",
+        None => "none",
+    }
 }
 
 /// The answer for one pair.

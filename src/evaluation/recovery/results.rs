@@ -7,23 +7,26 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::super::names::named;
 use super::super::read::null_as_default;
 use crate::error::{Error, Result};
+use crate::names::named;
 
 /// The format of a result file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TrialFormat {
     /// Terminal-Bench v1, `results.json`.
-    #[serde(rename = "terminal_bench_v1")]
     TerminalBenchV1,
     /// Harbor, `result.json` of a trial.
     Harbor,
 }
 
-named!(TrialFormat, "format", TerminalBenchV1 => "terminal_bench_v1", Harbor => "harbor");
+named! {
+    TrialFormat, "format" {
+        TerminalBenchV1 => "terminal_bench_v1",
+        Harbor => "harbor",
+    }
+}
 
 /// The result of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,8 +62,7 @@ pub struct Trial {
 }
 
 /// Why a file holds no trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkippedFile {
     /// It sums up a job whose trials lie elsewhere.
@@ -69,7 +71,12 @@ pub enum SkippedFile {
     Unknown,
 }
 
-named!(SkippedFile, "reason", HarborJobSummary => "harbor_job_summary", Unknown => "unknown");
+named! {
+    SkippedFile, "reason" {
+        HarborJobSummary => "harbor_job_summary",
+        Unknown => "unknown",
+    }
+}
 
 /// What a result file holds. In JSON either `{"trials": […]}` or `{"skipped": "why"}`.
 #[derive(Debug, Serialize)]
