@@ -38,7 +38,6 @@
 mod agreement;
 mod correlation;
 mod evolution;
-mod formulas;
 mod modes;
 mod read;
 mod recovery;

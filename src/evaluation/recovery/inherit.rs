@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::super::formulas::ratio;
 use super::super::read::{Record, null_as_default};
 use super::super::text::norm;
 use crate::names::named;
+use crate::stats::ratio;
 use crate::trace::{Digest, Status};
 
 /// A failed run and the run that was to recover it.

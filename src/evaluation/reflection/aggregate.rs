@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::formulas::{bootstrap_ratio, float, mean, ratio};
 use super::{EpisodeScore, FunnelRule, Reflection, Stage};
 use crate::names::named;
-use crate::stats::Interval;
+use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
 
 /// The figures of a group of episodes; what would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -235,7 +234,7 @@ impl Reflection {
         let chosen = || self.episodes.iter().filter(|episode| task.is_none_or(|task| task == episode.task));
         let interval = |figure: Figure| {
             let shares: Vec<(f64, f64)> = chosen().map(|episode| figure.share(episode)).collect();
-            (figure, bootstrap_ratio(&shares, resamples, seed))
+            (figure, ratio_bootstrap(&shares, resamples, seed))
         };
         Figure::VARIANTS.iter().copied().map(interval).collect()
     }
