@@ -60,7 +60,7 @@ pub fn kendall(things: &[(f64, f64)]) -> Result<Kendall, StatsError> {
         }
     }
     let scale = float(apart_x).sqrt() * float(apart_y).sqrt();
-    let tau_b = (scale > 0.0).then(|| (float(concordant) - float(discordant)) / scale);
+    let tau_b = (scale > 0.0).then(|| ((float(concordant) - float(discordant)) / scale).clamp(-1.0, 1.0));
     Ok(Kendall { tau_b, concordant, discordant })
 }
 
