@@ -148,6 +148,12 @@ fn bad_lines_cost_themselves_and_are_told() {
     assert!(err.contains(&format!("{path}: line 2 column 1: ")), "{err}");
     assert!(err.contains("line 3 column ") && err.contains("ends before it begins"), "{err}");
 
+    // A list is no object by position, and a byte order mark is none of the record.
+    let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));
+    let (status, table, err) = run("benchtrace", &["agree", &listed]);
+    assert!(status == 2 && table.contains("1 episodes"), "{table}");
+    assert!(err.contains("line 2 column ") && err.contains("expected an object"), "{err}");
+
     let trials = folder.write(
         "trials.jsonl",
         "{\"model\": \"m\", \"context\": \"fresh\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": true}\n\

@@ -39,6 +39,7 @@ mod agreement;
 mod correlation;
 mod evolution;
 mod modes;
+mod objects;
 mod read;
 mod recovery;
 mod reflection;

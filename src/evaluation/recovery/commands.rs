@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
+use super::super::objects;
 use super::trajectory::{Responses, Trajectory, WrittenCommand, written_commands};
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -112,11 +113,11 @@ impl ReplayCommand {
 /// # Errors
 /// The file is no JSON, or neither form.
 pub fn replay_commands(file: &[u8], mode: ReplayMode) -> Result<Replay> {
-    let value: Value = serde_json::from_slice(file).map_err(|error| Error::json(&error))?;
+    let value: Value = objects::from_slice(file)?;
     let mut replay = if value.get("responses").is_some() {
-        of_responses(serde_json::from_slice(file).map_err(|error| Error::json(&error))?)
+        of_responses(objects::from_slice(file)?)
     } else if value.get("steps").is_some() {
-        of_trajectory(&serde_json::from_slice(file).map_err(|error| Error::json(&error))?, mode)
+        of_trajectory(&objects::from_slice(file)?, mode)
     } else {
         return Err(Error::shape("neither a trajectory with `steps` nor replies in `responses`"));
     };
