@@ -3,8 +3,6 @@
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
-mod generate;
-
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::hint::black_box;

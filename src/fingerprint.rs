@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{Actor, Digest, DigestMap, Event, Step};
@@ -30,6 +32,27 @@ impl fmt::Display for Node {
             Self::User => f.write_str("user"),
             Self::Tool(name) => write!(f, "tool:{name}"),
             Self::UserTool(name) => write!(f, "user-tool:{name}"),
+        }
+    }
+}
+
+impl FromStr for Node {
+    type Err = Error;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] where it is no such name.
+    fn from_str(text: &str) -> Result<Self> {
+        match (text, text.split_once(':')) {
+            ("agent", _) => Ok(Self::Agent),
+            ("user", _) => Ok(Self::User),
+            (_, Some(("tool", name))) => Ok(Self::Tool(name.to_owned())),
+            (_, Some(("user-tool", name))) => Ok(Self::UserTool(name.to_owned())),
+            _ => Err(Error::new(
+                ErrorKind::Config,
+                format!("`{text}` is no event (`agent`, `user`, `tool:<name>`, `user-tool:<name>`)"),
+            )),
         }
     }
 }
@@ -141,6 +164,20 @@ impl Serialize for Fingerprint {
             nested.entry(from.to_string()).or_default().insert(to.to_string(), count);
         }
         nested.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let nested = BTreeMap::<String, BTreeMap<String, u64>>::deserialize(deserializer)?;
+        let mut edges = BTreeMap::new();
+        for (from, counts) in nested {
+            let from: Node = from.parse().map_err(D::Error::custom)?;
+            for (to, count) in counts {
+                edges.insert((from.clone(), to.parse().map_err(D::Error::custom)?), count);
+            }
+        }
+        Ok(Self { edges })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Data for the benches, made by a seed alone.
 
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "no bench uses all of it")]
+#![allow(missing_docs, reason = "for the benches beside it alone")]
 
 use serde_json::{Value, json};
 use tracelint::{Actor, ExpectedAction, Milestone, ReferenceRoute, Status, Trace};
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
+#[derive(Debug)]
 pub struct Random(pub u64);
 
 impl Random {

@@ -1,5 +1,6 @@
 //! The summary of a scan.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ pub struct ScanSummary {
     runs: u64,
     flagged: u64,
     ids: Ids,
-    counts: BTreeMap<(&'static str, Option<Arc<str>>), Counts>,
+    counts: BTreeMap<(Cow<'static, str>, Option<Arc<str>>), Counts>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -106,7 +107,7 @@ impl ScanSummary {
                 Some(_) => Part::of(inside.as_ref().and_then(of), of(&record.cost)),
                 None => Part::default(),
             };
-            self.counts.entry((detector, record.metadata.model.clone())).or_default().add(Counts {
+            self.counts.entry((detector.clone(), record.metadata.model.clone())).or_default().add(Counts {
                 traces: 1,
                 applicable: u64::from(detected.is_some()),
                 detected: u64::from(detected == Some(true)),
@@ -151,9 +152,9 @@ impl ScanSummary {
     #[must_use]
     pub fn costs(&self) -> Vec<super::html::FailureCost> {
         let pair = |part: Part| part.is_known().then_some((part.inside, part.all));
-        let cost = |((detector, model), counts): (&(&'static str, Option<Arc<str>>), &Counts)| {
+        let cost = |((detector, model), counts): (&(Cow<'static, str>, Option<Arc<str>>), &Counts)| {
             super::html::FailureCost {
-                detector: (*detector).to_owned(),
+                detector: detector.to_string(),
                 model: model.as_deref().map(str::to_owned),
                 steps: pair(counts.steps),
                 duration_ns: pair(counts.duration_ns),
@@ -177,7 +178,7 @@ impl ScanSummary {
     /// The rates as rows of a chart.
     #[cfg(feature = "html")]
     pub(super) fn interval_rows(&self) -> Vec<super::html::IntervalRow> {
-        let row = |((detector, model), counts): (&(&'static str, Option<Arc<str>>), &Counts)| {
+        let row = |((detector, model), counts): (&(Cow<'static, str>, Option<Arc<str>>), &Counts)| {
             super::html::IntervalRow {
                 label: format!("{detector}: {}", model.as_deref().unwrap_or("model not named")),
                 note: format!("{} of {}", counts.detected, counts.applicable),
@@ -214,7 +215,7 @@ impl ScanSummary {
             columns.insert(1, ("model", "model", Kind::Text));
             let mut table = Table::new("detectors_by_model", "Detectors by model", &columns).grouped();
             for ((detector, model), counts) in &self.counts {
-                let mut row = vec![Cell::text(*detector), Cell::text(name(model.as_deref()))];
+                let mut row = vec![Cell::text(detector.as_ref()), Cell::text(name(model.as_deref()))];
                 row.extend(counts.cells());
                 table.row(row);
             }
