@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use common::records::{self, Out, Shown, lines, sound};
+use common::records::{self, Out, STATUS, Shown, lines, sound};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracelint::evaluation::{
@@ -36,10 +36,6 @@ Exit status: 0 fine; 2 something could not be read or was left out as bad (told
 on stderr with its line); 1 wrong usage, or nothing could be done.
 
 Example: benchtrace evolve --mode code --json out.json cases.jsonl";
-
-const STATUS: &str = "\
-Exit status: 0 fine; 2 something could not be read or was left out as bad (told
-on stderr with its line); 1 wrong usage, or nothing could be done.";
 
 /// BenchTrace's evaluations of reflection and evolution
 #[derive(Parser)]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use common::records::{self, Out, Shown, lines, sound};
+use common::records::{self, Out, STATUS, Shown, lines, sound};
 use serde_json::{Value, json};
 use tracelint::evaluation::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
@@ -33,10 +33,6 @@ Exit status: 0 fine; 2 something could not be read or was left out as bad (told
 on stderr); 1 wrong usage, or nothing could be done.
 
 Example: recovery compare --seed 7 --json out.json trials.jsonl";
-
-const STATUS: &str = "\
-Exit status: 0 fine; 2 something could not be read or was left out as bad (told
-on stderr); 1 wrong usage, or nothing could be done.";
 
 /// Recovery-Bench: what it costs to go on from where a failed trial stood.
 #[derive(Parser)]

@@ -7,10 +7,11 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod programs;
 
+use std::fs;
+
+use programs::{Folder, told as run};
 use serde_json::Value;
 
 const COMMANDS: [(&str, &[&str]); 13] = [
@@ -28,47 +29,6 @@ const COMMANDS: [(&str, &[&str]); 13] = [
     ("recovery", &["compare"]),
     ("recovery", &["inherit"]),
 ];
-
-/// Runs an example in the crate's folder: status, stdout, stderr.
-fn run(name: &str, arguments: &[&str]) -> (i32, String, String) {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "{} is not built: run `cargo build --examples` before", program.display());
-    let output = Command::new(program)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let utf8 = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), utf8(output.stdout), utf8(output.stderr))
-}
-
-/// A folder of its own, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-evaluation-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, content: &str) -> String {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn every_command_works_on_the_bundled_data() {

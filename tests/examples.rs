@@ -7,12 +7,15 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+mod programs;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
+use programs::{Folder, command, ends, run};
 use serde_json::{Value, json};
 use tracelint::default_detectors;
 
@@ -33,82 +36,6 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
 ];
 
 // ---- Helpers -----------------------------------------------------------------------------------------------------
-
-/// The program that cargo has built of an example, in `target/<profile>/examples`.
-fn program(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(
-        program.is_file(),
-        "{} is not built: run `cargo test`, or `cargo build --examples` before",
-        program.display()
-    );
-    program
-}
-
-fn command(name: &str) -> Command {
-    let mut command = Command::new(program(name));
-    command.current_dir(env!("CARGO_MANIFEST_DIR"));
-    command
-}
-
-fn run(name: &str, arguments: &[&str]) -> Output {
-    command(name).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-/// Runs an example, which must end with this status; gives what it wrote to stdout and stderr.
-#[track_caller]
-fn ends(name: &str, arguments: &[&str], status: i32) -> (String, String) {
-    let output = run(name, arguments);
-    let out = String::from_utf8(output.stdout).unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{name} {arguments:?}\n{out}\n{err}");
-    (out, err)
-}
-
-/// A directory of its own, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-examples-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// The path of a file in it, as an argument.
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn write(&self, name: &str, content: &str) -> String {
-        fs::write(self.0.join(name), content).unwrap();
-        self.path(name)
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        fs::read(self.0.join(name)).unwrap()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_slice(&self.bytes(name)).unwrap()
-    }
-
-    /// The objects of a file of one object a line.
-    fn lines(&self, name: &str) -> Vec<Value> {
-        let text = String::from_utf8(self.bytes(name)).unwrap();
-        assert!(text.is_empty() || text.ends_with('\n'));
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn keys(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()

@@ -18,18 +18,7 @@ pub(crate) fn scan<T: Send>(
     let event = |event| match event {
         ScanEvent::Record(row) => rows.extend(row),
         ScanEvent::Error(error) if errors.len() < super::TOLD => errors.push(error.to_string()),
-        ScanEvent::End(summary) => inputs.push(Input {
-            file: summary.path.display().to_string(),
-            format: summary.format.map(tracelint::Format::name),
-            runs_read: summary.runs,
-            runs_skipped: summary.runs_lost,
-            runs_without_actions: summary.runs_without_actions,
-            without_actions: summary.without_actions,
-            passed_over: summary.passed_over,
-            is_foreign: false,
-            faults: summary.errors,
-            errors: std::mem::take(&mut errors),
-        }),
+        ScanEvent::End(summary) => inputs.push(Input::of(summary, std::mem::take(&mut errors))),
         _ => {}
     };
     scanner.scan_map(paths, |_: Progress| {}, map, event)?;

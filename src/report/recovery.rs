@@ -120,7 +120,9 @@ fn means(comparison: &Comparison) -> Table {
             Cell::Count(compared.discordant_pairs),
         ]);
     }
-    table.note("tau-b is Kendall's, of fresh against recovery rates; changes are pairs of models that change places.");
+    table.note(
+        "Kendall's tau-b is of fresh against recovery rates; changes are pairs of models that change places.",
+    );
     table
 }
 
