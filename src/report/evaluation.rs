@@ -150,14 +150,19 @@ fn groups(evolution: &Evolution) -> Table {
         ("task", &evolution.by_task),
         ("subtask", &evolution.by_subtask),
     ] {
-        groups.iter().for_each(|(name, group)| row(by, name.clone(), group));
+        for (name, group) in groups {
+            row(by, name.clone(), group);
+        }
     }
-    evolution.by_proximity.iter().for_each(|(name, group)| row("proximity", name.to_string(), group));
-    evolution.by_distance.iter().for_each(|(name, group)| row("distance", name.to_string(), group));
-    evolution
-        .by_framework
-        .iter()
-        .for_each(|(name, framework)| row("framework", name.clone(), &framework.all));
+    for (name, group) in &evolution.by_proximity {
+        row("proximity", name.to_string(), group);
+    }
+    for (name, group) in &evolution.by_distance {
+        row("distance", name.to_string(), group);
+    }
+    for (name, framework) in &evolution.by_framework {
+        row("framework", name.clone(), &framework.all);
+    }
     table
 }
 

@@ -57,7 +57,7 @@ pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
     let cells = table.iter().enumerate().flat_map(|(i, row)| {
         row.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(j, count)| ((i, j), *count))
     });
-    Ok(of_cells(cells.collect()))
+    Ok(of_cells(&cells.collect()))
 }
 
 /// Cohen's kappa of things that two readers have labelled, as [`cohens_kappa`] gives it. `None`: undefined, as there
@@ -80,16 +80,16 @@ pub fn kappa_of_labels<L: Ord>(pairs: impl IntoIterator<Item = (L, L)>) -> Optio
         });
         *cells.entry((first, second)).or_default() += 1;
     }
-    of_cells(cells)
+    of_cells(&cells)
 }
 
 /// How many things have each pair of categories; pairs that none has are left out.
 type Cells = BTreeMap<(usize, usize), u64>;
 
-fn of_cells(cells: Cells) -> Option<Kappa> {
+fn of_cells(cells: &Cells) -> Option<Kappa> {
     let (mut rows, mut columns) = (BTreeMap::new(), BTreeMap::new());
     let mut n = 0_u64;
-    for ((i, j), count) in &cells {
+    for ((i, j), count) in cells {
         for (margin, category) in [(&mut rows, i), (&mut columns, j)] {
             let sum: &mut u64 = margin.entry(*category).or_default();
             *sum = sum.saturating_add(*count);
@@ -107,7 +107,7 @@ fn of_cells(cells: Cells) -> Option<Kappa> {
     }
     let kappa = (agreement - by_chance) / rest;
     let (mut on, mut off) = (0.0, 0.0);
-    for ((i, j), count) in &cells {
+    for ((i, j), count) in cells {
         let p = share(*count);
         if i == j {
             on += p * (rest - (row(*i) + column(*i)) * (1.0 - agreement)).powi(2);
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((found.n, found.agreement), (expected.n, expected.agreement));
         assert_close(found.kappa, expected.kappa, 1e-15);
         assert_close(found.sd, expected.sd, 1e-15);
-        assert_eq!(kappa_of_labels([("x", "y")]).unwrap().kappa, 0.0);
+        assert_close(kappa_of_labels([("x", "y")]).unwrap().kappa, 0.0, 0.0);
         assert_eq!(kappa_of_labels([("x", "x")]), None);
         assert_eq!(kappa_of_labels::<&str>([]), None);
     }

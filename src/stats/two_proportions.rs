@@ -40,21 +40,18 @@ pub struct TwoProportions {
 /// assert_eq!(two_proportions((0, 0), (1, 2)), None);
 /// ```
 #[must_use]
-pub fn two_proportions(
-    (success1, failure1): (u64, u64),
-    (success2, failure2): (u64, u64),
-) -> Option<TwoProportions> {
-    let [success1, failure1, success2, failure2] = [success1, failure1, success2, failure2].map(float);
-    let (n1, n2) = (success1 + failure1, success2 + failure2);
-    let (successes, failures) = (success1 + success2, failure1 + failure2);
-    if [n1, n2, successes, failures].contains(&0.0) {
+#[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
+pub fn two_proportions(first: (u64, u64), second: (u64, u64)) -> Option<TwoProportions> {
+    let [a, b, c, d] = [first.0, first.1, second.0, second.1].map(float);
+    let (n1, n2, won, lost) = (a + b, c + d, a + c, b + d);
+    if [n1, n2, won, lost].contains(&0.0) {
         return None;
     }
-    let pooled = successes / (n1 + n2);
+    let pooled = won / (n1 + n2);
     let error = (pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2)).sqrt();
-    let z = (success1 / n1 - success2 / n2) / error;
-    let margins = n1.sqrt() * n2.sqrt() * successes.sqrt() * failures.sqrt();
-    let phi = (success1 * failure2 - failure1 * success2) / margins;
+    let z = (a / n1 - c / n2) / error;
+    let margins = n1.sqrt() * n2.sqrt() * won.sqrt() * lost.sqrt();
+    let phi = (a * d - b * c) / margins;
     Some(TwoProportions { z, p: libm::erfc(z.abs() / std::f64::consts::SQRT_2), phi })
 }
 

@@ -6,6 +6,7 @@ use tracelint::{Actor, Evidence, ExpectedAction, Miss, MissedActionConfig, Misse
 use super::Expected;
 use super::run::{Done, Run, same_json};
 
+#[expect(clippy::cast_precision_loss, reason = "runs are short")]
 pub(crate) fn expected_action(run: &Run, config: &MissedActionConfig) -> Expected {
     let Some(route) = &run.route else { return Expected::NotApplicable };
     let mut expected = Vec::new();

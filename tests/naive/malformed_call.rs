@@ -6,6 +6,7 @@ use tracelint::{Evidence, MalformedCallConfig, MalformedCallEvidence, MalformedR
 use super::Expected;
 use super::run::{Done, Run};
 
+#[expect(clippy::cast_precision_loss, reason = "runs are short")]
 pub(crate) fn malformed_call(run: &Run, config: &MalformedCallConfig) -> Expected {
     let actions = run.actions(config.actors);
     let evidence = |action: &Done<'_>| {

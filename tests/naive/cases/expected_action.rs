@@ -13,9 +13,9 @@ fn expecting(name: &'static str, expected: Vec<ExpectedAction>, events: Vec<Even
     Case { name, detector: "expected_action", preset: Preset::Default, config: Value::Null, run, verdict }
 }
 
-fn want(name: &str, arguments: Value, compare: Option<&[&str]>) -> ExpectedAction {
+fn want(name: &str, arguments: &Value, compare: Option<&[&str]>) -> ExpectedAction {
     let compare = compare.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-    ExpectedAction::new(Actor::Agent, name, &arguments, compare)
+    ExpectedAction::new(Actor::Agent, name, arguments, compare)
 }
 
 fn all_met() -> Value {
@@ -23,7 +23,7 @@ fn all_met() -> Value {
 }
 
 fn missed<const N: usize>(score: f64, findings: [Value; N]) -> Value {
-    json!({"detected": true, "score": score, "findings": findings.to_vec()})
+    json!({"detected": true, "score": score, "findings": Vec::from(findings)})
 }
 
 fn never(first: u64, last: u64, expected: u64, name: &str) -> Value {
@@ -43,7 +43,7 @@ fn otherwise(step: u64, expected: u64, name: &str, differing: &[&str]) -> Value 
 
 pub(super) fn cases() -> Vec<Case> {
     let not_applicable = || json!({"not_applicable": true});
-    let get = || want("get", json!({"a": 1, "b": {"c": 2, "d": 3}}), None);
+    let get = || want("get", &json!({"a": 1, "b": {"c": 2, "d": 3}}), None);
     let mut no_route = expecting("without a route", Vec::new(), vec![ok("get", A, "x")], not_applicable());
     no_route.run.route = None;
     let mut scores = expecting("a route of scores", Vec::new(), vec![ok("get", A, "x")], not_applicable());
@@ -62,13 +62,13 @@ pub(super) fn cases() -> Vec<Case> {
         expecting("other spellings are equal", vec![get()], vec![ok("get", BA, "x")], all_met()),
         expecting(
             "more than was expected does not matter, and nobody need have answered",
-            vec![want("get", json!({"a": 1}), None)],
+            vec![want("get", &json!({"a": 1}), None)],
             vec![unanswered("get", AB)],
             all_met(),
         ),
         expecting(
             "the first call of the tool tells what differs, in the order of the comparison",
-            vec![want("get", json!({"b": 1, "a": 1}), Some(&["b", "a"]))],
+            vec![want("get", &json!({"b": 1, "a": 1}), Some(&["b", "a"]))],
             vec![ok("list", None, "x"), error("get", B, "no"), ok("get", None, "x")],
             missed(0.0, [otherwise(1, 0, "get", &["b", "a"])]),
         ),
@@ -86,25 +86,25 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         expecting(
             "a tool that was never called is missed from the first action to the last; names are exact",
-            vec![get(), want("list", Value::Null, None)],
+            vec![get(), want("list", &Value::Null, None)],
             vec![say(Actor::User), ok("Get", AB, "x"), ok("list", A, "x"), say(Actor::User)],
             missed(0.5, [never(1, 2, 0, "get")]),
         ),
         expecting(
             "an empty comparison is one of names, recorded or not",
-            vec![want("get", json!({"a": 1}), Some(&[]))],
+            vec![want("get", &json!({"a": 1}), Some(&[]))],
             vec![ok("list", None, "x"), ok("get", B, "x").left_out(true, false)],
             all_met(),
         ),
         expecting(
             "what both lack is not equal",
-            vec![want("get", json!({"a": 1}), Some(&["z"]))],
+            vec![want("get", &json!({"a": 1}), Some(&["z"]))],
             vec![ok("get", A, "x")],
             missed(0.0, [otherwise(0, 0, "get", &["z"])]),
         ),
         expecting(
             "where one call may have been it, nothing is said of the tool",
-            vec![get(), want("list", Value::Null, None)],
+            vec![get(), want("list", &Value::Null, None)],
             vec![ok("get", A, "x"), ok("get", AB, "x").left_out(true, false)],
             missed(0.5, [never(0, 1, 1, "list")]),
         ),
@@ -112,7 +112,7 @@ pub(super) fn cases() -> Vec<Case> {
             "the user's call is not the agent's, and the user's milestones are not the agent's either",
             vec![
                 ExpectedAction::new(Actor::User, "get", &json!({"a": 1}), None),
-                want("get", json!({"a": 1}), None),
+                want("get", &json!({"a": 1}), None),
             ],
             vec![ok("get", A, "x").by(Actor::User), ok("list", None, "x")],
             missed(0.0, [never(1, 1, 1, "get")]),
@@ -121,7 +121,7 @@ pub(super) fn cases() -> Vec<Case> {
             "everybody's milestones, each by its actor",
             vec![
                 ExpectedAction::new(Actor::User, "get", &json!({"a": 1}), None),
-                want("get", json!({"a": 1}), None),
+                want("get", &json!({"a": 1}), None),
             ],
             vec![ok("get", A, "x").by(Actor::User), ok("list", None, "x")],
             missed(0.5, [never(0, 1, 1, "get")]),
@@ -129,7 +129,7 @@ pub(super) fn cases() -> Vec<Case> {
         .with(json!({"actors": "all"})),
         expecting(
             "one is too few where two are too many",
-            vec![get(), want("list", Value::Null, None)],
+            vec![get(), want("list", &Value::Null, None)],
             vec![ok("list", None, "x")],
             json!({"detected": false, "score": 0.5, "findings": []}),
         )
