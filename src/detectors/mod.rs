@@ -34,9 +34,11 @@ mod wasted_actions;
 pub use cost::Cost;
 pub(crate) use cost::Meter;
 pub use detector::{Detector, Fold};
+#[cfg(feature = "statistics")]
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Bound, Change, Condition, Explanation, Near};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+#[cfg(feature = "statistics")]
 pub(crate) use malformed_call::{CallRules, Written};
 pub use polling::PollingCall;
 pub use registry::Registry;
