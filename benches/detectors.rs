@@ -57,7 +57,7 @@ fn detectors(criterion: &mut Criterion) {
                 let mut map: HashMap<Key, u32, BuildHasherDefault<TakeHalf>> = HashMap::default();
                 let mut state = generate::Random(1);
                 for _ in 0..size {
-                    map.insert(Key(state.next(), state.next()), 0);
+                    map.insert(Key(state.draw(), state.draw()), 0);
                 }
                 black_box(map.len())
             });
