@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use common::records::{self, Out, STATUS, Shown, lines, sound};
+use common::records::{self, Out, Shown, lines, sound};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracelint::evaluation::{
@@ -27,19 +27,15 @@ use tracelint::{
     relation_tables,
 };
 
-const AFTER: &str = "\
-Inputs are files of one JSON object per line (reflect --episodes: a BenchTrace
-file); without an input, the bundled generated data of golden/benchtrace is
-taken. Output is a table, or JSON with --json.
-
-Exit status: 0 fine; 2 something could not be read or was left out as bad (told
-on stderr with its line); 1 wrong usage, or nothing could be done.
-
-Example: benchtrace evolve --mode code --json out.json cases.jsonl";
-
 /// BenchTrace's evaluations of reflection and evolution
 #[derive(Parser)]
-#[command(after_help = AFTER)]
+#[command(after_help = common::notes(
+    "files of one JSON object per line (reflect --episodes: a BenchTrace file); without any, the bundled generated data \
+     of golden/benchtrace.",
+    "tables on standard output, or JSON with `--json -`; files where they are asked for.",
+    common::STATUS,
+    "benchtrace evolve --mode code --json out.json cases.jsonl",
+))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -47,7 +43,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Score predictions against annotated episodes.
+    /// Score predictions against annotated episodes
     ///
     /// GOLD.jsonl:
     ///   {"id", "task", "subtask"?, "detection"?: "yes"|"no",
@@ -55,50 +51,50 @@ enum Command {
     /// PREDICTIONS.jsonl, of one model:
     ///   {"episode", "model"?, "detection": "yes"|"no"|null, "ranges": [[a, b]],
     ///    "diagnoses": [{"failure", "mode", "description", "judge"?: 0|0.5|1}]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Reflect(Reflect),
-    /// Tell whether failures were avoided after learning from them.
+    /// Tell whether failures were avoided after learning from them
     ///
     /// CASES, one per line:
     ///   {"id", "framework"?, "task", "subtask"?, "proximity"?, "distance"?,
     ///    "signal"?, "target": {"type", "where"}, "truncation",
     ///    "original": [{"step", "obs", "action"}], "post": [the same],
     ///    "original_obs"?: "before"|"after", "post_obs"?, "score"?, "score_max"?}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Evolve(Evolve),
-    /// Tell how close signals are to the failures under test.
+    /// Tell how close signals are to the failures under test
     ///
     /// INPUT, one pair per line:
     ///   {"id", "signal": {"episode", "task", "subtask", "type", "where"},
     ///    "test": {the same}}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Proximity(TwoReadings),
-    /// Compare two annotators.
+    /// Compare two annotators
     ///
     /// INPUT, one episode per line:
     ///   {"id", "a": [{"type", "where", "tier": "core"|"marginal"}], "b": [the same]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Agree(TwoReadings),
-    /// Compare avoidance after right and wrong reflection.
+    /// Compare avoidance after right and wrong reflection
     ///
     /// INPUT, one record per line:
     ///   {"case", "framework"?, "class", "detection", "localization", "diagnosis",
     ///    "avoided": true|false|null}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Relate(Plain),
-    /// Find the rule-based failures of text-game episodes.
+    /// Find the rule-based failures of text-game episodes
     ///
     /// INPUT, one episode per line:
     ///   {"id", "trajectory": [{"step", "obs", "action", "cum_score"?, "reward"?}],
     ///    "milestones"?: [{"action", "score_after", "room"?}], "final_score"?}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Modes(Modes),
-    /// Find malformed calls and missed expected actions of tool runs.
+    /// Find malformed calls and missed expected actions of tool runs
     ///
     /// INPUT, one run per line:
     ///   {"id", "actions": [{"step", "name", "arguments", "status", "observation",
     ///    "arguments_text"?}], "expected": [{"name", "arguments", "compare_args"}]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Calls(Plain),
 }
 

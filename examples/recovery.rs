@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use common::records::{self, Out, STATUS, Shown, lines, sound};
+use common::records::{self, Out, Shown, lines, sound};
 use serde_json::{Value, json};
 use tracelint::evaluation::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
@@ -22,21 +22,16 @@ use tracelint::{
     inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
 };
 
-const AFTER: &str = "\
-Inputs: result files are results.json of Terminal-Bench v1 (a run or a trial)
-and result.json of Harbor; trajectories are ATIF, or {\"responses\": [{\"episode\",
-\"text\"}]} of Terminus v1; files *.jsonl hold one JSON object per line. Without
-an input, the bundled generated data of golden/recovery is taken. Output is a
-table, or JSON with --json.
-
-Exit status: 0 fine; 2 something could not be read or was left out as bad (told
-on stderr); 1 wrong usage, or nothing could be done.
-
-Example: recovery compare --seed 7 --json out.json trials.jsonl";
-
 /// Recovery-Bench: what it costs to go on from where a failed trial stood.
 #[derive(Parser)]
-#[command(after_help = AFTER)]
+#[command(after_help = common::notes(
+    "result files are results.json of Terminal-Bench v1 (a run or a trial) and result.json of Harbor; trajectories are \
+     ATIF, or {\"responses\": [{\"episode\", \"text\"}]} of Terminus v1; files *.jsonl hold one JSON object per line. \
+     Without any, the bundled generated data of golden/recovery.",
+    "tables on standard output, or JSON with `--json -`; files where they are asked for.",
+    common::STATUS,
+    "recovery compare --seed 7 --json out.json trials.jsonl",
+))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -45,35 +40,35 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Read result files: per file its trials, or why there are none.
-    #[command(after_help = STATUS)]
+    #[command(after_help = common::STATUS)]
     Read(Files),
-    /// Select failed trials that are worth recovering.
+    /// Select failed trials that are worth recovering
     ///
     /// FILES are result files, or *.jsonl with one candidate per line:
     ///   {"trial", "task", "resolved", "interactions", "context_bytes"?}
     /// How many interactions there were is told by what lies beside a result file:
     /// agent/trajectory.json (Harbor), agent-logs/episode-N (Terminal-Bench v1).
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Select(Select),
-    /// List the commands that lead to where a trial stood.
+    /// List the commands that lead to where a trial stood
     ///
     /// FILES are ATIF trajectories, or the replies of Terminus v1:
     ///   {"responses": [{"episode", "text"}]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Commands(Commands),
-    /// Compare recovery with fresh starts, paired by task.
+    /// Compare recovery with fresh starts, paired by task
     ///
     /// TRIALS, one per line:
     ///   {"model", "context": "fresh"|"env"|"env+summary"|"env+full", "task",
     ///    "trial", "resolved", "scored"?, "reward"?, "interactions"?}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Compare(Compare),
-    /// Tell whether recovery runs repeat the last error of the failed run.
+    /// Tell whether recovery runs repeat the last error of the failed run
     ///
     /// PAIRS, one per line:
     ///   {"id", "failed": [{"step", "name", "arguments", "status", "observation"}],
     ///    "recovery": [the same]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Inherit(Inherit),
 }
 

@@ -10,11 +10,6 @@ use tracelint::{Chart, HtmlReport, Table, render_tables};
 use super::Failure;
 use super::tables::{TableFiles, write_text};
 
-/// What the exit statuses of every command mean.
-pub(crate) const STATUS: &str = "\
-Exit status: 0 fine; 2 something could not be read or was left out as bad (told
-on stderr with its place); 1 wrong usage, or nothing could be done.";
-
 /// The bytes of a file; an error tells which.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()).into())

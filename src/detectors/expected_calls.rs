@@ -33,6 +33,8 @@ pub(crate) struct ExpectedCalls<S> {
     tools: Vec<Tool>,
     /// What became of calls: expected calls that are the same share one.
     fates: Vec<Fate<S>>,
+    /// How many arguments are compared in all.
+    compared: usize,
 }
 
 #[derive(Debug)]
@@ -73,7 +75,8 @@ struct Fate<S> {
 
 impl<S> Default for ExpectedCalls<S> {
     fn default() -> Self {
-        Self { expected: Vec::new(), ids: DigestMap::default(), tools: Vec::new(), fates: Vec::new() }
+        let (expected, ids, tools, fates) = (Vec::new(), DigestMap::default(), Vec::new(), Vec::new());
+        Self { expected, ids, tools, fates, compared: 0 }
     }
 }
 
@@ -84,6 +87,7 @@ impl<S: Copy> ExpectedCalls<S> {
         empty(&mut self.ids);
         self.tools.clear();
         self.fates.clear();
+        self.compared = 0;
         expected.into_iter().for_each(|call| self.expect(call));
     }
 
@@ -103,6 +107,7 @@ impl<S: Copy> ExpectedCalls<S> {
             }
             Some(fate)
         });
+        self.compared += compared.len();
         self.expected.push(Expected { compared, tool: id, fate, first: None });
     }
 
@@ -113,11 +118,10 @@ impl<S: Copy> ExpectedCalls<S> {
 
     /// About how many bytes are held.
     pub(crate) fn memory(&self) -> usize {
-        let compared: usize = self.expected.iter().map(|expected| expected.compared.len()).sum();
         map_bytes(&self.ids)
             + self.expected.capacity() * (size_of::<Expected<S>>() + size_of::<Tool>() + size_of::<Form>())
             + self.fates.capacity() * (size_of::<Fate<S>>() + 2 * size_of::<(Digest, usize)>())
-            + compared * (size_of::<(String, Option<Digest>)>() + 32)
+            + self.compared * (size_of::<(String, Option<Digest>)>() + 32)
     }
 
     /// Takes the next call. `given` tells its arguments, and is asked only where the tool is expected; `None`: nobody
