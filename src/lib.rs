@@ -131,6 +131,7 @@ mod input;
 mod json;
 mod monitor;
 mod names;
+mod objects;
 #[cfg(feature = "statistics")]
 mod replication;
 #[cfg(feature = "statistics")]

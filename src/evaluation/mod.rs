@@ -39,7 +39,6 @@ mod agreement;
 mod correlation;
 mod evolution;
 mod modes;
-mod objects;
 mod read;
 mod recovery;
 mod reflection;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::objects;
 use crate::error::{Error, Location, Result};
+use crate::objects;
 
 /// What a line of an evaluation's input holds.
 pub trait Record: DeserializeOwned {

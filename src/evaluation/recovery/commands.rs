@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::super::objects;
 use super::trajectory::{Responses, Trajectory, WrittenCommand, written_commands};
 use crate::error::{Error, Result};
 use crate::names::named;
+use crate::objects;
 
 /// Seconds for a written command that names no timeout.
 const WRITTEN_TIMEOUT: u32 = 120;

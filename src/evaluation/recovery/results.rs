@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::super::objects;
 use super::super::read::null_as_default;
 use crate::error::{Error, Result};
 use crate::names::named;
+use crate::objects;
 
 /// The format of a result file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

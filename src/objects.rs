@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqA
 use crate::error::{Error, Result};
 
 /// Reads a JSON text; a byte order mark before it is passed over.
-pub(super) fn from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
+pub(crate) fn from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut json = serde_json::Deserializer::from_slice(text);
     let read = T::deserialize(Objects(&mut json)).and_then(|read| json.end().map(|()| read));
@@ -15,12 +15,12 @@ pub(super) fn from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
 }
 
 /// Reads a JSON value.
-pub(super) fn from_value<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T> {
+pub(crate) fn from_value<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T> {
     T::deserialize(Objects(value)).map_err(|error| Error::json(&error))
 }
 
 /// Passes everything on, but asks for an object where a struct is wanted, at every level.
-struct Objects<T>(T);
+pub(crate) struct Objects<T>(pub(crate) T);
 
 /// A struct's visitor, which names what it wants without its name in this crate.
 struct Fields<V>(V);
@@ -78,9 +78,18 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         deserialize_tuple(len: usize);
         deserialize_tuple_struct(name: &'static str, len: usize);
         deserialize_map();
-        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
         deserialize_identifier();
         deserialize_ignored_any();
+    }
+
+    /// Variants are names here.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> std::result::Result<V::Value, D::Error> {
+        self.0.deserialize_enum(name, variants, visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
