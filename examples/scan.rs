@@ -15,7 +15,7 @@ use clap::Parser;
 use serde_json::Value;
 use tracelint::{
     ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, Preset, ReadOptions,
-    ScanOptions, ScanSummary, Scanner, TraceRecord, detector_info, otlp_json, scan_html,
+    Registry, ScanOptions, ScanSummary, Scanner, TraceRecord, otlp_json, scan_html,
 };
 
 /// Finds where agents go wrong in their recorded runs.
@@ -35,7 +35,7 @@ struct Arguments {
     /// are scanned as always
     #[arg(long)]
     join: bool,
-    /// Detectors, comma-separated; default: all
+    /// Detectors, comma-separated; default: all but the opt-in ones, of which those with an entry in --config
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
@@ -95,6 +95,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     "id": info.id,
                     "mode": info.mode,
                     "summary": info.summary,
+                    "opt_in": info.opt_in,
                     "config": info.config(arguments.preset, arguments.actors),
                 })
             })
@@ -169,15 +170,6 @@ fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Fa
             serde_json::from_str(&text).map_err(|error| place(&error))?
         }
     };
-    let known = || ALL.iter().map(|info| info.id).collect::<Vec<_>>().join(", ");
-    for id in overrides.keys().chain(&arguments.detectors) {
-        detector_info(id).ok_or_else(|| format!("unknown detector `{id}`; there are {}", known()))?;
-    }
-    ALL.iter()
-        .filter(|info| arguments.detectors.is_empty() || arguments.detectors.iter().any(|id| id == info.id))
-        .map(|info| {
-            let fields = overrides.get(info.id).unwrap_or(&Value::Null);
-            info.build(arguments.preset, arguments.actors, fields).map_err(Into::into)
-        })
-        .collect()
+    let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
+    Ok(Registry::default().build(&ids, arguments.preset, arguments.actors, &Value::Object(overrides))?)
 }
