@@ -15,11 +15,12 @@ use clap::Parser;
 use serde_json::Value;
 use tracelint::{
     ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, Preset, ReadOptions,
-    ScanOptions, ScanSummary, Scanner, TraceRecord, detector_info, otlp_json, scan_html,
+    Registry, ScanOptions, ScanSummary, Scanner, TraceRecord, otlp_json, scan_html,
 };
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present_any = ["list_formats", "list_detectors"])]
@@ -30,7 +31,11 @@ struct Arguments {
     /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
     #[arg(long)]
     alignment: Option<Alignment>,
-    /// Detectors, comma-separated; default: all
+    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
+    /// are scanned as always
+    #[arg(long)]
+    join: bool,
+    /// Detectors, comma-separated; default: all but the opt-in ones, of which those with an entry in --config
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
@@ -90,6 +95,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     "id": info.id,
                     "mode": info.mode,
                     "summary": info.summary,
+                    "opt_in": info.opt_in,
                     "config": info.config(arguments.preset, arguments.actors),
                 })
             })
@@ -105,6 +111,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         digests: true,
         threads: arguments.threads,
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
+        join: arguments.join,
         ..ScanOptions::default()
     };
     let scanner = Scanner::new(detectors(arguments)?, options)?;
@@ -138,7 +145,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         out.finish()?;
     }
     if let Some(mut out) = html {
-        out.write_all(scan_html(&summary, &summary.costs(), flagged.read(&read)).as_bytes())?;
+        let flagged =
+            if arguments.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) };
+        out.write_all(scan_html(&summary, &summary.costs(), flagged).as_bytes())?;
         out.finish()?;
     }
     common::print(&format!("{}\n{}", common::render_inputs(&inputs), summary.render()))?;
@@ -161,15 +170,6 @@ fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Fa
             serde_json::from_str(&text).map_err(|error| place(&error))?
         }
     };
-    let known = || ALL.iter().map(|info| info.id).collect::<Vec<_>>().join(", ");
-    for id in overrides.keys().chain(&arguments.detectors) {
-        detector_info(id).ok_or_else(|| format!("unknown detector `{id}`; there are {}", known()))?;
-    }
-    ALL.iter()
-        .filter(|info| arguments.detectors.is_empty() || arguments.detectors.iter().any(|id| id == info.id))
-        .map(|info| {
-            let fields = overrides.get(info.id).unwrap_or(&Value::Null);
-            info.build(arguments.preset, arguments.actors, fields).map_err(Into::into)
-        })
-        .collect()
+    let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
+    Ok(Registry::default().build(&ids, arguments.preset, arguments.actors, &Value::Object(overrides))?)
 }

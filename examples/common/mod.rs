@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
+#[cfg(feature = "html")]
+pub(crate) mod records;
 pub(crate) mod tables;
 
 use std::fs::{self, File};
@@ -12,7 +14,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tracelint::{ErrorKind, Progress, ScanEvent, Scanner, TraceRecord};
+use tracelint::{ErrorKind, FileSummary, Progress, ScanEvent, Scanner, TraceRecord};
 
 /// Any failure that ends the program: wrong usage, or output that cannot be written.
 pub(crate) type Failure = Box<dyn std::error::Error>;
@@ -87,6 +89,23 @@ pub(crate) struct Input {
     pub(crate) errors: Vec<String>,
 }
 
+impl Input {
+    fn of(summary: FileSummary, errors: Vec<String>) -> Self {
+        Self {
+            file: summary.path.display().to_string(),
+            format: summary.format.map(tracelint::Format::name),
+            runs_read: summary.runs,
+            runs_skipped: summary.runs_lost,
+            runs_without_actions: summary.runs_without_actions,
+            without_actions: summary.without_actions,
+            passed_over: summary.passed_over,
+            is_foreign: false,
+            faults: summary.errors,
+            errors,
+        }
+    }
+}
+
 /// How many errors of a file are told.
 const TOLD: usize = 10;
 
@@ -157,18 +176,8 @@ pub(crate) fn scan<T: Send>(
                     let _ = writeln!(io::stderr(), "error: {}: {more} more", summary.path.display());
                 });
             }
-            inputs.push(Input {
-                file: summary.path.display().to_string(),
-                format: summary.format.map(tracelint::Format::name),
-                runs_read: summary.runs,
-                runs_skipped: summary.runs_lost,
-                runs_without_actions: summary.runs_without_actions,
-                without_actions: summary.without_actions,
-                passed_over: summary.passed_over,
-                is_foreign: std::mem::take(&mut is_foreign),
-                faults: summary.errors,
-                errors: std::mem::take(&mut errors),
-            });
+            let is_foreign = std::mem::take(&mut is_foreign);
+            inputs.push(Input { is_foreign, ..Input::of(summary, std::mem::take(&mut errors)) });
         }
         _ => {}
     })?;

@@ -18,18 +18,7 @@ pub(crate) fn scan<T: Send>(
     let event = |event| match event {
         ScanEvent::Record(row) => rows.extend(row),
         ScanEvent::Error(error) if errors.len() < super::TOLD => errors.push(error.to_string()),
-        ScanEvent::End(summary) => inputs.push(Input {
-            file: summary.path.display().to_string(),
-            format: summary.format.map(tracelint::Format::name),
-            runs_read: summary.runs,
-            runs_skipped: summary.runs_lost,
-            runs_without_actions: summary.runs_without_actions,
-            without_actions: summary.without_actions,
-            passed_over: summary.passed_over,
-            is_foreign: false,
-            faults: summary.errors,
-            errors: std::mem::take(&mut errors),
-        }),
+        ScanEvent::End(summary) => inputs.push(Input::of(summary, std::mem::take(&mut errors))),
         _ => {}
     };
     scanner.scan_map(paths, |_: Progress| {}, map, event)?;
@@ -52,7 +41,7 @@ pub(crate) fn tell_errors(inputs: &[Input]) {
 /// Where tables go beside the terminal.
 #[derive(clap::Args)]
 pub(crate) struct TableFiles {
-    /// Write each table as CSV, with every digit, into this directory
+    /// Write each table as CSV into this directory
     #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
     /// Write the tables as Markdown to this file
@@ -61,7 +50,7 @@ pub(crate) struct TableFiles {
     /// Write the tables as LaTeX (booktabs) to this file
     #[arg(long, value_name = "OUT.tex")]
     latex: Option<PathBuf>,
-    /// Write a report with tables and charts, one HTML file that needs nothing else
+    /// Write tables and charts to one HTML file
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
 }

@@ -209,6 +209,16 @@ impl Digest {
         u128::from(self.0) << 64 | u128::from(self.1)
     }
 
+    /// Both halves, each of which is well spread.
+    pub(super) fn halves(self) -> (u64, u64) {
+        (self.0, self.1)
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_halves((first, second): (u64, u64)) -> Self {
+        Self(first, second)
+    }
+
     fn tagged(tag: u64, bytes: &[u8]) -> Self {
         Self::from_bits(xxh3_128_with_seed(bytes, tag))
     }

@@ -29,11 +29,11 @@ pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     places * (size_of::<(Digest, V)>() + 1)
 }
 
-/// Appends to a list that grows by a quarter: lists of open traces are many, and each would be half empty otherwise.
+/// Appends to a list that grows by an eighth: lists of open traces are many, and each would be half empty otherwise.
 #[inline]
 pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {
     if list.len() == list.capacity() {
-        list.reserve_exact(4 + list.len() / 4);
+        list.reserve_exact(4 + list.len() / 8);
     }
     list.push(item);
 }
