@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{Actor, Digest, DigestMap, Event, Step};
@@ -21,6 +21,18 @@ pub enum Node {
     Tool(String),
     /// A call by the user.
     UserTool(String),
+}
+
+impl Node {
+    fn read<E: serde::de::Error>(name: &str) -> Result<Self, E> {
+        match (name, name.split_once(':')) {
+            ("agent", _) => Ok(Self::Agent),
+            ("user", _) => Ok(Self::User),
+            (_, Some(("tool", tool))) => Ok(Self::Tool(tool.to_owned())),
+            (_, Some(("user-tool", tool))) => Ok(Self::UserTool(tool.to_owned())),
+            _ => Err(E::custom(format!("`{name}` is no kind of event"))),
+        }
+    }
 }
 
 impl fmt::Display for Node {
@@ -141,6 +153,20 @@ impl Serialize for Fingerprint {
             nested.entry(from.to_string()).or_default().insert(to.to_string(), count);
         }
         nested.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let nested = BTreeMap::<String, BTreeMap<String, u64>>::deserialize(deserializer)?;
+        let mut fingerprint = Self::default();
+        for (from, edges) in &nested {
+            for (to, count) in edges {
+                let edge = (Node::read::<D::Error>(from)?, Node::read::<D::Error>(to)?);
+                fingerprint.edges.insert(edge, *count);
+            }
+        }
+        Ok(fingerprint)
     }
 }
 

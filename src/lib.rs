@@ -78,6 +78,11 @@
 //! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and Recovery-Bench ask of
 //! models: to find and explain failures, to avoid them, to recover from them.
 //!
+//! # Past one machine
+//!
+//! A [`PartialState`] holds what was found in a part of a corpus. States merge in any order to the very state of the
+//! whole, of which every report is made, so that a corpus can be divided among any number of processes.
+//!
 //! # Determinism
 //!
 //! Detectors never read clocks, use randomness or depend on hash order. A scan gives the same bytes at any number of
@@ -118,6 +123,8 @@ mod json;
 mod monitor;
 mod names;
 #[cfg(feature = "statistics")]
+mod partial;
+#[cfg(feature = "statistics")]
 mod replication;
 #[cfg(feature = "statistics")]
 mod report;
@@ -137,6 +144,8 @@ pub use export::*;
 pub use fingerprint::*;
 pub use input::*;
 pub use monitor::*;
+#[cfg(feature = "statistics")]
+pub use partial::*;
 #[cfg(feature = "statistics")]
 pub use replication::*;
 #[cfg(feature = "statistics")]

@@ -5,6 +5,7 @@ mod assembler;
 mod canonical;
 mod content;
 mod digest;
+mod distinct;
 mod ids;
 mod native;
 mod record;
@@ -24,6 +25,8 @@ pub(crate) use canonical::{of_text as canonical_text, of_value as canonical_valu
 pub use content::Content;
 pub use digest::Digest;
 pub(crate) use digest::{DigestMap, empty, lean_push, map_bytes};
+pub use distinct::DistinctCount;
+pub(crate) use distinct::{Distinct, estimate};
 pub use ids::{SpanId, TraceId};
 pub use native::NATIVE_VERSION;
 pub use route::{ExpectedAction, Milestone, ReferenceRoute, Routing, Target};
