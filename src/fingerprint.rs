@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::str::FromStr;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -23,18 +25,6 @@ pub enum Node {
     UserTool(String),
 }
 
-impl Node {
-    fn read<E: serde::de::Error>(name: &str) -> Result<Self, E> {
-        match (name, name.split_once(':')) {
-            ("agent", _) => Ok(Self::Agent),
-            ("user", _) => Ok(Self::User),
-            (_, Some(("tool", tool))) => Ok(Self::Tool(tool.to_owned())),
-            (_, Some(("user-tool", tool))) => Ok(Self::UserTool(tool.to_owned())),
-            _ => Err(E::custom(format!("`{name}` is no kind of event"))),
-        }
-    }
-}
-
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -42,6 +32,27 @@ impl fmt::Display for Node {
             Self::User => f.write_str("user"),
             Self::Tool(name) => write!(f, "tool:{name}"),
             Self::UserTool(name) => write!(f, "user-tool:{name}"),
+        }
+    }
+}
+
+impl FromStr for Node {
+    type Err = Error;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] where it is no such name.
+    fn from_str(text: &str) -> Result<Self> {
+        match (text, text.split_once(':')) {
+            ("agent", _) => Ok(Self::Agent),
+            ("user", _) => Ok(Self::User),
+            (_, Some(("tool", name))) => Ok(Self::Tool(name.to_owned())),
+            (_, Some(("user-tool", name))) => Ok(Self::UserTool(name.to_owned())),
+            _ => Err(Error::new(
+                ErrorKind::Config,
+                format!("`{text}` is no event (`agent`, `user`, `tool:<name>`, `user-tool:<name>`)"),
+            )),
         }
     }
 }
@@ -159,14 +170,14 @@ impl Serialize for Fingerprint {
 impl<'de> Deserialize<'de> for Fingerprint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let nested = BTreeMap::<String, BTreeMap<String, u64>>::deserialize(deserializer)?;
-        let mut fingerprint = Self::default();
-        for (from, edges) in &nested {
-            for (to, count) in edges {
-                let edge = (Node::read::<D::Error>(from)?, Node::read::<D::Error>(to)?);
-                fingerprint.edges.insert(edge, *count);
+        let mut edges = BTreeMap::new();
+        for (from, counts) in nested {
+            let from: Node = from.parse().map_err(D::Error::custom)?;
+            for (to, count) in counts {
+                edges.insert((from.clone(), to.parse().map_err(D::Error::custom)?), count);
             }
         }
-        Ok(fingerprint)
+        Ok(Self { edges })
     }
 }
 

@@ -53,7 +53,7 @@ impl ComparedRun {
             detected: record
                 .verdicts
                 .iter()
-                .map(|(id, verdict)| ((*id).to_owned(), verdict.detected()))
+                .map(|(id, verdict)| (id.to_string(), verdict.detected()))
                 .collect(),
             fingerprint: record.fingerprint.clone(),
         }

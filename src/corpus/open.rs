@@ -7,7 +7,11 @@ use std::io::BufReader;
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+#[cfg(not(feature = "compression"))]
+use crate::error::{Error, ErrorKind};
+#[cfg(feature = "compression")]
+use crate::input::Frames;
 
 /// The endings of the names that a directory gives, compressed or not.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
@@ -54,11 +58,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
             Ok(Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))))
         }
         #[cfg(feature = "compression")]
-        Compression::Zstd => {
-            let decoder = ruzstd::decoding::StreamingDecoder::new(BufReader::with_capacity(1 << 16, file))
-                .map_err(|error| Error::new(ErrorKind::Syntax, format!("not zstd: {error}")))?;
-            Ok(Box::new(decoder))
-        }
+        Compression::Zstd => Ok(Box::new(Frames::new(BufReader::with_capacity(1 << 16, file)))),
         #[cfg(not(feature = "compression"))]
         _ => Err(Error::new(
             ErrorKind::Format,

@@ -1,11 +1,12 @@
 //! What a scan says: of each run, of each file, of its progress.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::detectors::{Cost, Verdict};
 use crate::error::Error;
@@ -16,7 +17,8 @@ use crate::trace::{Digest, Metadata, Unpaired};
 /// What the scan says of one run.
 ///
 /// In JSON: `{"trace", "position", "file", "model", "domain", "reward", "verdicts": {detector: verdict},
-/// "fingerprint"?}`, where `trace` is the source's own id, or else `<file stem>#<position>`.
+/// "fingerprint"?}`, where `trace` is the source's own id, or else `<file stem>#<position>`. What is written is read back;
+/// all else is then as of a run of which nothing more is known.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TraceRecord {
@@ -33,11 +35,11 @@ pub struct TraceRecord {
     /// How many actions it has, of whomever.
     pub actions: u64,
     /// The verdicts, in the order of the detectors.
-    pub verdicts: Vec<(&'static str, Verdict)>,
+    pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
     /// What the whole run took, as far as the source tells.
     pub cost: Cost,
     /// What the steps inside of a detector's findings took, each step once; of the detectors that found something.
-    pub costs_inside: Vec<(&'static str, Cost)>,
+    pub costs_inside: Vec<(Cow<'static, str>, Cost)>,
     /// The digest of the content of the run, where it was asked for: of who said and did what, and what came back,
     /// in order. Ids, names, rewards and times do not count.
     pub digest: Option<Digest>,
@@ -58,14 +60,14 @@ impl TraceRecord {
     /// What a detector says of the run.
     #[must_use]
     pub fn verdict(&self, detector: &str) -> Option<&Verdict> {
-        self.verdicts.iter().find(|(id, _)| *id == detector).map(|(_, verdict)| verdict)
+        self.verdicts.iter().find(|(id, _)| id == detector).map(|(_, verdict)| verdict)
     }
 }
 
 impl Serialize for TraceRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let verdicts: BTreeMap<&str, &Verdict> =
-            self.verdicts.iter().map(|(id, verdict)| (*id, verdict)).collect();
+            self.verdicts.iter().map(|(id, verdict)| (id.as_ref(), verdict)).collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("trace", &self.trace_id())?;
         map.serialize_entry("position", &self.position)?;
@@ -78,6 +80,41 @@ impl Serialize for TraceRecord {
             map.serialize_entry("fingerprint", fingerprint)?;
         }
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for TraceRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Wire {
+            trace: String,
+            position: u64,
+            file: PathBuf,
+            #[serde(default)]
+            model: Option<Arc<str>>,
+            #[serde(default)]
+            domain: Option<Arc<str>>,
+            #[serde(default)]
+            reward: Option<f64>,
+            verdicts: BTreeMap<String, Verdict>,
+            #[serde(default)]
+            fingerprint: Option<Fingerprint>,
+        }
+        let Wire { trace, position, file, model, domain, reward, verdicts, fingerprint } =
+            Wire::deserialize(deserializer)?;
+        Ok(Self {
+            file: file.into(),
+            position,
+            metadata: Metadata { id: Some(trace), model, domain, ..Metadata::default() },
+            reward,
+            unpaired: Unpaired::default(),
+            actions: 0,
+            verdicts: verdicts.into_iter().map(|(id, verdict)| (id.into(), verdict)).collect(),
+            cost: Cost::default(),
+            costs_inside: Vec::new(),
+            digest: None,
+            fingerprint,
+        })
     }
 }
 

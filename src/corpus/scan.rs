@@ -1,5 +1,6 @@
 //! The parallel scan: detectors over every run of every file, results in source order.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -247,10 +248,11 @@ impl<'s> Folding<'s> {
             companion.complete(&mut ending);
         }
         let monitor = self.monitor.as_mut()?;
-        let verdicts = monitor.peek();
-        let inside = |(id, verdict): &(&'static str, Verdict)| match verdict.findings() {
+        let named = |(id, verdict): (&'static str, Verdict)| (Cow::Borrowed(id), verdict);
+        let verdicts: Vec<_> = monitor.peek().into_iter().map(named).collect();
+        let inside = |(id, verdict): &(Cow<'static, str>, Verdict)| match verdict.findings() {
             [] => None,
-            findings => Some((*id, monitor.cost_inside(findings))),
+            findings => Some((id.clone(), monitor.cost_inside(findings))),
         };
         Some(TraceRecord {
             file: Arc::clone(&self.file),

@@ -115,8 +115,8 @@ impl EventContext {
 
     /// The events of all verdicts on a trace, in their order.
     #[must_use]
-    pub fn of_verdicts(&self, verdicts: &[(&'static str, Verdict)]) -> Vec<EvaluationEvent> {
-        verdicts.iter().flat_map(|(detector, verdict)| self.of_verdict(detector, verdict)).collect()
+    pub fn of_verdicts(&self, verdicts: &[(impl AsRef<str>, Verdict)]) -> Vec<EvaluationEvent> {
+        verdicts.iter().flat_map(|(detector, verdict)| self.of_verdict(detector.as_ref(), verdict)).collect()
     }
 
     /// The event of an update of a finding, while its trace is open.

@@ -9,6 +9,7 @@ use super::Format;
 use super::inspect::{self, Eval};
 use super::runs::Runs;
 use super::sample::{Document, Parsed};
+use super::zstd::Frames;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Kind;
 
@@ -103,13 +104,7 @@ impl Place {
         let bytes = match self.method {
             CompressionMethod::STORE => read(&mut &*data),
             CompressionMethod::DEFLATE => read(&mut flate2::read::DeflateDecoder::new(data)),
-            CompressionMethod::ZSTD => {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(data);
-                read(
-                    &mut decoder
-                        .map_err(|error| Error::new(ErrorKind::Syntax, format!("not zstd: {error}")))?,
-                )
-            }
+            CompressionMethod::ZSTD => read(&mut Frames::new(data)),
             other => {
                 let number = other.as_u16();
                 Err(Error::new(ErrorKind::Format, format!("compression method {number} of zip is not read")))

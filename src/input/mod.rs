@@ -48,6 +48,8 @@ mod walk;
 mod window;
 mod wire;
 mod words;
+#[cfg(feature = "compression")]
+mod zstd;
 
 use std::io::Read;
 
@@ -65,6 +67,8 @@ use sample::{Document, Parsed};
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
+#[cfg(feature = "compression")]
+pub(crate) use zstd::Frames;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{StepSink, Trace, TraceCollector};
@@ -229,16 +233,30 @@ pub(crate) fn read_or_cut(
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
-    if options.format.is_none_or(|format| format == Format::OpenTelemetry) && read_binary(window, &mut runs) {
-        return runs.into_reading();
+    let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
+    if !may_be_spans || !read_binary(window, &mut runs) {
+        read_text(window, beside, options, &mut runs, pieces);
     }
+    if let Some(error) = window.take_fault() {
+        runs.fail(error);
+    }
+    runs.into_reading()
+}
+
+fn read_text(
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    runs: &mut Runs<'_>,
+    pieces: Option<&mut (dyn Pieces + '_)>,
+) {
     let recognised = recognise::recognise(window, options.format.or(beside.format));
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
             let again = beside.again;
             let mut walk = Walk {
-                runs: &mut runs,
+                runs,
                 reader,
                 companion: beside.header,
                 pieces,
@@ -248,10 +266,10 @@ pub(crate) fn read_or_cut(
             };
             walk.input(window, framing);
         }
-        Ok(Recognised::Whole) => read_whole(window, options.format, &mut runs),
+        Ok(Recognised::Whole) => read_whole(window, options.format, runs),
         Ok(Recognised::Archive) => {
-            hold_all(window, &mut runs);
-            if let Err(error) = read_archive(window.unread(), &mut runs) {
+            hold_all(window, runs);
+            if let Err(error) = read_archive(window.unread(), runs) {
                 runs.fail(error);
             }
         }
@@ -261,7 +279,7 @@ pub(crate) fn read_or_cut(
                     let size = pieces.bytes();
                     walk::cut_lines(window, None, size, |piece| pieces.piece(piece, 0))
                 }
-                None => read_each(window, options.format, &mut runs),
+                None => read_each(window, options.format, runs),
             };
             if let Err(error) = read {
                 runs.fail(error);
@@ -269,7 +287,6 @@ pub(crate) fn read_or_cut(
         }
         Err(error) => runs.fail(error),
     }
-    runs.into_reading()
 }
 
 /// Reads a piece of an input of this format; of none, a document in each line.

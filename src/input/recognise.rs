@@ -45,7 +45,9 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         let whole = bytes.len() <= most;
         let bytes = bytes.get(..most).unwrap_or(bytes);
         if whole && bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(Error::new(ErrorKind::Empty, "the input is empty"));
+            return Err(window
+                .take_fault()
+                .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
         let sample = Sample::of(bytes, whole);
         if let Some(format) = wanted {

@@ -47,6 +47,8 @@ pub(crate) struct Window<'s> {
     /// How many bytes were held before those that are.
     given_up: u64,
     ended: bool,
+    /// Why it ended, where that is not its end.
+    fault: Option<Error>,
     /// The most bytes that may be held.
     limit: usize,
     /// The place of the first byte that is held.
@@ -82,6 +84,7 @@ impl<'s> Window<'s> {
             start: 0,
             given_up: 0,
             ended: true,
+            fault: None,
             limit: usize::MAX,
             origin,
             counted: Cell::new((0, origin)),
@@ -95,6 +98,7 @@ impl<'s> Window<'s> {
             start: 0,
             given_up: 0,
             ended: false,
+            fault: None,
             limit,
             origin: Place::START,
             counted: Cell::new((0, Place::START)),
@@ -143,8 +147,11 @@ impl<'s> Window<'s> {
 
     /// Reads more of the input, at least as much again as is unread; `false` at its end.
     ///
+    /// An input that cannot be read any further ends there: what came before is read, and [`Window::take_fault`] has
+    /// the reason.
+    ///
     /// # Errors
-    /// Where the input cannot be read, or more than the limit would have to be held. The input then counts as ended.
+    /// Where more than the limit would have to be held. The input then counts as ended.
     pub(crate) fn grow(&mut self) -> Result<bool> {
         if self.ended {
             return Ok(false);
@@ -174,18 +181,19 @@ impl<'s> Window<'s> {
             // A value that was unusually large is over.
             buffer.shrink_to(LARGEST_PORTION);
         }
-        let read = input.by_ref().take(portion as u64).read_to_end(buffer);
-        match read {
-            Ok(read) => {
-                self.ended = read < portion;
-                Ok(read > 0)
-            }
-            Err(error) => {
-                self.ended = true;
-                // What came before the fault is there, and is read.
-                Err(Error::from(error))
-            }
+        let result = input.by_ref().take(portion as u64).read_to_end(buffer);
+        let read = buffer.len() - unread;
+        self.ended = read < portion || result.is_err();
+        if let Err(error) = result {
+            let end = self.place(self.unread().len());
+            self.fault = Some(Error::from(error).at(end.location()));
         }
+        Ok(read > 0)
+    }
+
+    /// Why the input could not be read to its end; told once.
+    pub(crate) fn take_fault(&mut self) -> Option<Error> {
+        self.fault.take()
     }
 }
 

@@ -95,7 +95,7 @@ impl ScanSummary {
                 Some(_) => CostPart::of(inside.as_ref().and_then(of), of(&record.cost)),
                 None => CostPart::default(),
             };
-            let key = (Cow::Borrowed(*detector), record.metadata.model.clone());
+            let key = (detector.clone(), record.metadata.model.clone());
             self.counts.entry(key).or_default().add(Counts {
                 traces: 1,
                 applicable: u64::from(detected.is_some()),

@@ -1,6 +1,7 @@
 //! Errors, Progress and Records.
 
 use super::*;
+
 #[test]
 fn errors_name_file_run_line_and_column() {
     let folder = Folder::new("located");
@@ -175,6 +176,12 @@ fn a_record_has_every_detector_and_a_fingerprint_only_where_asked() {
             );
             for verdict in verdicts.values() {
                 assert!(verdict["detected"].is_boolean() && verdict["findings"].is_array(), "{verdict}");
+            }
+            let read: tracelint::TraceRecord = serde_json::from_value(value.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), value);
+            assert_eq!(read.fingerprint, record.fingerprint);
+            for (detector, verdict) in &record.verdicts {
+                assert_eq!(read.verdict(detector).unwrap().findings(), verdict.findings());
             }
         }
     }

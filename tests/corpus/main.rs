@@ -11,6 +11,8 @@
 mod companions;
 mod discovery;
 mod errors;
+#[cfg(feature = "compression")]
+mod files;
 mod fingerprints;
 mod formats;
 mod order;

@@ -1,0 +1,112 @@
+//! Files as people have them: compressed, damaged, under several names, and no files at all.
+
+use std::io::Write as _;
+
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use super::*;
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    compress_to_vec(text, CompressionLevel::Fastest)
+}
+
+fn lines(ids: std::ops::Range<usize>) -> Vec<u8> {
+    let lines: Vec<String> = ids.map(|id| run(&format!("{id:0>200}"))).collect();
+    (lines.join("\n") + "\n").into_bytes()
+}
+
+#[test]
+fn compressed_files_are_read_like_plain_ones() {
+    let folder = Folder::new("compressed");
+    let (first, second) = (lines(0..300), lines(300..400));
+    let plain = scan(&[folder.write("plain.jsonl", [first.clone(), second.clone()].concat())]);
+    assert_eq!(plain[0].traces.len(), 400);
+    folder.write("packed/one.jsonl.gz", gzip(&[first.clone(), second.clone()].concat()));
+    folder.write("packed/two.jsonl.gz", [gzip(&first), gzip(&second)].concat());
+    folder.write("packed/three.ndjson.zst", zstd(&[first.clone(), second.clone()].concat()));
+    folder.write("packed/two.traj.zst", [zstd(&first), zstd(&second)].concat());
+    for count in [1, 3] {
+        let packed = scanner(threads(count)).collect(&[folder.path("packed")]).unwrap();
+        assert_eq!(packed.len(), 4);
+        for file in &packed {
+            assert_eq!(ids(std::slice::from_ref(file)), ids(&plain), "{}", file.path.display());
+            assert!(file.errors.is_empty(), "{:?}", file.errors);
+        }
+    }
+}
+
+#[test]
+fn damage_to_a_compressed_file_costs_what_lies_behind_it() {
+    let folder = Folder::new("cut");
+    let (first, second) = (lines(0..3000), lines(3000..3100));
+    for (name, whole) in [
+        ("cut.jsonl.gz", [gzip(&first), gzip(&second)].concat()),
+        ("cut.jsonl.zst", [zstd(&first), zstd(&second)].concat()),
+    ] {
+        let file = &scan(&[folder.write(name, &whole[..whole.len() - 9])])[0];
+        assert!(file.traces.len() >= 3000, "{name}: {}", file.traces.len());
+        // The run that is cut, perhaps, and why it is.
+        let last = file.errors.last().unwrap();
+        assert!(file.errors.len() <= 2, "{name}: {:?}", file.errors);
+        assert_eq!((last.kind(), last.path()), (ErrorKind::Io, Some(&*file.path)), "{name}: {last}");
+        assert!(last.location().is_some_and(|at| at.line > 3000), "{name}: {last}");
+    }
+}
+
+#[test]
+fn what_is_no_text_is_named() {
+    let folder = Folder::new("no-text");
+    let utf16: Vec<u8> = run("a").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (name, content, said) in [
+        ("gzip.json", gzip(run("a").as_bytes()), "name it `.gz`"),
+        ("zstd.json", zstd(run("a").as_bytes()), "name it `.zst`"),
+        ("marked.json", [vec![0xff, 0xfe], utf16.clone()].concat(), "UTF-16"),
+        ("unmarked.json", utf16, "UTF-16"),
+        ("plain.json.gz", run("a").into_bytes(), "gzip"),
+        ("plain.json.zst", run("a").into_bytes(), "zstd"),
+    ] {
+        let path = folder.write(name, content);
+        let file = &scan(&[path])[0];
+        assert_eq!((file.traces.len(), file.errors.len()), (0, 1), "{name}: {:?}", file.errors);
+        assert!(file.errors[0].to_string().contains(said), "{name}: {}", file.errors[0]);
+    }
+    // A mark of UTF-8 is none of these.
+    let marked = folder.write("utf8.json", ["\u{feff}".as_bytes(), run("a").as_bytes()].concat());
+    assert_eq!(ids(&scan(&[marked])), ["a"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_read_once_and_a_pipe_only_where_it_is_named() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new("spellings");
+    let file = folder.write("runs/a.json", run("a"));
+    symlink(&file, folder.path("runs/linked.json")).unwrap();
+    symlink(folder.path("runs"), folder.path("runs/again")).unwrap();
+    let spelled = folder.path("runs/../runs/./a.json");
+    let files = scan(&[file, spelled, folder.path("runs")]);
+    assert_eq!(ids(&files), ["a"]);
+    assert!(files.iter().all(|file| file.errors.is_empty()));
+
+    let pipe = folder.path("runs/pipe.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let files = scan(&[folder.path("runs")]);
+    assert_eq!(ids(&files), ["a"]);
+    let errors: Vec<&tracelint::Error> = files.iter().flat_map(|file| &file.errors).collect();
+    assert_eq!(errors.len(), 1);
+    assert_eq!((errors[0].kind(), errors[0].path()), (ErrorKind::Io, Some(&*pipe)));
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, run("piped")).unwrap()
+    });
+    assert_eq!(ids(&scan(&[pipe])), ["piped"]);
+    writer.join().unwrap();
+}
