@@ -65,7 +65,7 @@ struct Arguments {
     /// Runs that are kept one by one; of more, exact sums by model, domain and task are kept
     #[arg(long, default_value_t = 200_000, value_name = "N")]
     exact_runs: u64,
-    /// Write the partial state, and no report
+    /// Write the partial state, and --sims where asked for, and no report
     #[arg(long, requires = "path")]
     no_report: bool,
     /// Add tau-bench's pass^k per model and domain
@@ -145,6 +145,9 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         let state = arguments.partial.state(&paths, &serde_json::to_value(&options)?, content)?;
         parts::write(out, &state)?;
         if arguments.no_report {
+            if let (Some(path), Some(rows)) = (&arguments.outputs.sims, part.runs.rows()) {
+                replicated::write_sims(path, &paths, rows)?;
+            }
             tables::tell_errors(&part.files);
             return Ok(parts::status_of_part(common::status([&part.files])));
         }

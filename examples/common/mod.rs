@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tracelint::{ErrorKind, FileReport, Files, Progress, ScanEvent, Scanner, TraceRecord};
+use tracelint::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
 
 /// Any failure that ends the program: wrong usage, or output that cannot be written.
 pub(crate) type Failure = Box<dyn std::error::Error>;
@@ -61,32 +61,36 @@ pub(crate) fn width() -> usize {
 
 /// What became of one input, for a summary in JSON.
 #[derive(Debug, Serialize)]
-struct Input<'f> {
+struct Input {
     file: String,
     format: Option<&'static str>,
     runs_read: u64,
     runs_skipped: u64,
     runs_without_actions: u64,
-    passed_over: &'f tracelint::PassedOver,
+    passed_over: tracelint::PassedOver,
     /// The first of them.
-    errors: Vec<&'f str>,
+    errors: Vec<String>,
 }
 
 /// The inputs for a summary in JSON: each by itself, or sums where there are too many.
-pub(crate) fn inputs(files: &Files) -> Result<serde_json::Value, Failure> {
-    let Some(listed) = files.listed() else { return Ok(serde_json::to_value(files.sums())?) };
-    let input = |(path, report): &(&Path, &'_ FileReport)| {
-        serde_json::to_value(Input {
-            file: path.display().to_string(),
-            format: report.format().map(tracelint::Format::name),
-            runs_read: report.runs,
-            runs_skipped: report.runs_lost,
-            runs_without_actions: report.runs_without_actions,
-            passed_over: &report.passed_over,
-            errors: report.first_errors().collect(),
-        })
+pub(crate) fn inputs(files: &Files) -> impl Serialize {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Inputs<'f> {
+        Listed(Vec<Input>),
+        Summed(Option<&'f FileSums>),
+    }
+    let Some(listed) = files.listed() else { return Inputs::Summed(files.sums()) };
+    let input = |(path, report): (&Path, &'_ FileReport)| Input {
+        file: path.display().to_string(),
+        format: report.format().map(tracelint::Format::name),
+        runs_read: report.runs,
+        runs_skipped: report.runs_lost,
+        runs_without_actions: report.runs_without_actions,
+        passed_over: report.passed_over.clone(),
+        errors: report.first_errors().map(str::to_owned).collect(),
     };
-    Ok(serde_json::Value::Array(listed.iter().map(input).collect::<Result<_, _>>()?))
+    Inputs::Listed(listed.into_iter().map(input).collect())
 }
 
 /// How many errors of a file are told.

@@ -96,7 +96,7 @@ pub(crate) fn write_scan(
         });
         figures.insert("ids".to_owned(), told);
         figures.insert("fingerprints".to_owned(), serde_json::to_value(&part.fingerprints)?);
-        figures.insert("inputs".to_owned(), super::inputs(&part.files)?);
+        figures.insert("inputs".to_owned(), serde_json::to_value(super::inputs(&part.files))?);
     }
     super::write_json(path, parts, &figures)
 }

@@ -63,14 +63,14 @@ pub(crate) struct Outputs {
 }
 
 #[derive(Serialize)]
-struct Summary<'r, F: Serialize> {
+struct Summary<'r, F: Serialize, I: Serialize> {
     #[serde(flatten)]
     figures: &'r F,
     #[serde(skip_serializing_if = "Option::is_none")]
     pass_k: Option<&'r [PassK]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grouped: Option<&'r GroupedReplication>,
-    inputs: serde_json::Value,
+    inputs: I,
     config: Config,
 }
 
@@ -132,7 +132,7 @@ impl Writing<'_> {
         let Some(path) = &self.outputs.summary else { return Ok(()) };
         let Options { actors, threshold, .. } = *self.options;
         let config = Config { actors, threshold, version: env!("CARGO_PKG_VERSION") };
-        let summary = Summary { figures, pass_k, grouped, inputs: super::inputs(self.files)?, config };
+        let summary = Summary { figures, pass_k, grouped, inputs: super::inputs(self.files), config };
         super::write_json(path, self.inputs, &summary)
     }
 
@@ -203,7 +203,7 @@ impl Writing<'_> {
     }
 }
 
-fn write_sims(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), Failure> {
+pub(crate) fn write_sims(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), Failure> {
     let mut out = super::Output::create(path, inputs)?;
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         simulation_table(rows).write_csv(&mut out)?;
