@@ -11,7 +11,7 @@ use tracelint::{ALL, CalibrationOptions, GoldenSet, calibrate, default_detectors
 
 fn calibration(criterion: &mut Criterion) {
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
-    let golden = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden"));
+    let golden = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../golden"));
     let set = GoldenSet::load(&[golden], &known).unwrap_or_default();
     let mut group = criterion.benchmark_group("calibration");
     group.throughput(Throughput::Elements(set.entries().len() as u64)).sample_size(20);

@@ -3,8 +3,6 @@
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
-mod generate;
-
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::hint::black_box;
@@ -59,7 +57,7 @@ fn detectors(criterion: &mut Criterion) {
                 let mut map: HashMap<Key, u32, BuildHasherDefault<TakeHalf>> = HashMap::default();
                 let mut state = generate::Random(1);
                 for _ in 0..size {
-                    map.insert(Key(state.next(), state.next()), 0);
+                    map.insert(Key(state.draw(), state.draw()), 0);
                 }
                 black_box(map.len())
             });

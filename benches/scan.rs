@@ -2,8 +2,6 @@
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
-mod generate;
-
 use std::hint::black_box;
 use std::path::Path;
 

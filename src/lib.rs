@@ -96,7 +96,13 @@
 //!
 //! # Features
 //!
-//! `html` (on by default): reports as one HTML file with tables and charts; needs no further crate.
+//! `scan`, `statistics`, `html`, `compression` and `inspect` are on by default, `otlp` and `collector` are not; the guide
+//! on [embedding](guide::embedding) says what each brings. Without any there are the model, the readers, the detectors,
+//! the monitor and the assembler.
+//!
+//! # Guides
+//!
+//! [`guide`] has a page each on detectors, formats, embedding, statistics, calibration, benchmarks of agents, and scale.
 
 #![cfg_attr(
     not(feature = "statistics"),
@@ -118,6 +124,7 @@ mod error;
 pub mod evaluation;
 mod export;
 mod fingerprint;
+pub mod guide;
 mod input;
 mod json;
 mod monitor;

@@ -401,15 +401,15 @@ fn the_replication_reads_the_bundled_files_by_default() {
 }
 
 #[test]
-fn the_readme_quotes_what_is_printed_and_drawn() {
+fn the_guide_quotes_what_is_printed_and_the_readme_shows_what_is_drawn() {
     let folder = Folder::new("readme");
     let svg = folder.path("f.svg");
     let (out, _) = ends("replicate_tau2", &["--chart", &svg], 0);
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let readme = fs::read_to_string("README.md").unwrap();
-    let quoted: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+    let guide = fs::read_to_string("src/guide/statistics.md").unwrap();
+    let quoted: Vec<&str> = guide.lines().filter_map(|line| line.strip_prefix("> ")).collect();
     assert!(words(&out).contains(&words(&quoted.join(" "))), "{quoted:?}");
-    assert_eq!(fs::read_to_string(&svg).unwrap(), fs::read_to_string("docs/recovery.svg").unwrap());
+    assert_eq!(fs::read_to_string(&svg).unwrap(), fs::read_to_string("src/guide/recovery.svg").unwrap());
 }
 
 #[test]

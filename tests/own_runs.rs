@@ -356,39 +356,3 @@ fn what_is_written_over_is_not_what_is_read() {
     assert_eq!(folder.lines("loop.jsonl").len(), 1);
     assert!(err.contains("the output is the input"), "{err}");
 }
-
-/// The words of a command line, with either kind of quotes.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-    for c in line.chars() {
-        match quote {
-            Some(end) if c == end => quote = None,
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if c == ' ' => words.push(std::mem::take(&mut word)),
-            _ => word.push(c),
-        }
-    }
-    words.push(word);
-    words
-}
-
-#[test]
-fn the_way_to_a_gate_works_as_the_readme_writes_it() {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let section =
-        readme.split_once("## Calibrating on your own runs").unwrap().1.split_once("\n## ").unwrap().0;
-    let folder = Folder::new("readme");
-    let target = format!("{}/", folder.path(""));
-    let mut programs = Vec::new();
-    for line in section.lines().filter(|line| line.starts_with("cargo run ")) {
-        let words = words(&line.replace("target/", &target));
-        let program = &words[words.iter().position(|word| word == "--example").unwrap() + 1];
-        let arguments = words.iter().skip_while(|word| *word != "--").skip(1);
-        let arguments: Vec<&str> = arguments.map(String::as_str).collect();
-        ends(program, &arguments, 0);
-        programs.push(program.clone());
-    }
-    assert_eq!(programs, ["show", "show", "label", "label", "label", "calibrate", "calibrate", "calibrate"]);
-    assert!(folder.text("calibration.xml").starts_with("<?xml"));
-    assert_eq!(folder.lines("mine.jsonl").len(), 1);
-}

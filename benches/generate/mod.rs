@@ -1,15 +1,16 @@
 //! Data for the benches, made by a seed alone.
 
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "no bench uses all of it")]
+#![allow(missing_docs, reason = "for the benches beside it alone")]
 
 use serde_json::{Value, json};
 use tracelint::{Actor, ExpectedAction, Milestone, ReferenceRoute, Status, Trace};
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
+#[derive(Debug)]
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,7 +19,7 @@ impl Random {
     }
 
     fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.draw() % bound
     }
 
     fn pick<'a>(&mut self, texts: &[&'a str]) -> &'a str {
@@ -47,6 +48,7 @@ impl Random {
 }
 
 /// A tau2 result file: text-heavy messages, escaped JSON in tool results, parallel calls, raw data that nobody reads.
+#[must_use]
 pub fn tau2_file(seed: u64, runs: u64) -> Vec<u8> {
     let mut random = Random(seed);
     let tasks: Vec<Value> = (0..runs)
@@ -100,6 +102,7 @@ fn simulation(random: &mut Random, run: u64) -> Value {
 }
 
 /// A trace that repeats a cycle of three calls, one of which fails.
+#[must_use]
 pub fn cycle(steps: u64) -> Trace {
     let never = vec![expected(1, "cancel_order", &json!({}))];
     trace(steps, never, |step| {
@@ -108,6 +111,7 @@ pub fn cycle(steps: u64) -> Trace {
 }
 
 /// A trace whose calls are all different. Every tenth is on the route.
+#[must_use]
 pub fn distinct(steps: u64) -> Trace {
     let tenth = (1..).zip((0..steps).step_by(10));
     let route = tenth.map(|(position, step)| expected(position, "get_order", &json!({"n": step}))).collect();
