@@ -22,8 +22,11 @@ use tracelint::{PartialContent, PartialState};
 #[derive(Parser)]
 struct Arguments {
     /// Partial states, or directories of them (*.json); `-` is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "list")]
     states: Vec<PathBuf>,
+    /// A file with the paths of further states, one a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
     /// Write the merged state to this file, and no report
     #[arg(long, value_name = "OUT.json", conflicts_with_all = ["csv", "markdown", "latex", "html", "chart", "sims", "summary"])]
     partial: Option<PathBuf>,
@@ -42,7 +45,15 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let Arguments { states, outputs, .. } = arguments;
+    let Arguments { outputs, .. } = arguments;
+    let mut states = arguments.states.clone();
+    if let Some(list) = &arguments.list {
+        let place = |error: &dyn std::fmt::Display| format!("{}: {error}", list.display());
+        let lines =
+            String::from_utf8(read(list).map_err(|error| place(&error))?).map_err(|error| place(&error))?;
+        states.extend(lines.lines().filter(|line| !line.is_empty()).map(PathBuf::from));
+    }
+    let states = &states;
     let state = merged(states)?;
     if let Some(path) = &arguments.partial {
         parts::write(common::Output::create(path, states)?, &state)?;

@@ -65,9 +65,6 @@ struct Arguments {
     /// Runs that are kept one by one; of more, exact sums by model, domain and task are kept
     #[arg(long, default_value_t = 200_000, value_name = "N")]
     exact_runs: u64,
-    /// Write the partial state, and --sims where asked for, and no report
-    #[arg(long, requires = "path")]
-    no_report: bool,
     /// Add tau-bench's pass^k per model and domain
     #[arg(long)]
     pass_k: bool,
@@ -144,7 +141,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         let content = PartialContent::Replication(Box::new(part.clone()));
         let state = arguments.partial.state(&paths, &serde_json::to_value(&options)?, content)?;
         parts::write(out, &state)?;
-        if arguments.no_report {
+        if arguments.partial.no_report {
             if let (Some(path), Some(rows)) = (&arguments.outputs.sims, part.runs.rows()) {
                 replicated::write_sims(path, &paths, rows)?;
             }

@@ -151,7 +151,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(out) = partial {
         let content = PartialContent::Scan(Box::new(part.clone()));
         parts::write(out, &arguments.partial.state(&arguments.paths, &options_of(arguments)?, content)?)?;
-        parts::report_scan(part, &read, html)?;
+        if !arguments.partial.no_report {
+            parts::report_scan(part, &read, html)?;
+        }
         return Ok(parts::status_of_part(status));
     }
     parts::report_scan(part, &read, html)?;

@@ -20,6 +20,9 @@ pub(crate) struct PartialFile {
     /// What the part is called in the partial state; a part that comes twice counts once. Default: its paths
     #[arg(long, value_name = "NAME", requires = "path")]
     split: Option<String>,
+    /// Write the partial state and the rows that were asked for, and no report
+    #[arg(long, requires = "path", conflicts_with = "html")]
+    pub(crate) no_report: bool,
 }
 
 impl PartialFile {

@@ -67,7 +67,7 @@ class Task:
         name, rows = ("scan", "--out") if self.kind == "scan" else ("replicate_tau2", "--sims")
         command = [program(name), *inputs, "--partial", f"{folder}/state.json", "--split", split]
         command += [rows, f"{folder}/rows.jsonl", "--threads", "1", *self.options]
-        return command + (["--no-report"] if self.kind == "replication" else [])
+        return command + ["--no-report"]
 
     def run(self, inputs, split, lines=None, cwd=None):
         """Runs the program over the inputs, which are files, or `-` with lines."""

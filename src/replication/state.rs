@@ -181,8 +181,11 @@ fn sorted(rows: &[SimulationRow]) -> Vec<&SimulationRow> {
 #[serde(rename_all = "snake_case")]
 enum Written<'s> {
     Rows(Vec<(Cow<'s, str>, Vec<WrittenRow<'s>>)>),
-    Sums(Distinct, Vec<(Option<Arc<str>>, Option<Arc<str>>, Option<Cow<'s, str>>, Cow<'s, GroupSums>)>),
+    Sums(Distinct, Vec<WrittenGroup<'s>>),
 }
+
+/// Model, domain, task, sums.
+type WrittenGroup<'s> = (Option<Arc<str>>, Option<Arc<str>>, Option<Cow<'s, str>>, Cow<'s, GroupSums>);
 
 /// Position, id, model, domain, task, trial; reward; calls, errors, recovered, recovered by program, whether
 /// detected; agent, content, termination.
