@@ -98,9 +98,9 @@ const TOLD: usize = 10;
 
 /// The exit status: 0 when every file was read, 2 when some were not, 1 when nothing could be read.
 pub(crate) fn status<'f>(files: impl IntoIterator<Item = &'f Files>) -> u8 {
-    let sum = |sum: [u64; 3], files: &Files| {
-        let more = files.read_how_far();
-        std::array::from_fn(|place| sum[place].saturating_add(more[place]))
+    let sum = |[whole, some, none]: [u64; 3], files: &Files| {
+        let [more_whole, more_some, more_none] = files.read_how_far();
+        [whole.saturating_add(more_whole), some.saturating_add(more_some), none.saturating_add(more_none)]
     };
     match files.into_iter().fold([0; 3], sum) {
         [whole, 0, 0] if whole > 0 => 0,

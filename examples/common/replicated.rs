@@ -98,17 +98,14 @@ pub(crate) fn report(
     let ReplicationPart { files, mut runs, .. } = part;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.map_or(0, usize::from)).build()?;
     let writing = Writing { options, outputs, inputs, files: &files, pool: &pool };
-    match runs.rows() {
-        Some(rows) => {
-            if let Some(path) = &outputs.sims {
-                write_sims(path, inputs, rows)?;
-            }
-            if options.as_published { writing.published(rows)? } else { writing.inferred(rows)? }
+    if let Some(rows) = runs.rows() {
+        if let Some(path) = &outputs.sims {
+            write_sims(path, inputs, rows)?;
         }
-        None => {
-            let summed = pool.install(|| SummedReplication::of(&runs, &options.inference()))?;
-            writing.summed(&summed.ok_or("neither runs nor sums are kept")?)?;
-        }
+        if options.as_published { writing.published(rows)? } else { writing.inferred(rows)? }
+    } else {
+        let summed = pool.install(|| SummedReplication::of(&runs, &options.inference()))?;
+        writing.summed(&summed.ok_or("neither runs nor sums are kept")?)?;
     }
     tables::tell_errors(&files);
     Ok(status)
