@@ -21,6 +21,13 @@ use tracelint::{
 
 /// How good the detectors are on labelled runs.
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "golden entries, one JSON object per line; without any, the bundled ones.",
+    "a report on standard output, and files where they are asked for.",
+    "Exit status: 0 when every entry was read and every gate passed; 3 when a gate or the comparison with a baseline \
+     failed; 1 for wrong usage, or when an entry could not be read.",
+    "calibrate --golden golden/loop.jsonl --detectors loop --gate experimental",
+))]
 struct Arguments {
     /// Directories or files of golden entries; default: the bundled ones
     #[arg(long, value_name = "PATH")]

@@ -22,6 +22,12 @@ use tracelint::{
 
 /// Compares two agents on the tasks that both tried.
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "files or directories of runs of any format, one for each agent; without any, two of the bundled scripted policies.",
+    "tables on standard output, and files where they are asked for. No output replaces an input.",
+    common::STATUS,
+    "compare --html report.html before/ after/",
+))]
 struct Arguments {
     /// File or directory of the first agent's runs
     #[arg(requires = "second")]

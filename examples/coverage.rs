@@ -20,6 +20,12 @@ use tracelint::stats::{
 
 /// Simulates coverage of intervals and uniformity of p-values.
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "none: samples are drawn by a seed.",
+    "tables on standard output.",
+    "Exit status: 0; 1 for wrong usage.",
+    "coverage --samples 4000",
+))]
 struct Arguments {
     /// Samples drawn for each line
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]

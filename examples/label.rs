@@ -25,11 +25,19 @@ use tracelint::{
 
 /// Labels of runs, given by reading them.
 ///
-/// To label a run: `label FILE --run ID --detector loop --yes --where 8-14 --difficulty hard --description "…"`.
-/// To draw runs to read: `label --sample FILE… --detector loop --n 40 --seed 1`. To make entries of a filled sheet:
-/// `label --filled SHEET.jsonl`. To compare two readers: `label SHEET.jsonl --second OTHER.jsonl`.
+/// To label a run:
+///   label FILE --run ID --detector loop --yes --where 8-14 --difficulty hard
+///         --description "…"
+/// To draw runs to read: label --sample FILE… --detector loop --n 40 --seed 1
+/// To make entries of a filled sheet: label --filled SHEET.jsonl
+/// To compare two readers: label SHEET.jsonl --second OTHER.jsonl
 #[derive(Parser)]
-#[command(verbatim_doc_comment)]
+#[command(verbatim_doc_comment, after_help = common::notes(
+    "files of runs of any format; with --filled and --second, sheets or golden entries.",
+    "golden entries, appended; a sheet and its page; or the agreement of two readers on standard output.",
+    "Exit status: 0; 2 when some input could not be read; 1 for wrong usage, or when nothing could be done.",
+    "label --sample golden/tau2 --detector loop --n 40 --out sheet.jsonl",
+))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Arguments {
     /// File of runs, in any format that can be read; with --second, the labels of the first reader

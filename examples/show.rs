@@ -18,6 +18,12 @@ use tracelint::{
 
 /// A recorded run, step by step.
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "a file or directory of runs of any format.",
+    "the list of runs, or one run, on standard output.",
+    common::STATUS,
+    "show golden/tau2/scripted-quitter_airline.json --run 6 --explain loop",
+))]
 struct Arguments {
     /// File or directory of runs, in any format that can be read
     path: PathBuf,

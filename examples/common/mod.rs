@@ -19,9 +19,19 @@ use tracelint::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Sca
 /// Any failure that ends the program: wrong usage, or output that cannot be written.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// Parses the command line; wrong usage ends with exit status 1.
+/// Exit statuses of examples that read runs.
+pub(crate) const STATUS: &str = "Exit status: 0 when every input was read; 2 when some was not, which is told on standard \
+                                 error with its place; 1 for wrong usage, or when nothing could be read.";
+
+/// What stands under the options of every help: what goes in, what comes out, how it ends, and a line to try.
+pub(crate) fn notes(inputs: &str, outputs: &str, status: &str, example: &str) -> String {
+    format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
+}
+
+/// Parses the command line, with help for 80 columns; wrong usage ends with exit status 1.
 pub(crate) fn parse<A: clap::Parser>() -> Result<A, ExitCode> {
-    A::try_parse().map_err(|error| {
+    let matches = A::command().max_term_width(80).try_get_matches();
+    matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(1) } else { ExitCode::SUCCESS }
     })
