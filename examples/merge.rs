@@ -20,6 +20,14 @@ use tracelint::{PartialContent, PartialState};
 
 /// Merges what was found in parts of a corpus.
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "states that `scan --partial` or `replicate_tau2 --partial` wrote, all of one kind and with the same options. A part \
+     that comes twice counts once.",
+    "what one process prints over all inputs, with the options of the states, and files where they are asked for.",
+    "Exit status: 0; 2 when some of the inputs of the parts could not be read; 1 for wrong usage, for states that cannot \
+     be merged, or when nothing could be read.",
+    "merge parts/ --html report.html",
+))]
 struct Arguments {
     /// Partial states, or directories of them (*.json); `-` is standard input
     #[arg(required_unless_present = "list")]

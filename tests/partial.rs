@@ -143,6 +143,9 @@ fn reports(content: PartialContent) -> String {
     }
 }
 
+/// Makes a part of files.
+type Make<'m> = &'m dyn Fn(Vec<&FileScan>) -> PartialContent;
+
 fn state(split: &str, content: PartialContent) -> PartialState {
     PartialState::new(split, &json!({"seed": 0}), content).unwrap()
 }
@@ -183,7 +186,6 @@ proptest! {
         let members = |part: usize| {
             scanned.iter().rev().zip(parts.iter().rev()).filter(move |(_, of)| **of == part).map(|(file, _)| file)
         };
-        type Make<'m> = &'m dyn Fn(Vec<&FileScan>) -> PartialContent;
         let makes: [Make<'_>; 3] = [
             &|files| scan_part(files),
             &|files| replication_part(1000, files),
@@ -343,7 +345,7 @@ fn bundled() -> Vec<String> {
     let mut files: Vec<String> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/tau2"))
         .unwrap()
         .map(|entry| format!("golden/tau2/{}", entry.unwrap().file_name().to_str().unwrap()))
-        .filter(|file| file.ends_with(".json"))
+        .filter(|file| Path::new(file).extension().is_some_and(|extension| extension == "json"))
         .collect();
     files.sort_by(|one, other| other.cmp(one));
     files

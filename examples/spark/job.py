@@ -1,8 +1,8 @@
 """Runs `scan` or `replicate_tau2` over a store of recorded runs on Spark, and merges what the parts found.
 
 The programs are built beforehand and shipped to the executors. Each task runs one of them over its input split and
-gives back the split's partial state, and a line of JSON for every run; `merge` puts the states together, and what it
-prints is what one process prints over everything, byte for byte. See README.md.
+gives back the split's partial state and, where findings are wanted, a line of JSON for every run. `merge` puts the
+states together, and what it prints is what one process prints over everything, byte for byte. See README.md.
 """
 
 import argparse
@@ -60,14 +60,15 @@ def program(name):
 class Task:
     """How a task runs: which program, with which options."""
 
-    def __init__(self, kind, options, keep_states, kill_once):
-        self.kind, self.options, self.keep_states, self.kill_once = kind, options, keep_states, kill_once
+    def __init__(self, kind, options, rows, keep_states, kill_once):
+        self.kind, self.options, self.rows = kind, options, rows
+        self.keep_states, self.kill_once = keep_states, kill_once
 
     def command(self, inputs, split, folder):
-        name, rows = ("scan", "--out") if self.kind == "scan" else ("replicate_tau2", "--sims")
+        name = "scan" if self.kind == "scan" else "replicate_tau2"
         command = [program(name), *inputs, "--partial", f"{folder}/state.json", "--split", split]
-        command += [rows, f"{folder}/rows.jsonl", "--threads", "1", *self.options]
-        return command + ["--no-report"]
+        command += ["--out", f"{folder}/rows.jsonl"] if self.rows else []
+        return [*command, "--threads", "1", "--no-report", *self.options]
 
     def run(self, inputs, split, lines=None, cwd=None):
         """Runs the program over the inputs, which are files, or `-` with lines."""
@@ -96,9 +97,10 @@ class Task:
             state = Path(folder, "state.json").read_text()
             self.leave(split, state)
             yield "state", split, state.rstrip("\n")
-            with open(f"{folder}/rows.jsonl") as rows:
-                for row in rows:
-                    yield "run", split, row.rstrip("\n")
+            if self.rows:
+                with open(f"{folder}/rows.jsonl") as rows:
+                    for row in rows:
+                        yield "run", split, row.rstrip("\n")
 
     def leave(self, split, state):
         """Leaves the state of this attempt behind, and dies where that is to be tried."""
@@ -324,6 +326,8 @@ def arguments():
 
 def main():
     options = arguments()
+    # On one machine, workers are to have the packages that the driver has.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable if options.master is None else "python3")
     began = time.monotonic()
     builder = SparkSession.builder.appName("tracelint")
     if options.master or "PYSPARK_GATEWAY_PORT" not in os.environ:
@@ -337,7 +341,9 @@ def main():
     if options.keep_states:
         Path(options.keep_states).mkdir(parents=True, exist_ok=True)
     keep = options.keep_states and str(Path(options.keep_states).resolve())
-    task = Task(options.kind, shlex.split(options.options), keep, options.kill_once)
+    # A line for every run is written only where somebody wants findings.
+    rows = options.kind == "scan" and options.findings is not None
+    task = Task(options.kind, shlex.split(options.options), rows, keep, options.kill_once)
     files = listing(spark, options.paths)
     names = [uri for uri, _ in files]
     root = os.path.commonpath([name.rsplit("/", 1)[0] for name in names]).replace(":/", "://", 1)
@@ -364,7 +370,7 @@ def main():
     states = output.where("kind = 'state'").select("payload").rdd.map(lambda row: row[0])
     state = states.treeReduce(merge, depth=2)
     merged = time.monotonic()
-    if options.findings and options.kind == "scan":
+    if rows:
         findings(output).write.mode("overwrite").parquet(options.findings)
     wrote = time.monotonic()
     status = report(spark, state, Path(options.bin).resolve(), root, read == "in-place", options.out)
