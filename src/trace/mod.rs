@@ -26,6 +26,7 @@ pub use content::Content;
 pub use digest::Digest;
 pub(crate) use digest::{DigestMap, empty, lean_push, map_bytes};
 pub use distinct::DistinctCount;
+#[cfg(feature = "statistics")]
 pub(crate) use distinct::{Distinct, estimate};
 pub use ids::{SpanId, TraceId};
 pub use native::NATIVE_VERSION;
