@@ -2,47 +2,40 @@
 //!
 //! `cargo run --release --example benchtrace -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+#![allow(clippy::print_stderr, reason = "a command-line program")]
 #![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use common::records::{self, Out, Shown, lines, sound};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracelint::evaluation::{
     AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionIntervals, EvolutionScorer,
-    FunnelRule, GoldEpisode, Lines, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair,
-    Record, ReflectOptions, ReflectionRecord, agree, check_calls, detect_modes, evolve, gold_of_trace,
-    predict, proximity, read_lines, reflect, relate,
+    FunnelRule, GoldEpisode, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair, Record,
+    ReflectOptions, agree, check_calls, detect_modes, evolve, gold_of_trace, predict, proximity, reflect,
+    relate,
 };
 use tracelint::{
-    ALL, Actors, Detector, Format, Preset, ReadOptions, read_traces, render_agreement, render_calls,
-    render_evolution, render_modes, render_reflection, render_relations,
+    Actors, Format, Preset, ReadOptions, Registry, Table, agreement_tables, call_tables, evolution_chart,
+    evolution_tables, mode_tables, proximity_tables, read_traces, reflection_chart, reflection_tables,
+    relation_tables,
 };
-
-const AFTER: &str = "\
-Inputs are files of one JSON object per line (reflect --episodes: a BenchTrace
-file); without an input, the bundled generated data of golden/benchtrace is
-taken. Output is a table, or JSON with --json.
-
-Exit status: 0 fine; 2 something could not be read or was left out as bad (told
-on stderr with its line); 1 wrong usage, or nothing could be done.
-
-Example: benchtrace evolve --mode code --json out.json cases.jsonl";
-
-const STATUS: &str = "\
-Exit status: 0 fine; 2 something could not be read or was left out as bad (told
-on stderr with its line); 1 wrong usage, or nothing could be done.";
 
 /// BenchTrace's evaluations of reflection and evolution
 #[derive(Parser)]
-#[command(after_help = AFTER)]
+#[command(after_help = common::notes(
+    "files of one JSON object per line (reflect --episodes: a BenchTrace file); without any, the bundled generated data \
+     of golden/benchtrace.",
+    "tables on standard output, or JSON with `--json -`; files where they are asked for.",
+    common::STATUS,
+    "benchtrace evolve --mode code --json out.json cases.jsonl",
+))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -50,7 +43,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Score predictions against annotated episodes.
+    /// Score predictions against annotated episodes
     ///
     /// GOLD.jsonl:
     ///   {"id", "task", "subtask"?, "detection"?: "yes"|"no",
@@ -58,50 +51,50 @@ enum Command {
     /// PREDICTIONS.jsonl, of one model:
     ///   {"episode", "model"?, "detection": "yes"|"no"|null, "ranges": [[a, b]],
     ///    "diagnoses": [{"failure", "mode", "description", "judge"?: 0|0.5|1}]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Reflect(Reflect),
-    /// Tell whether failures were avoided after learning from them.
+    /// Tell whether failures were avoided after learning from them
     ///
     /// CASES, one per line:
     ///   {"id", "framework"?, "task", "subtask"?, "proximity"?, "distance"?,
     ///    "signal"?, "target": {"type", "where"}, "truncation",
     ///    "original": [{"step", "obs", "action"}], "post": [the same],
     ///    "original_obs"?: "before"|"after", "post_obs"?, "score"?, "score_max"?}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Evolve(Evolve),
-    /// Tell how close signals are to the failures under test.
+    /// Tell how close signals are to the failures under test
     ///
     /// INPUT, one pair per line:
     ///   {"id", "signal": {"episode", "task", "subtask", "type", "where"},
     ///    "test": {the same}}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Proximity(TwoReadings),
-    /// Compare two annotators.
+    /// Compare two annotators
     ///
     /// INPUT, one episode per line:
     ///   {"id", "a": [{"type", "where", "tier": "core"|"marginal"}], "b": [the same]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Agree(TwoReadings),
-    /// Compare avoidance after right and wrong reflection.
+    /// Compare avoidance after right and wrong reflection
     ///
     /// INPUT, one record per line:
     ///   {"case", "framework"?, "class", "detection", "localization", "diagnosis",
     ///    "avoided": true|false|null}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Relate(Plain),
-    /// Find the rule-based failures of text-game episodes.
+    /// Find the rule-based failures of text-game episodes
     ///
     /// INPUT, one episode per line:
     ///   {"id", "trajectory": [{"step", "obs", "action", "cum_score"?, "reward"?}],
     ///    "milestones"?: [{"action", "score_after", "room"?}], "final_score"?}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Modes(Modes),
-    /// Find malformed calls and missed expected actions of tool runs.
+    /// Find malformed calls and missed expected actions of tool runs
     ///
     /// INPUT, one run per line:
     ///   {"id", "actions": [{"step", "name", "arguments", "status", "observation",
     ///    "arguments_text"?}], "expected": [{"name", "arguments", "compare_args"}]}
-    #[command(verbatim_doc_comment, after_help = STATUS)]
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Calls(Plain),
 }
 
@@ -123,7 +116,7 @@ struct Reflect {
     #[arg(long, default_value_t)]
     mode: Definition,
     /// Another funnel, `recall`, that localization passes from this recall on
-    #[arg(long, value_name = "RECALL")]
+    #[arg(long, value_name = "RECALL", value_parser = share)]
     recall_gate: Option<f64>,
     #[command(flatten)]
     intervals: Intervals,
@@ -187,13 +180,6 @@ struct Intervals {
     wanted: bool,
 }
 
-#[derive(Args)]
-struct Out {
-    /// Write JSON to this file (`-`: to stdout, no table)
-    #[arg(long, value_name = "OUT.json")]
-    json: Option<PathBuf>,
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum Predictor {
     Detectors,
@@ -215,39 +201,6 @@ fn main() -> ExitCode {
     })
 }
 
-/// The path that was given, or that of a bundled file.
-fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/benchtrace");
-    path.map_or_else(|| Path::new(golden).join(bundled), Clone::clone)
-}
-
-fn read<T: Record>(path: &Path) -> Result<Lines<T>, common::Failure> {
-    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(read_lines(&bytes))
-}
-
-/// Tells what is wrong with lines; the sound records, and the exit status so far.
-fn sound<T>(path: &Path, lines: Lines<T>) -> Result<(Vec<T>, u8), common::Failure> {
-    let status = common::told(path, &lines.errors);
-    if lines.lines.is_empty() {
-        return Err(format!("{}: no record could be read", path.display()).into());
-    }
-    Ok((lines.into_records(), status))
-}
-
-/// Writes the JSON where it is wanted, else or beside it the table.
-fn write(out: &Out, value: &impl Serialize, table: &str) -> Result<(), common::Failure> {
-    match &out.json {
-        Some(path) if path.as_os_str() == "-" => println!("{}", serde_json::to_string_pretty(value)?),
-        Some(path) => {
-            common::write_json(path, &[], value)?;
-            print!("{table}");
-        }
-        None => print!("{table}"),
-    }
-    Ok(())
-}
-
 /// A report, and the intervals of its figures where they are wanted.
 #[derive(Serialize)]
 struct WithIntervals<'r, R> {
@@ -258,16 +211,17 @@ struct WithIntervals<'r, R> {
 }
 
 fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
-    let (gold, predictions, status) = if let Some(path) = &arguments.episodes {
-        by_detectors(path)?
+    let (inputs, gold, predictions, status) = if let Some(path) = &arguments.episodes {
+        let (gold, predictions, status) = by_detectors(path)?;
+        (vec![path.clone()], gold, predictions, status)
     } else {
-        let gold_path = input(arguments.gold.as_ref(), "gold.jsonl");
-        let (gold, status) = sound(&gold_path, read::<GoldEpisode>(&gold_path)?)?;
-        let path = input(arguments.predictions.as_ref(), "predictions.jsonl");
-        let mut lines = read::<Prediction>(&path)?;
+        let gold_path = bundled(arguments.gold.as_ref(), "gold.jsonl");
+        let (gold, status) = sound(&gold_path, lines::<GoldEpisode>(&gold_path)?)?;
+        let path = bundled(arguments.predictions.as_ref(), "predictions.jsonl");
+        let mut lines = lines::<Prediction>(&path)?;
         lines.check_against(&gold);
         let status = status.max(common::told(&path, &lines.errors));
-        (gold, lines.into_records(), status)
+        (vec![gold_path, path], gold, lines.into_records(), status)
     };
     let mut options = ReflectOptions { definition: arguments.mode, ..ReflectOptions::default() };
     if let Some(least) = arguments.recall_gate {
@@ -278,26 +232,26 @@ fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
     let report = reflect(&gold, &predictions, &options);
     let Intervals { seed, resamples, wanted } = arguments.intervals;
     let all = report.intervals(None, resamples, seed);
-    let table = render_reflection(&report, &all);
+    let shown = Shown {
+        title: "Reflection on failures",
+        charts: vec![reflection_chart(&report, &all)],
+        tables: reflection_tables(&report, &all),
+    };
     let intervals = wanted.then(|| {
         let of = |task| (task, report.intervals(Some(task), resamples, seed));
         let tasks: BTreeMap<&str, _> = report.tasks.keys().map(|task| of(task.as_str())).collect();
         json!({"seed": seed, "resamples": resamples, "all": all, "tasks": tasks})
     });
-    write(&arguments.out, &WithIntervals { report: &report, intervals }, &table)?;
+    arguments.out.write(&inputs, &WithIntervals { report: &report, intervals }, shown)?;
     Ok(status)
 }
 
 /// Annotated episodes of a `BenchTrace` file, and what the detectors, with the published rules, say of them.
 fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), common::Failure> {
-    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
-    let (traces, reading) = read_traces(&bytes, &options);
+    let (traces, reading) = read_traces(&records::bytes(path)?, &options);
     let mut status = common::told(path, &reading.errors);
-    let detectors: Vec<std::sync::Arc<dyn Detector>> = ALL
-        .iter()
-        .map(|info| info.build(Preset::BenchTrace, Actors::Agent, &Value::Null))
-        .collect::<Result<_, _>>()?;
+    let detectors = Registry::default().build(&[], Preset::BenchTrace, Actors::Agent, &Value::Null)?;
     let (mut gold, mut predictions) = (Vec::new(), Vec::new());
     for (position, trace) in traces.iter().enumerate() {
         if let Some(episode) = gold_of_trace(trace) {
@@ -315,12 +269,16 @@ fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), 
 }
 
 fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
-    let path = input(arguments.cases.as_ref(), "cases.jsonl");
-    let (cases, status) = sound(&path, read::<EvolutionCase>(&path)?)?;
+    let path = bundled(arguments.cases.as_ref(), "cases.jsonl");
+    let (cases, status) = sound(&path, lines::<EvolutionCase>(&path)?)?;
     let report = evolve(&cases, arguments.mode);
     let Intervals { seed, resamples, wanted } = arguments.intervals;
     let all = report.intervals(&cases, |_| true, resamples, seed);
-    let table = render_evolution(&report, &all);
+    let shown = Shown {
+        title: "Failures avoided after learning",
+        charts: vec![evolution_chart(&report)],
+        tables: evolution_tables(&report, &all),
+    };
     let by = |key: fn(&EvolutionCase) -> Option<String>| -> BTreeMap<String, EvolutionIntervals> {
         let names: BTreeSet<String> = cases.iter().filter_map(key).collect();
         let of = |name: &String| {
@@ -341,57 +299,73 @@ fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
             "by_distance": by(|case| case.distance.map(|distance| distance.to_string())),
         })
     });
-    write(&arguments.out, &WithIntervals { report: &report, intervals }, &table)?;
+    arguments.out.write(&[path], &WithIntervals { report: &report, intervals }, shown)?;
     Ok(status)
 }
 
 fn run_proximity(arguments: &TwoReadings) -> Result<u8, common::Failure> {
-    let path = input(arguments.input.as_ref(), "pairs.jsonl");
-    let (pairs, status) = sound(&path, read::<ProximityPair>(&path)?)?;
-    let found: Vec<_> = pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect();
-    let mut table = String::new();
-    for pair in &found {
-        let told = match (pair.proximity, pair.why) {
-            (Some(proximity), _) => proximity.to_string(),
-            (None, why) => why.map_or_else(String::new, |why| format!("none ({why})")),
-        };
-        table += &format!("  {}: {told}\n", pair.id);
-    }
-    write(&arguments.out, &found, &table)?;
-    Ok(status)
+    let evaluate = |pairs: &[ProximityPair]| -> Vec<_> {
+        pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect()
+    };
+    let place = (&arguments.input, "pairs.jsonl");
+    tabled(place, &arguments.out, "How close signals are", evaluate, |found| proximity_tables(found))
 }
 
 fn run_agree(arguments: &TwoReadings) -> Result<u8, common::Failure> {
-    let path = input(arguments.input.as_ref(), "annotators.jsonl");
-    let (episodes, status) = sound(&path, read::<AnnotatedEpisode>(&path)?)?;
-    let agreement = agree(&episodes, arguments.mode);
-    write(&arguments.out, &agreement, &render_agreement(&agreement))?;
-    Ok(status)
+    let evaluate = |episodes: &[AnnotatedEpisode]| agree(episodes, arguments.mode);
+    let place = (&arguments.input, "annotators.jsonl");
+    tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables)
 }
 
 fn run_relate(arguments: &Plain) -> Result<u8, common::Failure> {
-    let path = input(arguments.input.as_ref(), "records.jsonl");
-    let (records, status) = sound(&path, read::<ReflectionRecord>(&path)?)?;
-    let relations = relate(&records);
-    write(&arguments.out, &relations, &render_relations(&relations))?;
-    Ok(status)
+    let place = (&arguments.input, "records.jsonl");
+    tabled(place, &arguments.out, "Reflection and avoidance", relate, relation_tables)
 }
 
 fn run_modes(arguments: &Modes) -> Result<u8, common::Failure> {
-    let path = input(arguments.input.as_ref(), "episodes.jsonl");
+    let path = bundled(arguments.input.as_ref(), "episodes.jsonl");
     let rules = arguments.mode;
-    let mut lines = read::<ModeEpisode>(&path)?;
+    let mut lines = lines::<ModeEpisode>(&path)?;
     lines.retain(|episode| episode.check_for(rules));
     let (episodes, status) = sound(&path, lines)?;
     let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
-    write(&arguments.out, &reports, &render_modes(&reports))?;
+    let tables = mode_tables(&reports);
+    let shown = Shown { title: "Rule-based failures of text games", charts: Vec::new(), tables };
+    arguments.out.write(&[path], &reports, shown)?;
     Ok(status)
 }
 
 fn run_calls(arguments: &Plain) -> Result<u8, common::Failure> {
-    let path = input(arguments.input.as_ref(), "calls.jsonl");
-    let (runs, status) = sound(&path, read::<CallRun>(&path)?)?;
-    let reports: Vec<_> = runs.iter().map(check_calls).collect();
-    write(&arguments.out, &reports, &render_calls(&reports))?;
+    let evaluate = |runs: &[CallRun]| -> Vec<_> { runs.iter().map(check_calls).collect() };
+    let place = (&arguments.input, "calls.jsonl");
+    tabled(place, &arguments.out, "Malformed calls and missed actions", evaluate, |found| call_tables(found))
+}
+
+/// Reads records, evaluates them all, and writes what comes of it as JSON and as tables.
+fn tabled<T: Record, R: Serialize>(
+    (path, by_default): (&Option<PathBuf>, &str),
+    out: &Out,
+    title: &'static str,
+    evaluate: impl FnOnce(&[T]) -> R,
+    tables: impl FnOnce(&R) -> Vec<Table>,
+) -> Result<u8, common::Failure> {
+    let path = bundled(path.as_ref(), by_default);
+    let (records, status) = sound(&path, lines::<T>(&path)?)?;
+    let found = evaluate(&records);
+    let tables = tables(&found);
+    out.write(&[path], &found, Shown { title, charts: Vec::new(), tables })?;
     Ok(status)
+}
+
+/// The path that was given, or that of a bundled file.
+fn bundled(path: Option<&PathBuf>, name: &str) -> PathBuf {
+    records::input(path, &format!("benchtrace/{name}"))
+}
+
+/// A share of a whole.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("it must be a number from 0 to 1".to_owned()),
+    }
 }

@@ -32,7 +32,7 @@ struct Arguments {
     /// Directories or files of golden entries; default: the bundled ones
     #[arg(long, value_name = "PATH")]
     golden: Vec<PathBuf>,
-    /// The detectors to judge, with commas between; default: all
+    /// The detectors to judge, with commas between; default: all but the opt-in ones
     #[arg(long, value_delimiter = ',', value_name = "ID")]
     detectors: Vec<String>,
     /// JSON object with detectors for keys and configurations for values, put over the defaults

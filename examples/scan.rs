@@ -16,7 +16,7 @@ use common::parts::{self, PartialFile};
 use serde_json::Value;
 use tracelint::{
     ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, Format, PartialContent, Preset, ReadOptions,
-    ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, detector_info, otlp_json,
+    Registry, ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
@@ -31,7 +31,7 @@ struct Arguments {
     /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
     #[arg(long)]
     alignment: Option<Alignment>,
-    /// Detectors, comma-separated; default: all
+    /// Detectors, comma-separated; default: all but the opt-in ones, of which those with an entry in --config
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
@@ -93,6 +93,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     "id": info.id,
                     "mode": info.mode,
                     "summary": info.summary,
+                    "opt_in": info.opt_in,
                     "config": info.config(arguments.preset, arguments.actors),
                 })
             })
@@ -190,16 +191,7 @@ fn overrides(arguments: &Arguments) -> Result<serde_json::Map<String, Value>, co
 }
 
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
-    let overrides = overrides(arguments)?;
-    let known = || ALL.iter().map(|info| info.id).collect::<Vec<_>>().join(", ");
-    for id in overrides.keys().chain(&arguments.detectors) {
-        detector_info(id).ok_or_else(|| format!("unknown detector `{id}`; there are {}", known()))?;
-    }
-    ALL.iter()
-        .filter(|info| arguments.detectors.is_empty() || arguments.detectors.iter().any(|id| id == info.id))
-        .map(|info| {
-            let fields = overrides.get(info.id).unwrap_or(&Value::Null);
-            info.build(arguments.preset, arguments.actors, fields).map_err(Into::into)
-        })
-        .collect()
+    let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
+    let overrides = Value::Object(overrides(arguments)?);
+    Ok(Registry::default().build(&ids, arguments.preset, arguments.actors, &overrides)?)
 }

@@ -34,7 +34,14 @@
 //! | [`route_inefficiency`](RouteInefficiency) | far more steps than the reference route needs |
 //! | [`wasted_actions`](WastedActions) | many actions failed, or asked for what was known |
 //!
-//! A [`Registry`] begins with these ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
+//! These are the [`default_detectors`]. Two more are opt-in, and run where they are named:
+//!
+//! | id | failure |
+//! |---|---|
+//! | [`malformed_call`](MalformedCall) | calls that never reached a tool |
+//! | [`expected_action`](MissedAction) | an action that the reference expects was not taken |
+//!
+//! A [`Registry`] begins with all of them ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
 //! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go; as a [`Rule`]
 //! it has a configuration, too, and can be added to a registry.
 //!
@@ -129,6 +136,7 @@ mod input;
 mod json;
 mod monitor;
 mod names;
+mod objects;
 #[cfg(feature = "statistics")]
 mod partial;
 #[cfg(feature = "statistics")]

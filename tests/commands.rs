@@ -11,10 +11,14 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+mod programs;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use programs::program;
 
 /// What stands for a reader's own files, and the bundled files that take its place.
 const OWN: &[(&str, &str)] = &[
@@ -92,13 +96,6 @@ fn words(line: &str) -> Vec<String> {
     }
     words.extend(word);
     words
-}
-
-/// The program that cargo has built of an example, in `target/<profile>/examples`.
-fn program(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    profile.join("examples").join(name)
 }
 
 #[test]

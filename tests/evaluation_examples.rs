@@ -7,10 +7,11 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod programs;
 
+use std::fs;
+
+use programs::{Folder, told as run};
 use serde_json::Value;
 
 const COMMANDS: [(&str, &[&str]); 13] = [
@@ -28,47 +29,6 @@ const COMMANDS: [(&str, &[&str]); 13] = [
     ("recovery", &["compare"]),
     ("recovery", &["inherit"]),
 ];
-
-/// Runs an example in the crate's folder: status, stdout, stderr.
-fn run(name: &str, arguments: &[&str]) -> (i32, String, String) {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "{} is not built: run `cargo build --examples` before", program.display());
-    let output = Command::new(program)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let utf8 = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), utf8(output.stdout), utf8(output.stderr))
-}
-
-/// A folder of its own, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-evaluation-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, content: &str) -> String {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn every_command_works_on_the_bundled_data() {
@@ -90,7 +50,9 @@ fn help_names_inputs_and_exit_statuses() {
     for name in ["benchtrace", "recovery"] {
         let (status, help, _) = run(name, &["--help"]);
         assert_eq!(status, 0);
-        for named in ["Inputs", "Exit status: 0 fine; 2", "1 wrong usage", "Example:", "JSON"] {
+        for named in
+            ["Inputs: ", "Outputs: ", "Exit status: 0 when", "1 for wrong usage", "Example: ", "JSON"]
+        {
             assert!(help.contains(named), "{name}: {named}\n{help}");
         }
     }
@@ -147,6 +109,12 @@ fn bad_lines_cost_themselves_and_are_told() {
     assert!(table.contains("1 episodes"), "{table}");
     assert!(err.contains(&format!("{path}: line 2 column 1: ")), "{err}");
     assert!(err.contains("line 3 column ") && err.contains("ends before it begins"), "{err}");
+
+    // A list is no object by position, and a byte order mark is none of the record.
+    let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));
+    let (status, table, err) = run("benchtrace", &["agree", &listed]);
+    assert!(status == 2 && table.contains("1 episodes"), "{table}");
+    assert!(err.contains("line 2 column ") && err.contains("expected an object"), "{err}");
 
     let trials = folder.write(
         "trials.jsonl",
@@ -223,4 +191,97 @@ fn selection_counts_interactions_beside_the_results() {
         serde_json::from_str::<Value>(&json).unwrap()["kept"],
         serde_json::json!(["mend-fence__invented"])
     );
+}
+
+/// Nothing that is written takes the place of what was read: neither JSON nor a page nor a table.
+#[test]
+fn no_output_replaces_an_input() {
+    let folder = Folder::new("replaces");
+    let copy = |name: &str| folder.write(name, &fs::read_to_string(format!("golden/{name}")).unwrap());
+    let [gold, predictions, cases] =
+        ["gold", "predictions", "cases"].map(|name| copy(&format!("benchtrace/{name}.jsonl")));
+    let [annotators, records, episodes, calls, pairs] =
+        ["annotators", "records", "episodes", "calls", "pairs"]
+            .map(|name| copy(&format!("benchtrace/{name}.jsonl")));
+    let bench = copy("benchtrace/episodes.json");
+    let [trials, errors] = ["trials", "pairs"].map(|name| copy(&format!("recovery/{name}.jsonl")));
+    let result = copy("recovery/harbor/result.json");
+    let trajectory = copy("recovery/harbor/agent/trajectory.json");
+    let reflect = ["reflect", "--gold", &gold, "--predictions", &predictions];
+    for (name, arguments, input) in [
+        ("benchtrace", &reflect[..], &gold),
+        ("benchtrace", &reflect[..], &predictions),
+        ("benchtrace", &["reflect", "--predict", "detectors", "--episodes", &bench], &bench),
+        ("benchtrace", &["evolve", &cases], &cases),
+        ("benchtrace", &["agree", &annotators], &annotators),
+        ("benchtrace", &["relate", &records], &records),
+        ("benchtrace", &["modes", &episodes], &episodes),
+        ("benchtrace", &["calls", &calls], &calls),
+        ("benchtrace", &["proximity", &pairs], &pairs),
+        ("recovery", &["read", &result], &result),
+        ("recovery", &["select", &result], &result),
+        ("recovery", &["select", &result], &trajectory),
+        ("recovery", &["commands", &trajectory], &trajectory),
+        ("recovery", &["compare", &trials], &trials),
+        ("recovery", &["inherit", &errors], &errors),
+    ] {
+        let before = fs::read(input).unwrap();
+        for to in ["--json", "--html", "--markdown", "--latex"] {
+            let (status, out, err) = run(name, &[arguments, &[to, input]].concat());
+            assert_eq!((status, out.as_str()), (1, ""), "{name} {arguments:?} {to}");
+            assert!(err.contains("the output is the input"), "{err}");
+            assert_eq!(fs::read(input).unwrap(), before);
+        }
+        let json = folder.0.join("out.json").display().to_string();
+        let (status, _, err) = run(name, &[arguments, &["--json", &json]].concat());
+        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+    }
+}
+
+/// Every command writes its tables in every form, and a page that holds them.
+#[test]
+fn tables_are_files_and_a_page_too() {
+    let folder = Folder::new("forms");
+    for (number, (name, arguments)) in COMMANDS.iter().enumerate() {
+        let file = |ending: &str| folder.0.join(format!("{number}{ending}")).display().to_string();
+        let (html, markdown, latex, csv) = (file(".html"), file(".md"), file(".tex"), file(""));
+        let to = ["--html", &html, "--markdown", &markdown, "--latex", &latex, "--csv", &csv];
+        let (status, text, err) = run(name, &[arguments, &to[..]].concat());
+        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+        let page = fs::read_to_string(&html).unwrap();
+        let titles = page.matches("<caption>").count();
+        assert!(titles > 0 && page.ends_with("</html>\n"), "{name} {arguments:?}");
+        // The same tables in every form.
+        assert_eq!(fs::read_to_string(&markdown).unwrap().matches("### ").count(), titles);
+        assert_eq!(fs::read_to_string(&latex).unwrap().matches("\\begin{table}").count(), titles);
+        assert!(fs::read_dir(&csv).unwrap().count() >= titles);
+        let ruled = text.lines().filter(|line| line.starts_with("  --")).count();
+        assert_eq!(ruled, titles, "{text}");
+        if ["reflect", "evolve", "compare"].contains(&arguments[0]) {
+            assert!(page.contains("<svg "), "{arguments:?}");
+        }
+    }
+}
+
+/// What is no JSON, of the wrong type, or endless costs itself, and nothing panics.
+#[test]
+fn garbage_costs_itself() {
+    let folder = Folder::new("garbage");
+    let endless = "x".repeat(3 << 20);
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let lines =
+        [endless.as_str(), &nested, "{\"id\": 7}", "[]", "null", "\u{0}", "{\"id\": \"a\"", "\"\\ud800\""];
+    let path = folder.write("garbage.jsonl", &lines.join("\n"));
+    let document = folder.write("garbage.json", &endless);
+    for (name, arguments) in COMMANDS {
+        let input = match (name, arguments[0]) {
+            ("benchtrace", "reflect") => vec![arguments[0], "--gold", &path],
+            ("recovery", "read" | "commands") => vec![arguments[0], &document, &path],
+            _ => vec![arguments[0], &path],
+        };
+        let (status, out, err) = run(name, &input);
+        assert_eq!((status, out.lines().count() < 3), (1, true), "{name} {input:?} {out}");
+        assert!(err.contains("error: ") && !err.contains("panicked"), "{name} {input:?} {err}");
+        assert!(err.len() < 10_000, "{name} {input:?}: {} bytes of errors", err.len());
+    }
 }

@@ -7,13 +7,17 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+mod programs;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
+use programs::{Folder, command, ends, run};
 use serde_json::{Value, json};
+use tracelint::default_detectors;
 
 /// The examples: name, arguments with which it succeeds, what its output then holds. One line each.
 const EXAMPLES: &[(&str, &[&str], &str)] = &[
@@ -34,82 +38,6 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
 ];
 
 // ---- Helpers -----------------------------------------------------------------------------------------------------
-
-/// The program that cargo has built of an example, in `target/<profile>/examples`.
-fn program(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(
-        program.is_file(),
-        "{} is not built: run `cargo test`, or `cargo build --examples` before",
-        program.display()
-    );
-    program
-}
-
-fn command(name: &str) -> Command {
-    let mut command = Command::new(program(name));
-    command.current_dir(env!("CARGO_MANIFEST_DIR"));
-    command
-}
-
-fn run(name: &str, arguments: &[&str]) -> Output {
-    command(name).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-/// Runs an example, which must end with this status; gives what it wrote to stdout and stderr.
-#[track_caller]
-fn ends(name: &str, arguments: &[&str], status: i32) -> (String, String) {
-    let output = run(name, arguments);
-    let out = String::from_utf8(output.stdout).unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{name} {arguments:?}\n{out}\n{err}");
-    (out, err)
-}
-
-/// A directory of its own, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-examples-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// The path of a file in it, as an argument.
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn write(&self, name: &str, content: &str) -> String {
-        fs::write(self.0.join(name), content).unwrap();
-        self.path(name)
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        fs::read(self.0.join(name)).unwrap()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_slice(&self.bytes(name)).unwrap()
-    }
-
-    /// The objects of a file of one object a line.
-    fn lines(&self, name: &str) -> Vec<Value> {
-        let text = String::from_utf8(self.bytes(name)).unwrap();
-        assert!(text.is_empty() || text.ends_with('\n'));
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn keys(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -492,7 +420,7 @@ fn the_scan_writes_a_record_per_run() {
             (&*partly, &json!("c"), &json!(2))
         ]
     );
-    let detectors: Vec<&str> = tracelint::ALL.iter().map(|info| info.id).collect();
+    let detectors: Vec<&str> = default_detectors().iter().map(|detector| detector.id()).collect();
     for record in &records {
         assert_eq!(keys(record), BTreeSet::from(RECORD));
         assert_eq!(keys(&record["verdicts"]), detectors.iter().copied().collect::<BTreeSet<_>>());
@@ -651,7 +579,11 @@ fn the_scan_lists_detectors_with_all_defaults() {
         );
         found["config"].clone()
     };
-    assert_eq!(defaults.as_array().unwrap().len(), 5);
+    let opt_in = |entry: &&Value| entry["opt_in"] == true;
+    let chosen: Vec<&Value> =
+        defaults.as_array().unwrap().iter().filter(opt_in).map(|entry| &entry["id"]).collect();
+    assert_eq!(chosen, ["expected_action", "malformed_call"]);
+    assert_eq!(defaults.as_array().unwrap().len(), default_detectors().len() + chosen.len());
     for id in ["feedback_blindness", "loop", "wasted_actions"] {
         let polls = of(&defaults, id)["exempt"].clone();
         assert_eq!(
@@ -665,6 +597,43 @@ fn the_scan_lists_detectors_with_all_defaults() {
     let preset = listed(&["--preset", "bench-trace", "--actors", "all"]);
     assert_eq!(of(&preset, "loop")["actors"], "all");
     assert_eq!(of(&preset, "loop")["exempt"], json!([]));
+}
+
+/// An opt-in detector runs where it is named, on the command line or in the configuration, and else does not.
+#[test]
+fn opt_in_detectors_run_where_they_are_asked_for() {
+    let folder = Folder::new("opt-in");
+    let run = json!({"version": 1, "id": "r", "steps": [
+        {"name": "get", "arguments": "{\"a\": ", "observation": "cut off", "status": "error"},
+        {"name": "get", "arguments": {"a": 1}, "observation": "unknown tool: get", "status": "error"}],
+        "route": {"kind": "actions", "milestones": [{"reference_step": 1, "name": "put", "arguments": {"a": 1}}]}});
+    let input = folder.write("r.jsonl", &run.to_string());
+    let out = folder.path("out.jsonl");
+    let verdicts = |arguments: &[&str]| -> Value {
+        ends("scan", &[&[&*input, "--out", &out], arguments].concat(), 0);
+        folder.lines("out.jsonl")[0]["verdicts"].clone()
+    };
+    let defaults: BTreeSet<&str> = default_detectors().iter().map(|detector| detector.id()).collect();
+    assert_eq!(keys(&verdicts(&[])), defaults);
+    let asked = verdicts(&["--detectors", "malformed_call,expected_action"]);
+    assert_eq!(keys(&asked), BTreeSet::from(["expected_action", "malformed_call"]));
+    let reasons: Vec<&Value> = asked["malformed_call"]["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| &f["evidence"]["reason"])
+        .collect();
+    assert_eq!(reasons, ["arguments_not_json", "rejected_before_running"]);
+    assert_eq!(
+        asked["expected_action"]["findings"][0]["evidence"],
+        json!({"kind": "never_called", "expected": 0, "name": "put"})
+    );
+    let config = folder.write("config.json", r#"{"malformed_call": {"rejections": ["no such"]}}"#);
+    let configured = verdicts(&["--config", &config]);
+    assert_eq!(configured.as_object().unwrap().len(), defaults.len() + 1);
+    assert_eq!(configured["malformed_call"]["findings"].as_array().unwrap().len(), 1);
+    // Named detectors are all there are, whatever is configured.
+    assert_eq!(keys(&verdicts(&["--config", &config, "--detectors", "loop"])), BTreeSet::from(["loop"]));
 }
 
 /// A run of five equal calls, each response of which took 2 s, 100 tokens in and 10 out, and one without findings.
@@ -862,7 +831,7 @@ fn the_gate_of_the_calibration_is_an_exit_status() {
         let output = run("calibrate", &["--gate", gate, "--json", &json]);
         let report = folder.json("report.json");
         let detectors = report["detectors"].as_array().unwrap();
-        assert_eq!(detectors.len(), tracelint::ALL.len());
+        assert_eq!(detectors.len(), default_detectors().len());
         let all = detectors.iter().all(|detector| detector["pass_k"]["pass"] == 1);
         assert_eq!(output.status.code(), Some(if all { 0 } else { 3 }), "{gate}");
         passed.push(all);

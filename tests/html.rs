@@ -89,7 +89,7 @@ const TAGS: &str = "html head meta link title style body header nav main footer 
 
 /// The attributes that reports use.
 const ATTRIBUTES: &str = "lang charset name content http-equiv rel href id class role tabindex aria-label aria-hidden aria-labelledby \
-    scope viewBox x y x1 x2 y1 y2 cx cy r d points transform text-anchor width height title xmlns";
+    scope colspan viewBox x y x1 x2 y1 y2 cx cy r d points transform text-anchor width height title xmlns";
 
 fn among(name: &str, list: &str) -> bool {
     list.split_whitespace().any(|one| one == name)

@@ -2,38 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests say what they expect by failing")]
 
+mod programs;
+
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The program that cargo has built of an example, in `target/<profile>/examples`.
-fn program(name: &str) -> PathBuf {
-    let mut folder = std::env::current_exe().unwrap();
-    folder.pop();
-    folder.pop();
-    folder.join("examples").join(name)
-}
+use programs::{Folder, program};
 
 fn run(name: &str, arguments: &[&Path]) -> Output {
     Command::new(program(name)).args(arguments).output().unwrap()
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-outputs-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 const RUN: &str = r#"{"simulations": [{"id": "a", "messages": []}]}"#;

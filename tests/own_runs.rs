@@ -6,66 +6,15 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod programs;
 
+use std::fs;
+use std::path::Path;
+
+use programs::{Folder, ends};
 use serde_json::{Value, json};
 
 const RUNS: &str = "golden/tau2/scripted-quitter_airline.json";
-
-/// Runs an example, which must end with this status; gives what it wrote to stdout and stderr.
-#[track_caller]
-fn ends(name: &str, arguments: &[&str], status: i32) -> (String, String) {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    let mut command = Command::new(program);
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).stdin(Stdio::null());
-    let output = command.output().unwrap();
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(status), "{name} {arguments:?}\n{out}\n{err}");
-    (out, err)
-}
-
-/// A directory of its own, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-own-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn write(&self, name: &str, content: &str) -> String {
-        fs::write(self.0.join(name), content).unwrap();
-        self.path(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap()
-    }
-
-    fn lines(&self, name: &str) -> Vec<Value> {
-        self.text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&self.text(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn call(tool: &str, answer: &str, status: &str) -> Value {
     json!({"name": tool, "arguments": {"q": tool}, "observation": answer, "status": status})

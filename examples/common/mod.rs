@@ -3,7 +3,11 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
+#[cfg(feature = "html")]
 pub(crate) mod parts;
+#[cfg(feature = "html")]
+pub(crate) mod records;
+#[cfg(feature = "html")]
 pub(crate) mod replicated;
 pub(crate) mod tables;
 

@@ -57,7 +57,7 @@ pub(crate) fn tell_errors(files: &Files) {
 /// Where tables go beside the terminal.
 #[derive(clap::Args)]
 pub(crate) struct TableFiles {
-    /// Write each table as CSV, with every digit, into this directory
+    /// Write each table as CSV into this directory
     #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
     /// Write the tables as Markdown to this file
@@ -66,7 +66,7 @@ pub(crate) struct TableFiles {
     /// Write the tables as LaTeX (booktabs) to this file
     #[arg(long, value_name = "OUT.tex")]
     latex: Option<PathBuf>,
-    /// Write a report with tables and charts, one HTML file that needs nothing else
+    /// Write tables and charts to one HTML file
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
 }

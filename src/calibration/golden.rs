@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::reference::{Runs, TraceReference, content};
 use crate::error::{Error, Location};
 use crate::names::named;
+use crate::objects;
 use crate::trace::{Digest, Trace};
 
 /// How hard an entry is to judge.
@@ -190,9 +191,9 @@ impl<'k> Loader<'k> {
             if text.trim().is_empty() {
                 continue;
             }
-            let violations = match serde_json::from_str::<GoldenEntry>(text) {
+            let violations = match objects::from_slice::<GoldenEntry>(text.as_bytes()) {
                 Ok(entry) => self.entry(path, entry).into_iter().map(Error::golden).collect(),
-                Err(error) => vec![Error::json(&error)],
+                Err(error) => vec![error],
             };
             self.errors.extend(violations.into_iter().map(|error| {
                 let column = error.location().map_or(1, |location| location.column);

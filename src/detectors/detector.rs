@@ -14,7 +14,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// The detector's name, in `snake_case`.
     fn id(&self) -> &'static str;
 
-    /// The failure mode of its findings.
+    /// The failure mode of its findings, or what they have in common: a finding may name a narrower one.
     fn mode(&self) -> FailureMode;
 
     /// Whether its folds need the texts of all arguments ([`Arguments::json`](crate::Arguments::json)). Where no

@@ -142,6 +142,13 @@ impl Explanation {
         self.detected == Some(true)
     }
 
+    /// Adds that so many were found where `limit` are too many, and which value of the field turns that.
+    pub(super) fn counted(&mut self, what: &'static str, field: &'static str, count: u64, limit: u64) {
+        self.near.push(Near::new(what, vec![Condition::count(what, count, Bound::AtLeast, limit)]));
+        let turned = if self.fired() { count.checked_add(1) } else { Some(count).filter(|count| *count > 0) };
+        self.config(turned.map(|limit| (field, limit.into())));
+    }
+
     /// Adds a change of the configuration, where there is anything to change.
     pub(super) fn config(&mut self, fields: impl IntoIterator<Item = (&'static str, Value)>) {
         let fields: Map<String, Value> =

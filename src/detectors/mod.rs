@@ -1,9 +1,11 @@
 //! The detectors. To add one: write a file beside the others (docs, config, evidence, rule, fold), write its page in
 //! `docs/`, and add one line to the list below. Golden entries and a naive statement in `tests/naive` go with it: the
-//! tests name what is missing.
+//! tests name what is missing. One that is of no use on most runs is made opt-in ([`Rule::OPT_IN`]).
 
 mod cost;
 mod detector;
+mod expected_action;
+mod expected_calls;
 mod explanation;
 mod feedback_blindness;
 mod feedback_explain;
@@ -13,6 +15,7 @@ mod loop_explain;
 mod loop_names;
 mod loop_polls;
 mod loop_segment;
+mod malformed_call;
 mod polling;
 mod registry;
 mod route_inefficiency;
@@ -31,8 +34,12 @@ mod wasted_actions;
 pub use cost::Cost;
 pub(crate) use cost::Meter;
 pub use detector::{Detector, Fold};
+#[cfg(feature = "statistics")]
+pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Bound, Change, Condition, Explanation, Near};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+#[cfg(feature = "statistics")]
+pub(crate) use malformed_call::{CallRules, Written};
 pub use polling::PollingCall;
 pub use registry::Registry;
 pub use rule::{DetectorInfo, Grid, Preset, Rule};
@@ -56,7 +63,7 @@ macro_rules! detectors {
             pub use $module::{$rule, $evidence, $($export),*};
         )+
 
-        /// Every detector of this crate, sorted by name.
+        /// Every detector of this crate, the opt-in ones included, sorted by name.
         pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
 
         /// The facts behind a finding. In JSON the facts stand alone, without a tag.
@@ -87,8 +94,10 @@ macro_rules! detectors {
 }
 
 detectors! {
+    expected_action: MissedAction, MissedActionEvidence { Miss, MissedActionConfig }
     feedback_blindness: FeedbackBlindness, FeedbackBlindnessEvidence { FeedbackBlindnessConfig, FeedbackKey, Report }
     loop_: Loop, LoopEvidence { LoopConfig, LoopDefinition, LoopKind }
+    malformed_call: MalformedCall, MalformedCallEvidence { MalformedCallConfig, MalformedReason }
     route_inefficiency: RouteInefficiency, RouteInefficiencyEvidence {
         MilestoneEvidence, PairEvidence, RouteInefficiencyConfig, Routes, RunEvidence,
     }
@@ -102,10 +111,11 @@ pub fn detector_info(id: &str) -> Option<&'static DetectorInfo> {
     ALL.iter().find(|info| info.id == id)
 }
 
-/// Every detector of this crate with its default configuration for tool traces.
+/// The detectors of this crate with their default configurations for tool traces; those that are opt-in
+/// ([`DetectorInfo::opt_in`]) are left out.
 #[must_use]
 pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
-    ALL.iter().map(DetectorInfo::default_detector).collect()
+    ALL.iter().filter(|info| !info.opt_in).map(DetectorInfo::default_detector).collect()
 }
 
 /// As much of a name as a message quotes.
@@ -131,10 +141,17 @@ mod tests {
     #[test]
     fn the_registry_is_sorted_documented_and_consistent() {
         assert!(ALL.windows(2).all(|pair| pair[0].id < pair[1].id), "the list is not sorted by name");
-        for (info, default) in ALL.iter().zip(default_detectors()) {
-            let id = info.id;
+        let by_default: Vec<&str> = default_detectors().iter().map(|detector| detector.id()).collect();
+        assert_eq!(
+            by_default,
+            ["feedback_blindness", "loop", "route_inefficiency", "tool_error_recovery", "wasted_actions"]
+        );
+        for info in ALL {
+            let (id, default) = (info.id, info.default_detector());
             assert_eq!((id, &info.mode), (default.id(), &default.mode()), "{id}: id or mode differ");
-            assert_eq!(info.mode.name, id, "{id}: the failure mode is named differently");
+            assert_eq!(info.opt_in, !by_default.contains(&id), "{id}: is it opt-in?");
+            // What a benchmark's taxonomy knows by another name keeps that name; the defaults go by their own.
+            assert!(info.opt_in || info.mode.name == id, "{id}: the failure mode is named differently");
             let snake = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
             assert!(id.bytes().all(snake), "{id}: the id is not in snake_case");
             assert!(!info.summary.is_empty() && !info.summary.ends_with('.'), "{id}: the summary");
@@ -166,10 +183,13 @@ mod tests {
             ("loop", r#"{"max_polls": 1}"#, "max_polls"),
             ("loop", r#"{"exempt": [{"argument": "x"}]}"#, "exempt"),
             ("loop", "[]", "must be a JSON object"),
+            ("expected_action", r#"{"min_missed": 0}"#, "min_missed"),
             ("feedback_blindness", r#"{"window": 0}"#, "window"),
             ("feedback_blindness", r#"{"patterns": [""]}"#, "patterns"),
             ("feedback_blindness", r#"{"max_gap": -1}"#, "max_gap"),
             ("feedback_blindness", r#"{"transient": {"code": []}}"#, "transient"),
+            ("malformed_call", r#"{"min_calls": 0}"#, "min_calls"),
+            ("malformed_call", r#"{"rejections": [" "]}"#, "rejections"),
             ("route_inefficiency", r#"{"ratio": 0}"#, "ratio"),
             ("route_inefficiency", r#"{"min_extra": -1}"#, "min_extra"),
             ("route_inefficiency", r#"{"routes": "none"}"#, "routes"),
@@ -196,7 +216,7 @@ mod tests {
         assert!(error.to_string().contains("`loop` already"), "{error}");
         let error = registry.build(&["spiral"], Preset::Default, Actors::Agent, &Value::Null).unwrap_err();
         assert!(
-            error.to_string().starts_with("unknown detector `spiral`; there are feedback_blindness, "),
+            error.to_string().starts_with("unknown detector `spiral`; there are expected_action, "),
             "{error}"
         );
         let mut registry = Registry::empty();

@@ -21,6 +21,11 @@ use crate::trace::Actors;
 /// let config = json!({"loop": {"min_repeats": 6}});
 /// let detectors = registry.build(&["loop", "wasted_actions"], Preset::Default, Actors::Agent, &config)?;
 /// assert_eq!(detectors.len(), 2);
+///
+/// // An opt-in detector runs where it is named, be it in the configuration.
+/// let config = json!({"malformed_call": {}});
+/// let detectors = registry.build(&[], Preset::Default, Actors::Agent, &config)?;
+/// assert_eq!(detectors.len(), tracelint::default_detectors().len() + 1);
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -69,8 +74,9 @@ impl Registry {
         self.entries.iter().find(|info| info.id == id)
     }
 
-    /// Makes detectors: those named, or all where none is named, in the order of the registry. `config` is a JSON
-    /// object with detectors for keys and configurations for values, which are put over the preset (null: none).
+    /// Makes detectors, in the order of the registry: those named; where none is named, all but the opt-in ones that
+    /// `config` does not mention. `config` is a JSON object with detectors for keys and configurations for values, which
+    /// are put over the preset (null: none).
     ///
     /// # Errors
     /// [`ErrorKind::Config`] where a detector or a field is not known, or a value is out of range.
@@ -93,7 +99,10 @@ impl Registry {
                 return Err(crate::names::unknown("detector", quoted(id), &known));
             }
         }
-        let chosen = self.iter().filter(|info| ids.is_empty() || ids.contains(&info.id));
+        let chosen = self.iter().filter(|info| match ids {
+            [] => !info.opt_in || config.contains_key(info.id),
+            ids => ids.contains(&info.id),
+        });
         chosen.map(|info| info.build(preset, actors, config.get(info.id).unwrap_or(&Value::Null))).collect()
     }
 }

@@ -131,6 +131,8 @@ pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
     const DOCS: &'static str = Self::SUMMARY;
     /// The failure mode of its findings.
     const MODE: FailureMode = FailureMode::new(Self::CLASS, Self::ID);
+    /// Whether it runs only where it is asked for by name, or has an entry in the configuration.
+    const OPT_IN: bool = false;
 
     /// The configuration of the published rules of the `BenchTrace` benchmark, where they know the failure.
     #[must_use]
@@ -207,6 +209,8 @@ pub struct DetectorInfo {
     pub summary: &'static str,
     /// The whole documentation, in Markdown.
     pub docs: &'static str,
+    /// Whether it runs only where it is asked for: it is none of the [`default_detectors`](crate::default_detectors).
+    pub opt_in: bool,
     default: fn() -> Arc<dyn Detector>,
     preset: fn(Preset, Actors) -> Value,
     build: fn(Preset, Actors, &Value) -> Result<Arc<dyn Detector>>,
@@ -222,6 +226,7 @@ impl DetectorInfo {
             mode: R::MODE,
             summary: R::SUMMARY,
             docs: R::DOCS,
+            opt_in: R::OPT_IN,
             default: || Arc::new(R::default()),
             preset: preset_value::<R>,
             build: build::<R>,
@@ -279,6 +284,7 @@ fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<A
     let config = read_config::<R::Config>(&config).map_err(name)?;
     Ok(Arc::new(R::configured(config).map_err(|error| name(error.message()))?))
 }
+
 /// Reads field by field, so that a wrong type names its field as well.
 fn read_config<C: DeserializeOwned>(config: &Value) -> std::result::Result<C, String> {
     serde_json::from_value::<C>(config.clone()).map_err(|error| {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Definition;
-use super::formulas::{Kappa, cohen_kappa, ratio};
-use super::names::named;
 use super::read::{Record, StepRange, ordered};
+use crate::names::named;
+use crate::stats::{kappa_of_labels, ratio};
 
 /// The Jaccard index from which two ranges match.
 const MATCH: f64 = 0.3;
@@ -37,8 +37,7 @@ pub struct AnnotatedFailure {
 }
 
 /// How much a failure weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureTier {
     /// It decides the episode.
     Core,
@@ -46,7 +45,12 @@ pub enum FailureTier {
     Marginal,
 }
 
-named!(FailureTier, "tier", Core => "core", Marginal => "marginal");
+named! {
+    FailureTier, "tier" {
+        Core => "core",
+        Marginal => "marginal",
+    }
+}
 
 impl Record for AnnotatedEpisode {
     fn key(&self) -> String {
@@ -177,11 +181,9 @@ impl<'e> Pool<'e> {
             }
             _ => Some(0.0),
         };
-        let mode_kappa = match cohen_kappa(self.modes) {
-            Kappa::Value(kappa) => Some(kappa),
-            Kappa::OneLabel => code.then_some(1.0),
-            Kappa::NoPairs => None,
-        };
+        // Where both use one label only, agreement by chance is certain.
+        let one_label = (code && !self.modes.is_empty()).then_some(1.0);
+        let mode_kappa = kappa_of_labels(self.modes).map(|found| found.kappa).or(one_label);
         AgreementScore { matched, a: self.a, b: self.b, f1, mode_kappa }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::formulas::{ratio, two_proportions};
 use super::read::Record;
+use crate::stats::{ratio, two_proportions};
 
 /// The reflection on a signal, and whether its failure was then avoided.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -137,8 +137,9 @@ impl GroupComparison {
     /// Compares `avoided` of `avoided + failed` records with right reflection and the same with wrong reflection.
     #[must_use]
     pub fn of_counts(avoided: u64, failed: u64, wrong_avoided: u64, wrong_failed: u64) -> Self {
-        let (n_correct, n_wrong) = (avoided + failed, wrong_avoided + wrong_failed);
-        let test = two_proportions(avoided, n_correct, wrong_avoided, n_wrong);
+        let n_correct = avoided.saturating_add(failed);
+        let n_wrong = wrong_avoided.saturating_add(wrong_failed);
+        let test = two_proportions((avoided, failed), (wrong_avoided, wrong_failed));
         let stars = |p| match p {
             p if p < 0.001 => "***",
             p if p < 0.01 => "**",
@@ -150,10 +151,10 @@ impl GroupComparison {
             n_wrong,
             far_correct: ratio(avoided, n_correct),
             far_wrong: ratio(wrong_avoided, n_wrong),
-            z: test.z,
-            p: test.p,
-            stars: test.p.map(stars),
-            phi: test.phi,
+            z: test.map(|test| test.z),
+            p: test.map(|test| test.p),
+            stars: test.map(|test| stars(test.p)),
+            phi: test.map(|test| test.phi),
         }
     }
 }

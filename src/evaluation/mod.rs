@@ -38,9 +38,7 @@
 mod agreement;
 mod correlation;
 mod evolution;
-mod formulas;
 mod modes;
-mod names;
 mod read;
 mod recovery;
 mod reflection;
@@ -55,11 +53,10 @@ pub use recovery::*;
 pub use reflection::*;
 pub use text::token_f1;
 
-use serde::{Deserialize, Serialize};
+use crate::names::named;
 
 /// Whose reading of a definition is followed where a paper and its public code differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Definition {
     /// The paper's.
     #[default]
@@ -68,4 +65,9 @@ pub enum Definition {
     Code,
 }
 
-names::named!(Definition, "definition", Paper => "paper", Code => "code");
+named! {
+    Definition, "definition" {
+        Paper => "paper",
+        Code => "code",
+    }
+}

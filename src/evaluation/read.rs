@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Location, Result};
+use crate::objects;
 
 /// What a line of an evaluation's input holds.
 pub trait Record: DeserializeOwned {
@@ -79,16 +80,15 @@ pub fn read_lines<T: Record>(text: &[u8]) -> Lines<T> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let record =
-            serde_json::from_slice::<T>(line).map_err(|error| Error::json(&error)).and_then(|record| {
-                record.check().map_err(Error::evaluation)?;
-                let key = record.key();
-                if keys.contains(&key) {
-                    return Err(Error::evaluation(format!("{key} stands on an earlier line already")));
-                }
-                keys.insert(key);
-                Ok(record)
-            });
+        let record = objects::from_slice::<T>(line).and_then(|record| {
+            record.check().map_err(Error::evaluation)?;
+            let key = record.key();
+            if keys.contains(&key) {
+                return Err(Error::evaluation(format!("{key} stands on an earlier line already")));
+            }
+            keys.insert(key);
+            Ok(record)
+        });
         match record {
             Ok(record) => read.lines.push(Line { line: number, record }),
             Err(error) => read.errors.push(at(number, error)),

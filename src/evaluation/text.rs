@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::stats::float;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
-
-use super::formulas::float;
 
 /// A text trimmed of white space at both ends and lower-cased; a missing text is empty. Nothing else is touched.
 pub(super) fn norm(text: Option<&str>) -> String {

@@ -1,97 +1,149 @@
 //! The tables of `BenchTrace`'s evaluations.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
-use super::cell::figure;
-use super::wide::Wide;
+use super::cell::Cell;
+use super::table::{Kind, Table};
 use crate::evaluation::{
-    Agreement, AgreementScore, CallReport, Evolution, EvolutionGroup, EvolutionIntervals, Exclusion, Figure,
-    FigureIntervals, GroupComparison, ModeReport, ModeVerdict, Reflection, ReflectionGroup, Relation,
+    Agreement, AgreementScore, Averages, CallReport, Evolution, EvolutionGroup, EvolutionIntervals, Figure,
+    FigureIntervals, GroupComparison, ModeReport, ModeVerdict, Proximity, Reflection, Relation,
 };
 use crate::stats::Interval;
 
-/// A table is at most this wide.
-const WIDTH: usize = 80;
+/// A figure with four decimals, or nothing.
+pub(super) fn real(value: Option<f64>) -> Cell {
+    Cell::of(value, |value| Cell::Real(value, 4))
+}
+
+pub(super) fn interval(interval: Option<Interval>) -> Cell {
+    Cell::of(interval, |interval| Cell::Interval(interval, 4))
+}
+
+pub(super) fn count(count: usize) -> Cell {
+    Cell::Count(count as u64)
+}
 
 /// A reflection as tables: the figures by task, with the intervals of all, and the funnels.
 #[must_use]
-pub fn render_reflection(reflection: &Reflection, intervals: &FigureIntervals) -> String {
-    let header = ["task", "n", "detect", "simil", "recall", "mode", "token F1", "judge"];
-    let mut table = Wide::new(1, header);
-    let cell = |value| figure(value, 4);
-    let mut row = |name: &str, episodes: String, figures: [Option<f64>; 6]| {
-        let [detection, similarity, recall, mode, token_f1, judge] = figures.map(cell);
-        table.row([short(name, 22), episodes, detection, similarity, recall, mode, token_f1, judge]);
-    };
-    let of = |group: &ReflectionGroup| Figure::ALL.map(|figure| group.figure(figure));
-    for (task, group) in &reflection.tasks {
-        row(task, group.episodes.to_string(), of(group));
-    }
-    row("all", reflection.all.episodes.to_string(), of(&reflection.all));
-    for (end, side) in [("from", 0), ("to", 1)] {
-        let end_of = |figure: &Figure| {
-            intervals.get(figure).copied().flatten().map(|interval| {
-                let ends: [f64; 2] = interval.into();
-                if side == 0 { ends[0] } else { ends[1] }
-            })
-        };
-        row(&format!("  95% {end}"), String::new(), Figure::ALL.map(|figure| end_of(&figure)));
+pub fn reflection_tables(reflection: &Reflection, intervals: &FigureIntervals) -> Vec<Table> {
+    vec![by_task(reflection), figures_of_all(reflection, intervals), funnels(reflection)]
+}
+
+fn by_task(reflection: &Reflection) -> Table {
+    let columns = [
+        ("task", "task", Kind::Text),
+        ("episodes", "n", Kind::Number),
+        ("detection_accuracy", "detect", Kind::Number),
+        ("similarity", "simil", Kind::Number),
+        ("recall", "recall", Kind::Number),
+        ("mode_accuracy", "mode", Kind::Number),
+        ("token_f1", "token F1", Kind::Number),
+        ("judge", "judge", Kind::Number),
+    ];
+    let mut table = Table::new("reflection", "Reflection by task", &columns);
+    let groups = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
+    for (name, group) in groups.chain([("all", &reflection.all)]) {
+        let mut cells = vec![Cell::text(name), Cell::Count(group.episodes)];
+        cells.extend(Figure::VARIANTS.iter().map(|figure| real(group.figure(*figure))));
+        table.row(cells);
     }
     for (name, averages) in
         [("weighted by episodes", &reflection.episode_weighted), ("mean of tasks", &reflection.macro_average)]
     {
-        let figures = [
-            averages.detection_accuracy,
-            averages.similarity,
-            averages.recall,
-            averages.mode_accuracy,
-            averages.token_f1,
-            averages.judge,
-        ];
-        row(name, String::new(), figures);
+        let Averages { detection_accuracy, similarity, recall, mode_accuracy, token_f1, judge } = averages;
+        let mut cells = vec![Cell::text(name), Cell::Missing];
+        let figures = [detection_accuracy, similarity, recall, mode_accuracy, token_f1, judge];
+        cells.extend(figures.map(|figure| real(*figure)));
+        table.row(cells);
     }
-    let mut text = table.render();
-    let mut table = Wide::new(1, ["ends at", "detection", "localization", "diagnosis", "pass", "pass rate"]);
-    for (name, counts) in &reflection.all.funnel {
-        table.row([
-            short(name, 22),
-            counts.detection.to_string(),
-            counts.localization.to_string(),
-            counts.diagnosis.to_string(),
-            counts.pass.to_string(),
-            figure(counts.pass_rate, 4),
-        ]);
-    }
-    text += &format!("\n{}", table.render());
     let all = &reflection.all;
-    let notes = [
-        format!("{} of {} detections unanswered", all.unanswered_detection, all.episodes),
-        format!("{} of {} diagnoses unanswered", all.unanswered_items, all.items),
-        format!("{} of {} failures judged", all.judged_items, all.items),
-        format!("no ranges in {} of {} episodes", all.episodes_without_ranges, all.localized_episodes),
-        format!("episodes without a prediction: {}", all.without_prediction),
-        format!("predictions for unknown episodes: {}", reflection.unknown_predictions.len()),
-    ];
-    text + "\n" + &wrapped("  ", &notes)
+    table.note(format!(
+        "{} of {} detections and {} of {} diagnoses are unanswered, {} of {} failures are judged, and {} of {} \
+         episodes with failures have no ranges.",
+        all.unanswered_detection,
+        all.episodes,
+        all.unanswered_items,
+        all.items,
+        all.judged_items,
+        all.items,
+        all.episodes_without_ranges,
+        all.localized_episodes,
+    ));
+    table.note(format!(
+        "Episodes without a prediction: {}. Predictions for unknown episodes: {}.",
+        all.without_prediction,
+        reflection.unknown_predictions.len(),
+    ));
+    table
 }
 
-/// An evolution as tables: by class, mode, proximity, distance, framework; exclusions by reason.
-#[must_use]
-pub fn render_evolution(evolution: &Evolution, intervals: &EvolutionIntervals) -> String {
-    let mut table = Wide::new(2, ["by", "group", "cases", "incl.", "FAR", "FRC", "score"]);
-    let mut row = |by: &str, name: &str, group: &EvolutionGroup| {
+fn figures_of_all(reflection: &Reflection, intervals: &FigureIntervals) -> Table {
+    let columns = [
+        ("figure", "figure", Kind::Text),
+        ("value", "value", Kind::Number),
+        ("ci95", "95% interval", Kind::Interval),
+    ];
+    let mut table = Table::new("figures", "All tasks, with intervals by bootstrap of episodes", &columns);
+    for figure in Figure::VARIANTS {
+        let found = intervals.get(figure).copied().flatten();
+        table.row([Cell::text(figure.name()), real(reflection.all.figure(*figure)), interval(found)]);
+    }
+    table
+}
+
+fn funnels(reflection: &Reflection) -> Table {
+    let columns = [
+        ("funnel", "funnel", Kind::Text),
+        ("detection", "detection", Kind::Number),
+        ("localization", "localization", Kind::Number),
+        ("diagnosis", "diagnosis", Kind::Number),
+        ("pass", "pass", Kind::Number),
+        ("pass_rate", "pass rate", Kind::Number),
+    ];
+    let mut table = Table::new("funnel", "Where episodes end", &columns);
+    for (name, counts) in &reflection.all.funnel {
         table.row([
-            by.to_owned(),
-            short(name, 29),
-            group.cases.to_string(),
-            group.included.to_string(),
-            figure(group.far, 4),
-            figure(group.frc, 4),
-            figure(group.score, 4),
+            Cell::text(name),
+            Cell::Count(counts.detection),
+            Cell::Count(counts.localization),
+            Cell::Count(counts.diagnosis),
+            Cell::Count(counts.pass),
+            real(counts.pass_rate),
+        ]);
+    }
+    table
+}
+
+/// An evolution as tables: by class, mode, task, proximity, distance, framework; intervals; cells; exclusions by reason.
+#[must_use]
+pub fn evolution_tables(evolution: &Evolution, intervals: &EvolutionIntervals) -> Vec<Table> {
+    vec![groups(evolution), evolution_intervals(evolution, intervals), cells(evolution), excluded(evolution)]
+}
+
+fn groups(evolution: &Evolution) -> Table {
+    let columns = [
+        ("by", "by", Kind::Text),
+        ("group", "group", Kind::Text),
+        ("cases", "cases", Kind::Number),
+        ("included", "incl.", Kind::Number),
+        ("far", "FAR", Kind::Number),
+        ("frc", "FRC", Kind::Number),
+        ("score", "score", Kind::Number),
+    ];
+    let mut table =
+        Table::new("evolution", "Failures avoided (FAR), and how often they came back (FRC)", &columns);
+    let mut row = |by: &str, name: String, group: &EvolutionGroup| {
+        table.row([
+            Cell::text(by),
+            Cell::Text(name),
+            Cell::Count(group.cases),
+            Cell::Count(group.included),
+            real(group.far),
+            real(group.frc),
+            real(group.score),
         ]);
     };
-    row("", "all", &evolution.all);
+    row("all", String::new(), &evolution.all);
     for (by, groups) in [
         ("class", &evolution.by_class),
         ("mode", &evolution.by_mode),
@@ -99,57 +151,135 @@ pub fn render_evolution(evolution: &Evolution, intervals: &EvolutionIntervals) -
         ("subtask", &evolution.by_subtask),
     ] {
         for (name, group) in groups {
-            row(by, name, group);
+            row(by, name.clone(), group);
         }
     }
-    evolution
-        .by_proximity
-        .iter()
-        .for_each(|(proximity, group)| row("proximity", &proximity.to_string(), group));
-    evolution.by_distance.iter().for_each(|(distance, group)| row("distance", &distance.to_string(), group));
-    evolution.by_framework.iter().for_each(|(name, framework)| row("framework", name, &framework.all));
-    let mut text = table.render();
-    text += &format!(
-        "\n  95% intervals: FAR {} (Wilson)\n  by bootstrap over signals: FAR {}, FRC {}\n",
-        interval(intervals.far_wilson),
-        interval(intervals.far),
-        interval(intervals.frc),
-    );
-    for (name, framework) in &evolution.by_framework {
-        let mean = figure(framework.cell_mean, 4);
-        let near = figure(framework.cell_mean_d1_d5, 4);
-        text += &format!("  {}: mean over cells {mean}, of distance 1 and 5 {near}\n", short(name, 22));
+    for (name, group) in &evolution.by_proximity {
+        row("proximity", name.to_string(), group);
     }
-    text + &exclusions(&evolution.all.excluded)
+    for (name, group) in &evolution.by_distance {
+        row("distance", name.to_string(), group);
+    }
+    for (name, framework) in &evolution.by_framework {
+        row("framework", name.clone(), &framework.all);
+    }
+    table
 }
 
-fn exclusions(excluded: &BTreeMap<Exclusion, u64>) -> String {
-    let reasons: Vec<String> = excluded.iter().map(|(why, count)| format!("{why} {count}")).collect();
-    if reasons.is_empty() { String::new() } else { wrapped("  excluded: ", &reasons) }
+fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) -> Table {
+    let columns = [
+        ("figure", "figure", Kind::Text),
+        ("method", "method", Kind::Text),
+        ("value", "value", Kind::Number),
+        ("ci95", "95% interval", Kind::Interval),
+    ];
+    let mut table = Table::new("intervals", "All cases, with intervals", &columns);
+    let EvolutionGroup { far, frc, .. } = evolution.all;
+    for (figure, method, value, found) in [
+        ("FAR", "Wilson", far, intervals.far_wilson),
+        ("FAR", "bootstrap of signals", far, intervals.far),
+        ("FRC", "bootstrap of signals", frc, intervals.frc),
+    ] {
+        table.row([Cell::text(figure), Cell::text(method), real(value), interval(found)]);
+    }
+    table
+}
+
+/// The cells of proximity and distance by framework, and the means over them.
+fn cells(evolution: &Evolution) -> Table {
+    let columns = [
+        ("framework", "framework", Kind::Text),
+        ("cell", "cell", Kind::Text),
+        ("included", "incl.", Kind::Number),
+        ("far", "FAR", Kind::Number),
+    ];
+    let title = "FAR by proximity (T) and distance (D)";
+    let mut table = Table::new("cells", title, &columns);
+    for (name, framework) in &evolution.by_framework {
+        for (cell, group) in &framework.cells {
+            table.row([
+                Cell::text(name),
+                Cell::Text(cell.to_string()),
+                Cell::Count(group.included),
+                real(group.far),
+            ]);
+        }
+        for (of, mean) in
+            [("mean of cells", framework.cell_mean), ("mean of D1 and D5", framework.cell_mean_d1_d5)]
+        {
+            table.row([Cell::text(name), Cell::text(of), Cell::Missing, real(mean)]);
+        }
+    }
+    table
+}
+
+fn excluded(evolution: &Evolution) -> Table {
+    let columns = [("reason", "reason", Kind::Text), ("cases", "cases", Kind::Number)];
+    let mut table = Table::new("excluded", "Cases without an answer", &columns);
+    for (reason, cases) in &evolution.all.excluded {
+        table.row([Cell::text(reason.name()), Cell::Count(*cases)]);
+    }
+    table
+}
+
+/// How close signals are to the failures under test, as a table.
+#[must_use]
+pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
+    let columns = [
+        ("pair", "pair", Kind::Text),
+        ("why", "why not", Kind::Text),
+        ("proximity", "proximity", Kind::Number),
+    ];
+    let mut table = Table::new("proximity", "Signals and the failures under test", &columns);
+    for pair in found {
+        let why = pair.why.map_or_else(String::new, |why| why.to_string());
+        let proximity = Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into()));
+        table.row([Cell::text(&pair.id), Cell::Text(why), proximity]);
+    }
+    vec![table]
 }
 
 /// An agreement as a table.
 #[must_use]
-pub fn render_agreement(agreement: &Agreement) -> String {
-    let mut table = Wide::new(1, ["failures", "of a", "of b", "matched", "F1", "kappa of modes"]);
+pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
+    let columns = [
+        ("failures", "failures", Kind::Text),
+        ("a", "of a", Kind::Number),
+        ("b", "of b", Kind::Number),
+        ("matched", "matched", Kind::Number),
+        ("f1", "F1", Kind::Number),
+        ("mode_kappa", "kappa of modes", Kind::Number),
+    ];
+    let mut table = Table::new("agreement", "Agreement of two annotators", &columns);
     for (name, score) in [("core", &agreement.core), ("all", &agreement.all)] {
         let AgreementScore { matched, a, b, f1, mode_kappa } = score;
-        let [a, b, matched] = [a, b, matched].map(ToString::to_string);
-        table.row([name.to_owned(), a, b, matched, figure(*f1, 4), figure(*mode_kappa, 4)]);
+        let [a, b, matched] = [a, b, matched].map(|count| Cell::Count(*count));
+        table.row([Cell::text(name), a, b, matched, real(*f1), real(*mode_kappa)]);
     }
-    format!(
-        "{}\n  {} episodes; tiers agree (Jaccard) {}; core sets (Jaccard) {}\n",
-        table.render(),
+    table.note(format!(
+        "{} episodes; tiers agree (Jaccard) {}; core sets (Jaccard) {}.",
         agreement.episodes.len(),
-        figure(agreement.tier_jaccard, 4),
-        figure(agreement.core_set_jaccard, 4),
-    )
+        real(agreement.tier_jaccard).shown(),
+        real(agreement.core_set_jaccard).shown(),
+    ));
+    vec![table]
 }
 
 /// The comparison of avoidance after right and wrong reflection as a table.
 #[must_use]
-pub fn render_relations(relations: &BTreeMap<String, Relation>) -> String {
-    let mut table = Wide::new(2, ["class", "level", "n right", "FAR", "n wrong", "FAR", "p", "phi"]);
+pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
+    let columns = [
+        ("class", "class", Kind::Text),
+        ("level", "level", Kind::Text),
+        ("n_correct", "n right", Kind::Number),
+        ("far_correct", "FAR", Kind::Number),
+        ("n_wrong", "n wrong", Kind::Number),
+        ("far_wrong", "FAR", Kind::Number),
+        ("p", "p", Kind::Number),
+        ("phi", "phi", Kind::Number),
+        ("stars", "stars", Kind::Text),
+    ];
+    let mut table = Table::new("relations", "Avoidance after right and wrong reflection", &columns).grouped();
     for (class, relation) in relations {
         let levels = &relation.cumulative;
         for (level, group) in [
@@ -158,112 +288,73 @@ pub fn render_relations(relations: &BTreeMap<String, Relation>) -> String {
             ("diagnosis", &levels.diagnosis),
         ] {
             let GroupComparison { n_correct, n_wrong, far_correct, far_wrong, p, stars, phi, .. } = group;
-            let stars = stars.unwrap_or_default();
             table.row([
-                short(class, 12),
-                level.to_owned(),
-                n_correct.to_string(),
-                figure(*far_correct, 4),
-                n_wrong.to_string(),
-                figure(*far_wrong, 4),
-                format!("{}{stars}", p_value(*p)),
-                figure(*phi, 4),
+                Cell::text(class),
+                Cell::text(level),
+                Cell::Count(*n_correct),
+                real(*far_correct),
+                Cell::Count(*n_wrong),
+                real(*far_wrong),
+                Cell::of(*p, Cell::P),
+                real(*phi),
+                Cell::text(stars.unwrap_or_default()),
             ]);
         }
     }
-    table.render()
+    vec![table]
 }
 
-/// How many episodes each failure mode judges and finds, as a table.
+/// How many episodes each failure mode judges and finds, as tables.
 #[must_use]
-pub fn render_modes(reports: &[ModeReport]) -> String {
+pub fn mode_tables(reports: &[ModeReport]) -> Vec<Table> {
+    let of = |mode: for<'r> fn(&'r ModeReport) -> Option<&'r ModeVerdict>| {
+        reports.iter().filter_map(mode).collect()
+    };
     let modes = [
-        ("system/format", reports.iter().map(|report| Some(&report.format)).collect::<Vec<_>>()),
-        (
-            "strategy/unexplored_direction",
-            reports.iter().map(|report| report.unexplored_direction.as_ref()).collect(),
-        ),
-        (
-            "operation/perception_error",
-            reports.iter().map(|report| report.perception_error.as_ref()).collect(),
-        ),
-        ("operation/decision_error", reports.iter().map(|report| report.decision_error.as_ref()).collect()),
+        ("system/format", of(|report| Some(&report.format))),
+        ("strategy/unexplored_direction", of(|report| report.unexplored_direction.as_ref())),
+        ("operation/perception_error", of(|report| report.perception_error.as_ref())),
+        ("operation/decision_error", of(|report| report.decision_error.as_ref())),
     ];
-    verdicts("mode", modes)
+    verdict_tables("mode", &modes)
 }
 
-/// How many runs each rule on calls judges and finds, as a table.
+/// How many runs each rule on calls judges and finds, as tables.
 #[must_use]
-pub fn render_calls(reports: &[CallReport]) -> String {
-    let malformed = reports.iter().map(|report| Some(&report.malformed_call)).collect();
-    let expected = reports.iter().map(|report| Some(&report.expected_action)).collect();
-    verdicts("rule", [("malformed_call", malformed), ("expected_action", expected)])
+pub fn call_tables(reports: &[CallReport]) -> Vec<Table> {
+    let malformed = reports.iter().map(|report| &report.malformed_call).collect();
+    let expected = reports.iter().map(|report| &report.expected_action).collect();
+    verdict_tables("rule", &[("malformed_call", malformed), ("expected_action", expected)])
 }
 
-fn verdicts<const N: usize>(what: &str, rules: [(&str, Vec<Option<&ModeVerdict>>); N]) -> String {
-    let mut table = Wide::new(1, [what, "judged", "detected", "findings"]);
-    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> Vec<Table> {
+    let columns = [
+        (what, what, Kind::Text),
+        ("judged", "judged", Kind::Number),
+        ("detected", "detected", Kind::Number),
+        ("findings", "findings", Kind::Number),
+    ];
+    let mut table = Table::new("verdicts", "Failures by rule", &columns);
+    let columns =
+        [(what, what, Kind::Text), ("reason", "reason", Kind::Text), ("count", "count", Kind::Number)];
+    let mut silent = Table::new("not_applicable", "Not applicable", &columns);
     for (name, verdicts) in rules {
         let (mut judged, mut detected, mut findings) = (0, 0, 0);
-        for verdict in verdicts.into_iter().flatten() {
+        let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+        for verdict in verdicts {
             match verdict {
                 ModeVerdict::Judged { detected: fired, findings: found } => {
                     judged += 1;
-                    detected += usize::from(*fired);
+                    detected += u64::from(*fired);
                     findings += found.len();
                 }
-                ModeVerdict::NotApplicable { reason } => {
-                    *reasons.entry(format!("{name}: {reason}")).or_default() += 1;
-                }
+                ModeVerdict::NotApplicable { reason } => *reasons.entry(reason).or_default() += 1,
             }
         }
-        table.row([name.to_owned(), judged.to_string(), detected.to_string(), findings.to_string()]);
-    }
-    let mut text = table.render();
-    if !reasons.is_empty() {
-        text += "\n  not applicable\n";
-    }
-    for (reason, count) in reasons {
-        text += &format!("    {reason}: {count}\n");
-    }
-    text
-}
-
-/// A name in a column of this width.
-pub(super) fn short(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return name.to_owned();
-    }
-    name.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// A probability; very small ones by their bound.
-pub(super) fn p_value(p: Option<f64>) -> String {
-    if p.is_some_and(|p| p < 0.0001) { "<0.0001".to_owned() } else { figure(p, 4) }
-}
-
-pub(super) fn interval(interval: Option<Interval>) -> String {
-    interval.map_or_else(|| figure(None, 0), |i| format!("[{:.4}, {:.4}]", i.low, i.high))
-}
-
-/// Items with commas between, on lines that fit.
-pub(super) fn wrapped(head: &str, items: &[impl Display]) -> String {
-    let mut text = String::new();
-    let mut line = head.to_owned();
-    let mut fresh = true;
-    for (place, item) in items.iter().enumerate() {
-        let comma = if place + 1 < items.len() { "," } else { "" };
-        let item = format!("{item}{comma}");
-        if !fresh && line.chars().count() + item.chars().count() + 1 > WIDTH {
-            text += &format!("{}\n", line.trim_end());
-            line = " ".repeat(head.chars().count());
-            fresh = true;
+        table.row([Cell::text(*name), Cell::Count(judged), Cell::Count(detected), count(findings)]);
+        for (reason, times) in reasons {
+            silent.row([Cell::text(*name), Cell::text(reason), Cell::Count(times)]);
         }
-        if !fresh {
-            line.push(' ');
-        }
-        line += &item;
-        fresh = false;
     }
-    text + &line + "\n"
+    vec![table, silent]
 }

@@ -25,7 +25,8 @@ pub use calibration::{calibration_tables, render_calibration, render_sweeps, swe
 pub use cell::Cell;
 pub use comparison::{comparison_tables, render_comparison};
 pub use evaluation::{
-    render_agreement, render_calls, render_evolution, render_modes, render_reflection, render_relations,
+    agreement_tables, call_tables, evolution_tables, mode_tables, proximity_tables, reflection_tables,
+    relation_tables,
 };
 pub use explanation::render_explanation;
 pub use files::render_files;
@@ -34,9 +35,9 @@ pub use grouped::{grouped_tables, render_grouped};
 #[cfg(feature = "html")]
 pub use html::*;
 pub use published::{render_pass_k, render_replication};
-pub use recovery::{render_inheritance, render_recovery, render_replay, render_selection};
+pub use recovery::{inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables};
 pub use replication::{render_inference, replication_tables};
 pub use run::{render_run, render_step};
 pub use runs::{pass_k_table, simulation_table};
 pub use summed::{render_summed, summed_tables};
-pub use table::{TEXT_WIDTH, Table};
+pub use table::{TEXT_WIDTH, Table, render_tables};

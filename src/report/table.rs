@@ -110,6 +110,12 @@ impl Table {
         self.rows.truncate(rows);
     }
 
+    /// Whether the first column tells groups.
+    #[cfg(feature = "html")]
+    pub(super) fn is_grouped(&self) -> bool {
+        self.grouped
+    }
+
     #[cfg(feature = "html")]
     pub(super) fn headings(&self) -> impl Iterator<Item = (&str, bool)> {
         self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
@@ -311,6 +317,13 @@ impl Table {
         self.write_csv(&mut bytes)?;
         String::from_utf8(bytes).map_err(|error| not_written(&error))
     }
+}
+
+/// Tables as text that fits 80 columns, an empty line between them; those without rows are left out.
+#[must_use]
+pub fn render_tables(tables: &[Table]) -> String {
+    let shown = tables.iter().filter(|table| !table.is_empty());
+    shown.map(|table| table.text(TEXT_WIDTH)).collect::<Vec<_>>().join("\n")
 }
 
 fn not_written(error: &dyn std::fmt::Display) -> Error {

@@ -85,14 +85,18 @@ where
     F: FnMut(Resample<'_, T>) -> Option<f64>,
 {
     let mut rng = Rng::new(seed);
-    let mut values: Vec<f64> = (0..resamples)
+    let values: Vec<f64> = (0..resamples)
         .filter_map(|_| statistic(Resample { items, rng: &mut rng, left: items.len() }))
         .filter(|value| value.is_finite())
         .collect();
+    let undefined = resamples - values.len();
+    BootstrapInterval { interval: without_tails(values, tail), resamples, undefined }
+}
+
+/// The interval of values without so much of them on either side; `None` without values.
+pub(crate) fn without_tails(mut values: Vec<f64>, tail: f64) -> Option<Interval> {
     values.sort_unstable_by(f64::total_cmp);
-    let interval =
-        quantile(&values, tail).zip(quantile(&values, 1.0 - tail)).map(|(low, high)| Interval { low, high });
-    BootstrapInterval { interval, resamples, undefined: resamples - values.len() }
+    Some(Interval { low: quantile(&values, tail)?, high: quantile(&values, 1.0 - tail)? })
 }
 
 /// The `q` quantile of sorted values, `q` in [0, 1].

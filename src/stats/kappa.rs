@@ -16,6 +16,8 @@
 //! Errors: a table that is not square, no items. Where chance agreement is complete (both readers use
 //! one and the same category) kappa is undefined.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::interval::Interval;
@@ -52,31 +54,65 @@ pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
     if n == 0 {
         return Err(StatsError::TooFew { n: 0, needed: 1 });
     }
-    let share = |count: &u64| float(*count) / float(n);
-    let rows: Vec<f64> = table.iter().map(|row| row.iter().map(share).sum()).collect();
-    let columns: Vec<f64> = (0..table.len())
-        .map(|column| table.iter().filter_map(|row| row.get(column)).map(share).sum())
-        .collect();
-    let cells = || {
-        table
-            .iter()
-            .enumerate()
-            .flat_map(|(i, row)| row.iter().enumerate().map(move |(j, count)| (i, j, share(count))))
-    };
-    let at = |shares: &[f64], index: usize| shares.get(index).copied().unwrap_or(0.0);
-    let agreement: f64 = cells().filter(|(i, j, _)| i == j).map(|(_, _, p)| p).sum();
-    let by_chance: f64 = rows.iter().zip(&columns).map(|(row, column)| row * column).sum();
+    let cells = table.iter().enumerate().flat_map(|(i, row)| {
+        row.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(j, count)| ((i, j), *count))
+    });
+    Ok(of_cells(&cells.collect()))
+}
+
+/// Cohen's kappa of things that two readers have labelled, as [`cohens_kappa`] gives it. `None`: undefined, as there
+/// are no things, or both readers use one and the same label only.
+///
+/// ```
+/// use tracelint::stats::kappa_of_labels;
+///
+/// let kappa = kappa_of_labels([("x", "x"), ("x", "x"), ("x", "y"), ("y", "y")]).unwrap();
+/// assert_eq!((kappa.kappa, kappa.n), (0.5, 4));
+/// ```
+#[must_use]
+pub fn kappa_of_labels<L: Ord>(pairs: impl IntoIterator<Item = (L, L)>) -> Option<Kappa> {
+    let mut labels: BTreeMap<L, usize> = BTreeMap::new();
+    let mut cells: Cells = BTreeMap::new();
+    for (first, second) in pairs {
+        let [first, second] = [first, second].map(|label| {
+            let next = labels.len();
+            *labels.entry(label).or_insert(next)
+        });
+        *cells.entry((first, second)).or_default() += 1;
+    }
+    of_cells(&cells)
+}
+
+/// How many things have each pair of categories; pairs that none has are left out.
+type Cells = BTreeMap<(usize, usize), u64>;
+
+fn of_cells(cells: &Cells) -> Option<Kappa> {
+    let (mut rows, mut columns) = (BTreeMap::new(), BTreeMap::new());
+    let mut n = 0_u64;
+    for ((i, j), count) in cells {
+        for (margin, category) in [(&mut rows, i), (&mut columns, j)] {
+            let sum: &mut u64 = margin.entry(*category).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        n = n.saturating_add(*count);
+    }
+    let share = |count: u64| float(count) / float(n);
+    let row = |category: usize| rows.get(&category).map_or(0.0, |count| share(*count));
+    let column = |category: usize| columns.get(&category).map_or(0.0, |count| share(*count));
+    let agreement: f64 = cells.iter().filter(|((i, j), _)| i == j).map(|(_, count)| share(*count)).sum();
+    let by_chance: f64 = rows.keys().map(|category| row(*category) * column(*category)).sum();
     let rest = 1.0 - by_chance;
-    if rest <= 0.0 {
-        return Ok(None);
+    if n == 0 || rest <= 0.0 {
+        return None;
     }
     let kappa = (agreement - by_chance) / rest;
     let (mut on, mut off) = (0.0, 0.0);
-    for (i, j, p) in cells() {
+    for ((i, j), count) in cells {
+        let p = share(*count);
         if i == j {
-            on += p * (rest - (at(&rows, i) + at(&columns, i)) * (1.0 - agreement)).powi(2);
+            on += p * (rest - (row(*i) + column(*i)) * (1.0 - agreement)).powi(2);
         } else {
-            off += p * (at(&columns, i) + at(&rows, j)).powi(2);
+            off += p * (column(*i) + row(*j)).powi(2);
         }
     }
     let excess = (agreement * by_chance - 2.0 * by_chance + agreement).powi(2);
@@ -84,7 +120,7 @@ pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
     let sd = variance.max(0.0).sqrt();
     let half_width = normal_quantile(0.975) * sd;
     let ci95 = Interval { low: kappa - half_width, high: kappa + half_width };
-    Ok(Some(Kappa { kappa, n, sd, ci95, agreement }))
+    Some(Kappa { kappa, n, sd, ci95, agreement })
 }
 
 #[cfg(test)]
@@ -121,6 +157,23 @@ mod tests {
                 assert_close(found, expected, 1e-12);
             }
         }
+    }
+
+    #[test]
+    fn labels_are_a_table() {
+        let labels = ["loop", "blind", "format"];
+        let table: [&[u64]; 3] = [&[10, 2, 1], &[3, 12, 4], &[0, 5, 9]];
+        let pairs = table.iter().zip(labels).flat_map(|(row, first)| {
+            let of_row = row.iter().zip(labels);
+            of_row.flat_map(move |(count, second)| (0..*count).map(move |_| (first, second)))
+        });
+        let (found, expected) = (kappa_of_labels(pairs).unwrap(), cohens_kappa(&table).unwrap().unwrap());
+        assert_eq!((found.n, found.agreement), (expected.n, expected.agreement));
+        assert_close(found.kappa, expected.kappa, 1e-15);
+        assert_close(found.sd, expected.sd, 1e-15);
+        assert_close(kappa_of_labels([("x", "y")]).unwrap().kappa, 0.0, 0.0);
+        assert_eq!(kappa_of_labels([("x", "x")]), None);
+        assert_eq!(kappa_of_labels::<&str>([]), None);
     }
 
     #[test]

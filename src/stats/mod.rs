@@ -6,14 +6,14 @@
 //!
 //! | question | answer | reference |
 //! |---|---|---|
-//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial`] | Pearson 1895, Fisher 1921, Spearman 1904 |
+//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
 //! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, `DerSimonian` & Laird 1986, Hartung & Knapp 2001 |
 //! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
 //! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
-//! | do two sides differ? | [`mcnemar()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | `McNemar` 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
+//! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | `McNemar` 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
 //! | how sure is a proportion? | [`wilson`] | Wilson 1927 |
 //! | how sure is any other statistic? | [`bootstrap_percentile`], [`f1_bootstrap`] | Efron 1979 |
-//! | do two readers agree? | [`cohens_kappa`] | Cohen 1960, Fleiss et al. 1969 |
+//! | do two readers agree? | [`cohens_kappa`], [`kappa_of_labels`] | Cohen 1960, Fleiss et al. 1969 |
 //! | what is the sum, to the last bit? | [`ExactSum`] | Kulisch 2013 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
 //! | how well are ranges located? | [`jaccard`], [`localization_similarity`], [`localization_recall`] | Jaccard 1912 |
@@ -30,6 +30,7 @@ mod exact_sum;
 mod interval;
 mod jensen_shannon;
 mod kappa;
+mod kendall;
 mod localization;
 mod mcnemar;
 mod mean_difference;
@@ -38,16 +39,18 @@ mod pass_k;
 mod pearson;
 mod permutation;
 mod random_effects;
+mod ratio_bootstrap;
 mod rational;
 mod resampling;
 mod rng;
 mod spearman;
 mod student_t;
+mod two_proportions;
 mod within_group;
 
 pub use benjamini_hochberg::benjamini_hochberg;
-pub(crate) use bootstrap::quantile;
 pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
+pub(crate) use bootstrap::{quantile, without_tails};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
 pub use clustered::{ClusteredPearson, ClusteredSpearman, ClusteredWithin, PairSums, PairedDifference};
@@ -56,7 +59,8 @@ pub use error::{Side, StatsError};
 pub use exact_sum::ExactSum;
 pub use interval::{Interval, wilson};
 pub use jensen_shannon::jensen_shannon;
-pub use kappa::{Kappa, cohens_kappa};
+pub use kappa::{Kappa, cohens_kappa, kappa_of_labels};
+pub use kendall::{Kendall, kendall};
 pub use localization::{jaccard, localization_recall, localization_similarity};
 pub use mcnemar::mcnemar;
 pub use mean_difference::{MeanDifference, TwoSides, mean_difference};
@@ -64,9 +68,11 @@ pub use pass_k::{TaskTrials, pass_hat_k};
 pub use pearson::{Correlation, PearsonAccumulator, pearson};
 pub use permutation::{PermutationTest, permutation_test};
 pub use random_effects::{RandomEffects, random_effects};
+pub(crate) use ratio_bootstrap::ratio_bootstrap;
 pub use resampling::Resampling;
-pub(crate) use rng::Rng;
+pub(crate) use rng::{Rng, SplitMix};
 pub use spearman::{point_biserial, spearman};
+pub use two_proportions::{TwoProportions, two_proportions};
 pub use within_group::within_group;
 
 /// A count as a float.
@@ -74,8 +80,23 @@ pub use within_group::within_group;
     clippy::cast_precision_loss,
     reason = "exact up to 2^53, above that off by less than one part in 2^53"
 )]
-fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
+}
+
+/// A quotient of counts; undefined over nothing.
+pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| float(part) / float(whole))
+}
+
+/// The mean of some values, summed in their order; undefined over nothing.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0);
+    for value in values {
+        sum += value;
+        count += 1;
+    }
+    (count > 0).then(|| sum / float(count))
 }
 
 #[cfg(test)]

@@ -73,6 +73,31 @@ impl Rng {
     }
 }
 
+/// `SplitMix64` by itself, with the plain draw that the definitions of Recovery-Bench's bootstrap prescribe: the high
+/// half of 64 bits times the bound, biased by less than `bound` in 2^64.
+#[derive(Debug, Clone)]
+pub(crate) struct SplitMix {
+    counter: u64,
+}
+
+impl SplitMix {
+    /// The generator for `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { counter: seed }
+    }
+
+    /// One of the integers below `bound`; 0 when that is 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let product = u128::from(split_mix_64(&mut self.counter)) * bound as u128;
+        usize::try_from(product >> 64).unwrap_or(0)
+    }
+
+    /// One of the items; `None` when there is none.
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+}
+
 /// One step of `SplitMix64`.
 fn split_mix_64(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -111,6 +136,17 @@ mod tests {
         let mut counter = 0;
         let expected = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f];
         assert_eq!(expected.map(|_| split_mix_64(&mut counter)), expected);
+    }
+
+    /// The first outputs for the seed 1234567.
+    #[test]
+    fn plain_draws_are_the_high_half() {
+        let mut draws = SplitMix::new(1_234_567);
+        for bits in [6_457_827_717_110_365_317_u64, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423] {
+            assert_eq!(draws.below(1 << 32), usize::try_from(bits >> 32).unwrap());
+        }
+        assert_eq!(SplitMix::new(9).below(0), 0);
+        assert_eq!(SplitMix::new(9).pick::<u8>(&[]), None);
     }
 
     #[test]

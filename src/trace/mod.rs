@@ -24,7 +24,7 @@ pub(crate) use assembler::{Answer, Assembler, Call, CallNumber, Words};
 pub(crate) use canonical::{of_text as canonical_text, of_value as canonical_value};
 pub use content::Content;
 pub use digest::Digest;
-pub(crate) use digest::{DigestMap, empty, lean_push, map_bytes};
+pub(crate) use digest::{DigestMap, Members, empty, lean_push, map_bytes};
 pub use distinct::DistinctCount;
 #[cfg(feature = "statistics")]
 pub(crate) use distinct::{Distinct, estimate};

@@ -12,6 +12,7 @@ use super::step::{Actor, Event, Step, StepInput};
 use super::trace::Trace;
 use super::usage::Usage;
 use crate::error::{Error, Result};
+use crate::objects::Objects;
 
 /// The version of the native JSON form that this crate writes, and the only one it reads.
 ///
@@ -220,7 +221,7 @@ impl Serialize for Trace {
 
 impl<'de> Deserialize<'de> for Trace {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = WireTrace::deserialize(deserializer)?;
+        let wire = WireTrace::deserialize(Objects(deserializer))?;
         Self::try_from(wire).map_err(D::Error::custom)
     }
 }
@@ -258,6 +259,21 @@ mod tests {
 
     fn read(value: Value) -> Result<Trace, String> {
         serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
+    /// Derived readers would take a list for an object, by position.
+    #[test]
+    fn a_list_is_no_object() {
+        let run = |step: Value| read(json!({"version": 1, "steps": [step]}));
+        assert_eq!(
+            run(json!({"step": 0, "turn": 0, "actor": "user", "text": "hi"})).unwrap().steps().len(),
+            1
+        );
+        for wrong in [json!([0, 0, "user", "hi"]), json!([[]]), json!([])] {
+            assert!(run(wrong).unwrap_err().contains("an object"));
+        }
+        assert!(read(json!([1])).is_err());
+        assert!(read(json!({"version": 1, "steps": [], "unpaired": [1, 2]})).is_err());
     }
 
     #[test]

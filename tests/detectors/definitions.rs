@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tracelint::{
-    Action, Detector, FeedbackBlindness, Loop, LoopDefinition, RouteInefficiency, Status, ToolErrorRecovery,
-    Trace, TransientRules, WastedActions,
+    Action, Detector, FeedbackBlindness, Loop, LoopDefinition, MalformedCall, MissedAction,
+    RouteInefficiency, Status, ToolErrorRecovery, Trace, TransientRules, WastedActions,
 };
 
 use crate::naive::{self, Expected, draw};
@@ -53,6 +53,20 @@ proptest! {
     fn wasted_actions_is_as_defined(run in draw::run(), config in draw::waste_config()) {
         let expected = naive::wasted_actions(&run, &config);
         let verdict = WastedActions::new(&config).unwrap().detect(&run.trace().unwrap());
+        prop_assert_eq!(Expected::from(&verdict), expected);
+    }
+
+    #[test]
+    fn malformed_call_is_as_defined(run in draw::run(), config in draw::malformed_config()) {
+        let expected = naive::malformed_call(&run, &config);
+        let verdict = MalformedCall::new(&config).unwrap().detect(&run.trace().unwrap());
+        prop_assert_eq!(Expected::from(&verdict), expected);
+    }
+
+    #[test]
+    fn expected_action_is_as_defined(run in draw::run(), config in draw::missed_config()) {
+        let expected = naive::expected_action(&run, &config);
+        let verdict = MissedAction::new(config).unwrap().detect(&run.trace().unwrap());
         prop_assert_eq!(Expected::from(&verdict), expected);
     }
 

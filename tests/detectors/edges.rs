@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tracelint::{
-    ALL, Action, Actor, Actors, DetectorInfo, Evidence, Milestone, Preset, ReferenceRoute, Status, StepInput,
-    Trace, Verdict, detector_info,
+    ALL, Action, Actor, Actors, DetectorInfo, Evidence, Milestone, Miss, Preset, ReferenceRoute, Status,
+    StepInput, Trace, Verdict, detector_info,
 };
 
 use crate::follow;
@@ -23,11 +23,22 @@ fn bare(mut verdict: Value) -> Value {
     verdict
 }
 
+/// The failure mode of a finding: that of its detector, where that does not tell several apart.
+fn mode_of(detector: &DetectorInfo, evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::MissedAction(evidence) if evidence.kind == Miss::NeverCalled => {
+            "operation/perception_error".to_owned()
+        }
+        Evidence::MissedAction(_) => "operation/decision_error".to_owned(),
+        _ => detector.mode.to_string(),
+    }
+}
+
 fn as_json(detector: &DetectorInfo, expected: &Expected) -> Value {
     match expected {
         Expected::NotApplicable => json!({"not_applicable": true}),
         Expected::Judged { detected, score, findings } => {
-            let finding = |(first, last, evidence): &(u64, u64, Evidence)| json!({"mode": detector.mode, "where": [first, last], "evidence": evidence});
+            let finding = |(first, last, evidence): &(u64, u64, Evidence)| json!({"mode": mode_of(detector, evidence), "where": [first, last], "evidence": evidence});
             let findings: Vec<Value> = findings.iter().map(finding).collect();
             match score {
                 Some(score) => json!({"detected": detected, "score": score, "findings": findings}),

@@ -23,8 +23,9 @@ use proptest::test_runner::TestRunner;
 use serde_json::Value;
 use tracelint::{
     Detector, Evidence, FeedbackBlindness, FeedbackBlindnessConfig, Finding, Loop, LoopConfig,
-    LoopDefinition, Monitor, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
-    ToolErrorRecovery, ToolErrorRecoveryConfig, Trace, Verdict, WastedActions, WastedActionsConfig,
+    LoopDefinition, MalformedCall, MalformedCallConfig, MissedAction, MissedActionConfig, Monitor,
+    RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence, ToolErrorRecovery,
+    ToolErrorRecoveryConfig, Trace, Verdict, WastedActions, WastedActionsConfig,
 };
 
 /// One configuration of every detector.
@@ -35,6 +36,8 @@ struct Configs {
     route: RouteInefficiencyConfig,
     recovery: ToolErrorRecoveryConfig,
     waste: WastedActionsConfig,
+    malformed: MalformedCallConfig,
+    missed: MissedActionConfig,
 }
 
 const BLINDNESS: usize = 0;
@@ -42,6 +45,8 @@ const LOOP: usize = 1;
 const ROUTE: usize = 2;
 const RECOVERY: usize = 3;
 const WASTE: usize = 4;
+const MALFORMED: usize = 5;
+const MISSED: usize = 6;
 
 impl Configs {
     fn detectors(&self) -> tracelint::Result<Vec<Arc<dyn Detector>>> {
@@ -51,6 +56,8 @@ impl Configs {
             Arc::new(RouteInefficiency::new(self.route.clone())?),
             Arc::new(ToolErrorRecovery::new(self.recovery.clone())?),
             Arc::new(WastedActions::new(&self.waste)?),
+            Arc::new(MalformedCall::new(&self.malformed)?),
+            Arc::new(MissedAction::new(self.missed.clone())?),
         ])
     }
 
@@ -62,19 +69,31 @@ impl Configs {
             naive::route_inefficiency(run, &self.route),
             naive::tool_error_recovery(run, &self.recovery),
             naive::wasted_actions(run, &self.waste),
+            naive::malformed_call(run, &self.malformed),
+            naive::expected_action(run, &self.missed),
         ]
     }
 }
 
 fn configs() -> impl Strategy<Value = Configs> {
     let looping = prop_oneof![2 => draw::loop_config(LoopDefinition::Stuck), 1 => draw::loop_config(LoopDefinition::Repeat)];
-    (draw::feedback_config(), looping, draw::route_config(), draw::recovery_config(), draw::waste_config())
-        .prop_map(|(blindness, looping, route, recovery, waste)| Configs {
+    let opt_in = (draw::malformed_config(), draw::missed_config());
+    (
+        draw::feedback_config(),
+        looping,
+        draw::route_config(),
+        draw::recovery_config(),
+        draw::waste_config(),
+        opt_in,
+    )
+        .prop_map(|(blindness, looping, route, recovery, waste, (malformed, missed))| Configs {
             blindness,
             looping,
             route,
             recovery,
             waste,
+            malformed,
+            missed,
         })
 }
 
@@ -168,7 +187,7 @@ fn config() -> ProptestConfig {
 #[test]
 fn the_runs_drawn_are_neither_all_sound_nor_all_faulty() {
     let mut runner = TestRunner::deterministic();
-    let mut detected = [0; 5];
+    let mut detected = [0; 7];
     for _ in 0..400 {
         let (run, configs) = (draw::run(), configs()).new_tree(&mut runner).unwrap().current();
         for (count, expected) in detected.iter_mut().zip(configs.expected(&run)) {

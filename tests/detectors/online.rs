@@ -9,7 +9,10 @@ use tracelint::{
 };
 
 use crate::naive::{self, draw};
-use crate::{BLINDNESS, LOOP, RECOVERY, ROUTE, WASTE, config, configs, detect, follow, places, sorted_ends};
+use crate::{
+    BLINDNESS, LOOP, MALFORMED, MISSED, RECOVERY, ROUTE, WASTE, config, configs, detect, follow, places,
+    sorted_ends,
+};
 
 proptest! {
     #![proptest_config(config())]
@@ -27,7 +30,8 @@ proptest! {
         let (after_each, verdicts) = follow(&detectors, &run).unwrap();
         let Some(told) = after_each.last() else { return Ok(()) };
         prop_assert_eq!(&told[BLINDNESS][..], verdicts[BLINDNESS].findings());
-        prop_assert!(told[RECOVERY].is_empty() && told[WASTE].is_empty());
+        prop_assert_eq!(&told[MALFORMED][..], verdicts[MALFORMED].findings());
+        prop_assert!(told[RECOVERY].is_empty() && told[WASTE].is_empty() && told[MISSED].is_empty());
         let within = |one: &Finding, other: &Finding| other.first <= one.first && one.last <= other.last;
         let (told_loops, loops) = (&told[LOOP], verdicts[LOOP].findings());
         prop_assert!(told_loops.iter().all(|one| loops.iter().any(|other| within(one, other))));
@@ -43,6 +47,7 @@ proptest! {
         for (position, told) in after_each.iter().enumerate() {
             let so_far = configs.expected(&run.before(position + 1));
             prop_assert_eq!(places(&told[BLINDNESS]), so_far[BLINDNESS].findings());
+            prop_assert_eq!(places(&told[MALFORMED]), so_far[MALFORMED].findings());
             prop_assert_eq!(told[LOOP].is_empty(), so_far[LOOP].findings().is_empty());
             prop_assert_eq!(
                 sorted_ends(told[ROUTE].iter().map(|finding| &finding.evidence)),

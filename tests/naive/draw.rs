@@ -9,8 +9,8 @@ use proptest::sample::select;
 use serde_json::Value;
 use tracelint::{
     Actor, Actors, ExpectedAction, FeedbackBlindnessConfig, FeedbackKey, LoopConfig, LoopDefinition,
-    Milestone, PollingCall, ReferenceRoute, Report, RouteInefficiencyConfig, Routes, Status,
-    ToolErrorRecoveryConfig, TransientRules, WastedActionsConfig,
+    MalformedCallConfig, Milestone, MissedActionConfig, PollingCall, ReferenceRoute, Report,
+    RouteInefficiencyConfig, Routes, Status, ToolErrorRecoveryConfig, TransientRules, WastedActionsConfig,
 };
 
 use super::run::{Call, Event, Run};
@@ -18,12 +18,13 @@ use super::run::{Call, Event, Run};
 const NAMES: [&str; 4] = ["search", " Search", "book", "poll"];
 
 /// Each line is one value of arguments, in several spellings.
-const ARGUMENTS: [&[Option<&str>]; 5] = [
+const ARGUMENTS: [&[Option<&str>]; 6] = [
     &[None, Some("{}")],
     &[Some(r#"{"a":1,"b":{"x":[1,2],"y":null}}"#), Some(r#"{"b":{"y":null,"x":[1.0,2]},"a":10e-1}"#)],
     &[Some(r#"{"a":1,"b":2}"#), Some(r#"{ "b": 2.0, "a": 1 }"#)],
     &[Some(r#"{"a":2}"#), Some(r#"{"\u0061":2e0}"#)],
     &[Some(r#"{"a":"1"}"#)],
+    &[Some(r#""a: 1""#), Some(r#""\u0061: 1""#)],
 ];
 
 const OBSERVATIONS: [Option<&str>; 8] = [
@@ -310,4 +311,20 @@ pub(crate) fn waste_config() -> impl Strategy<Value = WastedActionsConfig> {
             transient,
         },
     )
+}
+
+pub(crate) fn malformed_config() -> impl Strategy<Value = MalformedCallConfig> {
+    let rejections = select(vec![vec!["Not Found"], vec!["cant", "503"], vec![]]);
+    (actors(), 1..4_u64, any::<bool>(), rejections).prop_map(
+        |(actors, min_calls, objects_only, rejections)| MalformedCallConfig {
+            actors,
+            min_calls,
+            objects_only,
+            rejections: rejections.into_iter().map(str::to_owned).collect(),
+        },
+    )
+}
+
+pub(crate) fn missed_config() -> impl Strategy<Value = MissedActionConfig> {
+    (actors(), 1..3_u64).prop_map(|(actors, min_missed)| MissedActionConfig { actors, min_missed })
 }

@@ -3,8 +3,10 @@
 
 pub(crate) mod cases;
 pub(crate) mod draw;
+mod expected_action;
 mod feedback_blindness;
 mod looping;
+mod malformed_call;
 mod novelty;
 mod route_inefficiency;
 mod run;
@@ -12,8 +14,10 @@ mod tool_error_recovery;
 mod transient;
 mod wasted_actions;
 
+pub(crate) use expected_action::expected_action;
 pub(crate) use feedback_blindness::feedback_blindness;
 pub(crate) use looping::looping;
+pub(crate) use malformed_call::malformed_call;
 pub(crate) use route_inefficiency::route_inefficiency;
 pub(crate) use run::{Run, error};
 pub(crate) use tool_error_recovery::tool_error_recovery;
@@ -74,6 +78,8 @@ pub(crate) fn expected(detector: &str, config: Value, run: &Run) -> serde_json::
         "loop" => looping(run, &serde_json::from_value(config)?),
         "feedback_blindness" => feedback_blindness(run, &serde_json::from_value(config)?),
         "route_inefficiency" => route_inefficiency(run, &serde_json::from_value(config)?),
+        "malformed_call" => malformed_call(run, &serde_json::from_value(config)?),
+        "expected_action" => expected_action(run, &serde_json::from_value(config)?),
         "wasted_actions" => wasted_actions(run, &serde_json::from_value(config)?),
         other => return Err(serde::de::Error::custom(format!("no naive statement of {other}"))),
     })

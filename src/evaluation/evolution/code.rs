@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::formulas::float;
 use super::super::text::{first_word, norm};
 use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome};
+use crate::stats::float;
 
 /// Steps of a window of the original.
 const WINDOW: usize = 10;

@@ -5,9 +5,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::super::formulas::{bootstrap_ratio, float, mean, ratio};
 use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
-use crate::stats::{Interval, wilson};
+use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap, wilson};
 
 /// A case and its answer.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
@@ -163,7 +162,7 @@ impl Evolution {
             }
         }
         let bootstrap = |which: fn(&Shares) -> (f64, f64)| {
-            bootstrap_ratio(&clusters.values().map(which).collect::<Vec<_>>(), resamples, seed)
+            ratio_bootstrap(&clusters.values().map(which).collect::<Vec<_>>(), resamples, seed)
         };
         EvolutionIntervals {
             far_wilson: wilson(avoided, included, 0.95).ok(),

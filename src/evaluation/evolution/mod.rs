@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::names::named;
 use super::read::{Record, StepRange, null_as_default, ordered};
+use crate::names::named;
 
 /// A test case: the original episode up to its end, and the steps that an agent took from before the failure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -110,8 +110,7 @@ pub struct EvolutionStep {
 }
 
 /// What the `obs` of a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Timing {
     /// What the agent saw before its action.
     #[default]
@@ -120,11 +119,15 @@ pub enum Timing {
     After,
 }
 
-named!(Timing, "timing", Before => "before", After => "after");
+named! {
+    Timing, "timing" {
+        Before => "before",
+        After => "after",
+    }
+}
 
 /// Who decides whether a failure was avoided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum EvolutionScorer {
     /// The paper's definition.
@@ -136,11 +139,16 @@ pub enum EvolutionScorer {
     Cosine,
 }
 
-named!(EvolutionScorer, "scorer", Paper => "paper", Code => "code", Cosine => "cosine");
+named! {
+    EvolutionScorer, "scorer" {
+        Paper => "paper",
+        Code => "code",
+        Cosine => "cosine",
+    }
+}
 
 /// Why a case has no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Exclusion {
     /// The place of the failure was not visited again.
@@ -162,15 +170,16 @@ pub enum Exclusion {
 }
 
 named! {
-    Exclusion, "exclusion",
-    LocationNotVisited => "location_not_visited",
-    NoPostSteps => "no_post_steps",
-    NoProducedObservation => "no_produced_observation",
-    OriginalProgressZero => "original_progress_zero",
-    ProductUnknown => "product_unknown",
-    RangeOutsideEpisode => "range_outside_episode",
-    RegionNotVisited => "region_not_visited",
-    UnknownClass => "unknown_class",
+    Exclusion, "exclusion" {
+        LocationNotVisited => "location_not_visited",
+        NoPostSteps => "no_post_steps",
+        NoProducedObservation => "no_produced_observation",
+        OriginalProgressZero => "original_progress_zero",
+        ProductUnknown => "product_unknown",
+        RangeOutsideEpisode => "range_outside_episode",
+        RegionNotVisited => "region_not_visited",
+        UnknownClass => "unknown_class",
+    }
 }
 
 /// The answer to one case.

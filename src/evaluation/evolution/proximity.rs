@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Definition;
-use super::super::names::named;
 use super::super::read::{Record, StepRange, ordered};
+use crate::names::named;
 
 /// First steps this near make the code's closest kind.
 const NEAR: u64 = 15;
@@ -47,8 +47,7 @@ impl Record for ProximityPair {
 }
 
 /// Why two failures have no proximity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unrelated {
     /// Their modes differ.
@@ -60,10 +59,11 @@ pub enum Unrelated {
 }
 
 named! {
-    Unrelated, "reason",
-    DifferentMode => "different_mode",
-    DifferentTask => "different_task",
-    SameEpisode => "same_episode",
+    Unrelated, "reason" {
+        DifferentMode => "different_mode",
+        DifferentTask => "different_task",
+        SameEpisode => "same_episode",
+    }
 }
 
 /// The proximity of a pair.

@@ -1,121 +1,86 @@
 //! `expected_action`: why an action of the reference was not taken.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::calls::{CheckedCall, ExpectedCall};
 use super::{ModeFinding, ModeVerdict};
+use crate::detectors::{Expectation, ExpectedCalls, Missed};
 use crate::trace::{Digest, Status};
 
 const PERCEPTION: &str = "operation/perception_error";
 const DECISION: &str = "operation/decision_error";
 
-/// A fold over calls that says what became of each expected action.
+/// A fold over calls that says what became of each expected action, by the rule of the detector
+/// [`MissedAction`](crate::MissedAction).
 ///
 /// Use it to say why a failed run failed: on a successful one a finding only means that another route was taken.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ExpectedActions {
-    expected: Vec<Expectation>,
+    names: Vec<String>,
+    calls: ExpectedCalls<i64>,
     /// The first and the last step.
     ends: Option<(i64, i64)>,
-}
-
-/// One expected action, and what was seen of it so far.
-#[derive(Debug, Clone)]
-struct Expectation {
-    name: String,
-    /// The arguments that must be equal, in order, with what they must be.
-    compared: Vec<(String, Option<Digest>)>,
-    /// A call as expected did not fail.
-    met: bool,
-    /// The first call as expected.
-    rejected: Option<i64>,
-    /// The first call of the tool, and the arguments in which it differs.
-    other: Option<(i64, Vec<String>)>,
-}
-
-impl Expectation {
-    fn new(call: &ExpectedCall) -> Self {
-        let value = |name: &str| call.arguments.iter().find(|(key, _)| key == name).map(|(_, value)| value);
-        let names: Vec<&String> = match &call.compare_args {
-            Some(names) => names.iter().collect(),
-            None => call.arguments.iter().map(|(name, _)| name).collect(),
-        };
-        let compared = names.into_iter().map(|name| (name.clone(), value(name).map(Digest::of_value)));
-        let name = call.name.clone();
-        Self { name, compared: compared.collect(), met: false, rejected: None, other: None }
-    }
-
-    fn observe(&mut self, call: &CheckedCall) {
-        if self.met || call.name != self.name {
-            return;
-        }
-        let differing: Vec<String> = self
-            .compared
-            .iter()
-            .filter(|(name, wanted)| {
-                let given = call.arguments.get(name).map(Digest::of_value);
-                given.is_none() || given != *wanted
-            })
-            .map(|(name, _)| name.clone())
-            .collect();
-        let good = differing.is_empty();
-        if good {
-            self.met = call.status != Status::Error;
-            self.rejected.get_or_insert(call.step);
-        }
-        self.other.get_or_insert((call.step, differing));
-    }
-
-    fn finding(&self, place: usize, (first, last): (i64, i64)) -> Option<ModeFinding> {
-        if self.met {
-            return None;
-        }
-        let decision = |step, evidence: Value| ModeFinding { mode: DECISION, range: [step, step], evidence };
-        let name = &self.name;
-        Some(match (&self.rejected, &self.other) {
-            (Some(step), _) => decision(*step, json!({"kind": "rejected", "expected": place, "name": name})),
-            (None, Some((step, differing))) => decision(
-                *step,
-                json!({"kind": "arguments", "expected": place, "name": name, "differing": differing}),
-            ),
-            (None, None) => {
-                let evidence = json!({"expected": place, "name": name});
-                ModeFinding { mode: PERCEPTION, range: [first, last], evidence }
-            }
-        })
-    }
 }
 
 impl ExpectedActions {
     /// The rule over a reference route.
     #[must_use]
     pub fn new(expected: &[ExpectedCall]) -> Self {
-        Self { expected: expected.iter().map(Expectation::new).collect(), ends: None }
+        let mut calls = ExpectedCalls::default();
+        calls.begin(expected.iter().map(expectation));
+        Self { names: expected.iter().map(|call| call.name.clone()).collect(), calls, ends: None }
     }
 
     /// Takes the next call.
     pub fn observe(&mut self, call: &CheckedCall) {
         let (first, _) = self.ends.unwrap_or((call.step, call.step));
         self.ends = Some((first, call.step));
-        for expectation in &mut self.expected {
-            expectation.observe(call);
-        }
+        let failed = call.status == Status::Error;
+        self.calls.observe(Digest::of_text(&call.name), call.step, failed, || {
+            Some(|name: &str| call.arguments.get(name).map(Digest::of_value))
+        });
     }
 
     /// The verdict, when the run is over.
     #[must_use]
     pub fn finish(self) -> ModeVerdict {
-        if self.expected.is_empty() {
+        if self.names.is_empty() {
             return ModeVerdict::not_applicable("no expected actions");
         }
-        let Some(ends) = self.ends else { return ModeVerdict::not_applicable("no actions") };
-        let findings = self.expected.iter().enumerate().filter_map(|(place, call)| call.finding(place, ends));
-        ModeVerdict::of(findings.collect())
+        let Some((first, last)) = self.ends else { return ModeVerdict::not_applicable("no actions") };
+        let finding = |(place, missed): (usize, Missed<'_, i64>)| {
+            let name = self.names.get(place)?;
+            let (mode, range, evidence) = match missed {
+                Missed::Rejected(step) => {
+                    (DECISION, [step, step], json!({"kind": "rejected", "expected": place, "name": name}))
+                }
+                Missed::Arguments(step, differing) => (
+                    DECISION,
+                    [step, step],
+                    json!({"kind": "arguments", "expected": place, "name": name, "differing": differing}),
+                ),
+                Missed::NeverCalled => (PERCEPTION, [first, last], json!({"expected": place, "name": name})),
+            };
+            Some(ModeFinding { mode, range, evidence })
+        };
+        ModeVerdict::of(self.calls.missed().filter_map(finding).collect())
     }
+}
+
+fn expectation(call: &ExpectedCall) -> Expectation {
+    let value = |name: &str| call.arguments.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let names: Vec<&String> = match &call.compare_args {
+        Some(names) => names.iter().collect(),
+        None => call.arguments.iter().map(|(name, _)| name).collect(),
+    };
+    let compared = names.into_iter().map(|name| (name.clone(), value(name).map(Digest::of_value)));
+    Expectation { tool: Digest::of_text(&call.name), compared: compared.collect() }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     /// The expected calls as text: the order of their arguments counts.

@@ -12,17 +12,18 @@ mod unexplored;
 pub use calls::{CallReport, CallRun, CheckedCall, ExpectedCall, check_calls};
 pub use episode::{ModeEpisode, ModeMilestone, ModeStep};
 pub use expected_action::ExpectedActions;
-pub use malformed_call::{MalformedCalls, MalformedReason};
+pub use malformed_call::MalformedCalls;
 
-use serde::{Deserialize, Serialize};
+pub use crate::detectors::MalformedReason;
+
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Definition;
-use super::names::named;
+use crate::names::named;
 
 /// Which rules say what a failure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ModeRules {
     /// The paper's taxonomy and annotation guide.
@@ -34,7 +35,13 @@ pub enum ModeRules {
     Dataset,
 }
 
-named!(ModeRules, "rules", Paper => "paper", Code => "code", Dataset => "dataset");
+named! {
+    ModeRules, "rules" {
+        Paper => "paper",
+        Code => "code",
+        Dataset => "dataset",
+    }
+}
 
 /// What a rule says of an episode.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::formulas::{float, mean};
 use super::super::read::Record;
-use crate::stats::{Interval, wilson};
+use crate::stats::{Interval, float, mean, wilson};
 
 /// How far from 1 a reward may be to count as whole.
 const WHOLE: f64 = 1e-6;

@@ -1,11 +1,12 @@
 //! What has to be typed to stand where a failed trial stood.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::super::names::named;
 use super::trajectory::{Responses, Trajectory, WrittenCommand, written_commands};
 use crate::error::{Error, Result};
+use crate::names::named;
+use crate::objects;
 
 /// Seconds for a written command that names no timeout.
 const WRITTEN_TIMEOUT: u32 = 120;
@@ -13,8 +14,7 @@ const WRITTEN_TIMEOUT: u32 = 120;
 const CALL_DURATION: f64 = 1.0;
 
 /// Which commands are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ReplayMode {
     /// Those of the public code and, beyond, commands of shells that take no keystrokes; what was copied from an
@@ -25,11 +25,15 @@ pub enum ReplayMode {
     Code,
 }
 
-named!(ReplayMode, "mode", Default => "default", Code => "code");
+named! {
+    ReplayMode, "mode" {
+        Default => "default",
+        Code => "code",
+    }
+}
 
 /// Where a command was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Via {
     /// In the keystrokes of a call.
@@ -43,11 +47,12 @@ pub enum Via {
 }
 
 named! {
-    Via, "via",
-    Keystrokes => "keystrokes",
-    Message => "message",
-    Command => "command",
-    Response => "response",
+    Via, "via" {
+        Keystrokes => "keystrokes",
+        Message => "message",
+        Command => "command",
+        Response => "response",
+    }
 }
 
 /// A list of commands that can be replayed. Only approximately so: timeouts and errors are ignored, reads are run again,
@@ -108,11 +113,11 @@ impl ReplayCommand {
 /// # Errors
 /// The file is no JSON, or neither form.
 pub fn replay_commands(file: &[u8], mode: ReplayMode) -> Result<Replay> {
-    let value: Value = serde_json::from_slice(file).map_err(|error| Error::json(&error))?;
+    let value: Value = objects::from_slice(file)?;
     let mut replay = if value.get("responses").is_some() {
-        of_responses(serde_json::from_slice(file).map_err(|error| Error::json(&error))?)
+        of_responses(objects::from_slice(file)?)
     } else if value.get("steps").is_some() {
-        of_trajectory(&serde_json::from_slice(file).map_err(|error| Error::json(&error))?, mode)
+        of_trajectory(&objects::from_slice(file)?, mode)
     } else {
         return Err(Error::shape("neither a trajectory with `steps` nor replies in `responses`"));
     };

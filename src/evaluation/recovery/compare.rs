@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::super::formulas::{kendall, mean};
 use super::arms::{Arm, ByTask, ComparedTrial, share};
 use super::resampled::Resampled;
-use crate::stats::{Interval, mcnemar};
+use crate::stats::{Interval, kendall, mcnemar, mean};
 
 /// The context of trials without a failed one before them.
 const FRESH: &str = "fresh";
@@ -160,7 +159,7 @@ impl ContextComparison {
         let ranks = ranks.collect();
         let mean_fresh = mean(rates.iter().map(|rates| rates.0));
         let mean_recovery = mean(rates.iter().map(|rates| rates.1));
-        let order = kendall(&rates);
+        let order = kendall(&rates).ok();
         let drops = compared.iter().filter_map(|(_, paired)| paired.relative_drop.value);
         Self {
             mean_of_relative_drops: mean(drops),
@@ -169,8 +168,8 @@ impl ContextComparison {
                 .and_then(|(fresh, recovery)| relative_drop(fresh, recovery)),
             mean_fresh,
             mean_recovery,
-            kendall_tau_b: order.tau_b,
-            discordant_pairs: order.discordant,
+            kendall_tau_b: order.and_then(|order| order.tau_b),
+            discordant_pairs: order.map_or(0, |order| order.discordant),
             ranks,
             models,
         }

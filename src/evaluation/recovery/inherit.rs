@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::super::formulas::ratio;
-use super::super::names::named;
+use super::super::CheckedCall;
 use super::super::read::{Record, null_as_default};
 use super::super::text::norm;
+use crate::names::named;
+use crate::stats::ratio;
 use crate::trace::{Digest, Status};
 
 /// A failed run and the run that was to recover it.
@@ -18,29 +19,10 @@ pub struct InheritancePair {
     pub id: String,
     /// The actions of the failed run.
     #[serde(default, deserialize_with = "null_as_default")]
-    pub failed: Vec<InheritanceAction>,
+    pub failed: Vec<CheckedCall>,
     /// Those of the recovery run.
     #[serde(default, deserialize_with = "null_as_default")]
-    pub recovery: Vec<InheritanceAction>,
-}
-
-/// An action with its observation.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct InheritanceAction {
-    /// The entry's own number.
-    pub step: i64,
-    /// Name of the tool.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// The arguments.
-    #[serde(default)]
-    pub arguments: Value,
-    /// How the action ended.
-    #[serde(default)]
-    pub status: Status,
-    /// What came back.
-    #[serde(default)]
-    pub observation: Option<String>,
+    pub recovery: Vec<CheckedCall>,
 }
 
 impl Record for InheritancePair {
@@ -52,9 +34,9 @@ impl Record for InheritancePair {
 /// By what actions are compared: the name, and the arguments of which terminal input counts alone.
 type Key = (String, Digest);
 
-impl InheritanceAction {
+impl CheckedCall {
     fn key(&self) -> Key {
-        (norm(self.name.as_deref()), arguments(&self.arguments))
+        (norm(Some(&self.name)), arguments(&self.arguments))
     }
 
     fn failed(&self) -> bool {
@@ -87,8 +69,7 @@ fn arguments(value: &Value) -> Digest {
 }
 
 /// What a recovery run inherits of the last failing action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InheritanceVerdict {
     /// The action, with the same answer.
     SameObservation,
@@ -99,10 +80,11 @@ pub enum InheritanceVerdict {
 }
 
 named! {
-    InheritanceVerdict, "verdict",
-    SameObservation => "same_observation",
-    SameAction => "same_action",
-    None => "none",
+    InheritanceVerdict, "verdict" {
+        SameObservation => "same_observation",
+        SameAction => "same_action",
+        None => "none",
+    }
 }
 
 /// The answer for one pair.
@@ -193,12 +175,12 @@ impl InheritancePair {
             return Inherited::NotApplicable { reason: "the failed run has no failing action" };
         };
         let key = last.key();
-        let keys: Vec<Key> = self.recovery.iter().map(InheritanceAction::key).collect();
+        let keys: Vec<Key> = self.recovery.iter().map(CheckedCall::key).collect();
         let repeats = || self.recovery.iter().zip(&keys).filter(|(_, own)| **own == key);
         let count = repeats().count() as u64;
         let same = repeats().filter(|(action, _)| action.same_observation(last)).count() as u64;
         let failing: BTreeSet<Key> =
-            self.failed.iter().filter(|action| action.failed()).map(InheritanceAction::key).collect();
+            self.failed.iter().filter(|action| action.failed()).map(CheckedCall::key).collect();
         let recurring = keys.iter().collect::<BTreeSet<_>>();
         Inherited::Judged {
             last_failing_step: last.step,

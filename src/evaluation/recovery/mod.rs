@@ -16,9 +16,6 @@ pub use compare::{
     Comparison, ContextComparison, Difference, McNemar, ModelComparison, PairedComparison, Ranks,
     RelativeDrop, compare,
 };
-pub use inherit::{
-    Inheritance, InheritanceAction, InheritancePair, InheritanceReport, InheritanceVerdict, Inherited,
-    inherit,
-};
+pub use inherit::{Inheritance, InheritancePair, InheritanceReport, InheritanceVerdict, Inherited, inherit};
 pub use results::{Results, SkippedFile, Trial, TrialFormat, read_results};
 pub use select::{Candidate, LeftOut, Selection, SelectionRule, select};

@@ -1,11 +1,13 @@
 //! The bootstrap of a paired comparison: tasks are drawn whole, both sides together.
 
-use super::super::formulas::{Draws, central_95, float};
 use super::compare::relative_drop;
-use crate::stats::Interval;
+use crate::stats::{Interval, SplitMix, float, without_tails};
 
 /// How often the tasks are drawn.
 const RESAMPLES: u32 = 2_000;
+
+/// What a 95% interval leaves out on either side.
+const TAIL: f64 = 0.025;
 
 /// The 95% intervals of a comparison.
 pub(super) struct Resampled {
@@ -20,14 +22,14 @@ pub(super) struct Resampled {
 impl Resampled {
     /// From the tasks' shares of resolved trials, fresh and in recovery.
     pub(super) fn of(shares: &[(f64, f64)], seed: u64) -> Self {
-        let mut draws = Draws::new(seed);
+        let mut draws = SplitMix::new(seed);
         let n = float(shares.len() as u64);
         let [mut fresh, mut recovery, mut differences, mut drops] = [const { Vec::new() }; 4];
         let mut left_out = 0;
         for _ in 0..RESAMPLES {
             let (mut sum_fresh, mut sum_recovery) = (0.0, 0.0);
             for _ in shares {
-                if let Some((of_fresh, of_recovery)) = shares.get(draws.below(shares.len())) {
+                if let Some((of_fresh, of_recovery)) = draws.pick(shares) {
                     sum_fresh += of_fresh;
                     sum_recovery += of_recovery;
                 }
@@ -42,10 +44,10 @@ impl Resampled {
             }
         }
         Self {
-            fresh: central_95(fresh),
-            recovery: central_95(recovery),
-            difference: central_95(differences),
-            drop: central_95(drops),
+            fresh: without_tails(fresh, TAIL),
+            recovery: without_tails(recovery, TAIL),
+            difference: without_tails(differences, TAIL),
+            drop: without_tails(drops, TAIL),
             left_out,
         }
     }

@@ -7,23 +7,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::super::names::named;
 use super::super::read::null_as_default;
 use crate::error::{Error, Result};
+use crate::names::named;
+use crate::objects;
 
 /// The format of a result file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TrialFormat {
     /// Terminal-Bench v1, `results.json`.
-    #[serde(rename = "terminal_bench_v1")]
     TerminalBenchV1,
     /// Harbor, `result.json` of a trial.
     Harbor,
 }
 
-named!(TrialFormat, "format", TerminalBenchV1 => "terminal_bench_v1", Harbor => "harbor");
+named! {
+    TrialFormat, "format" {
+        TerminalBenchV1 => "terminal_bench_v1",
+        Harbor => "harbor",
+    }
+}
 
 /// The result of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,8 +63,7 @@ pub struct Trial {
 }
 
 /// Why a file holds no trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkippedFile {
     /// It sums up a job whose trials lie elsewhere.
@@ -69,7 +72,12 @@ pub enum SkippedFile {
     Unknown,
 }
 
-named!(SkippedFile, "reason", HarborJobSummary => "harbor_job_summary", Unknown => "unknown");
+named! {
+    SkippedFile, "reason" {
+        HarborJobSummary => "harbor_job_summary",
+        Unknown => "unknown",
+    }
+}
 
 /// What a result file holds. In JSON either `{"trials": […]}` or `{"skipped": "why"}`.
 #[derive(Debug, Serialize)]
@@ -163,14 +171,14 @@ struct AgentResult {
 /// The file is no JSON, or a trial that stands alone in it has a field of another type than its format's. What is
 /// wrong with single trials of a list costs those alone.
 pub fn read_results(file: &[u8]) -> Result<Results> {
-    let value: Value = serde_json::from_slice(file).map_err(|error| Error::json(&error))?;
+    let value: Value = objects::from_slice(file)?;
     let has = |key: &str| value.get(key).is_some();
     if let (Some(list), true) = (value.get("results").and_then(Value::as_array), has("accuracy")) {
         let (mut trials, mut errors) = (Vec::new(), Vec::new());
         for (place, element) in (0..).zip(list) {
-            match serde_json::from_value::<V1Trial>(element.clone()) {
+            match objects::from_value::<V1Trial>(element) {
                 Ok(trial) => trials.push(trial.into()),
-                Err(error) => errors.push(Error::json(&error).in_run(place)),
+                Err(error) => errors.push(error.in_run(place)),
             }
         }
         return Ok(Results::Trials { trials, errors });
@@ -186,7 +194,7 @@ pub fn read_results(file: &[u8]) -> Result<Results> {
 
 /// A file that is one trial.
 fn alone<T: DeserializeOwned + Into<Trial>>(file: &[u8]) -> Result<Results> {
-    let trial: T = serde_json::from_slice(file).map_err(|error| Error::json(&error))?;
+    let trial: T = objects::from_slice(file)?;
     Ok(Results::Trials { trials: vec![trial.into()], errors: Vec::new() })
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::names::named;
 use super::super::read::Record;
 use super::results::Trial;
+use crate::names::named;
 
 /// Interactions that a trial needs.
 const INTERACTIONS: u64 = 10;
@@ -50,8 +50,7 @@ impl Record for Candidate {
 }
 
 /// Who selects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SelectionRule {
     /// The paper: more than ten interactions.
@@ -63,11 +62,16 @@ pub enum SelectionRule {
     CodeV2,
 }
 
-named!(SelectionRule, "rule", Paper => "paper", CodeV1 => "code_v1", CodeV2 => "code_v2");
+named! {
+    SelectionRule, "rule" {
+        Paper => "paper",
+        CodeV1 => "code_v1",
+        CodeV2 => "code_v2",
+    }
+}
 
 /// Why a trial was left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LeftOut {
     /// Its recovery prompt is too large.
@@ -83,12 +87,13 @@ pub enum LeftOut {
 }
 
 named! {
-    LeftOut, "reason",
-    ContextTooLarge => "context_too_large",
-    InteractionsUnknown => "interactions_unknown",
-    Resolved => "resolved",
-    ShorterDuplicate => "shorter_duplicate",
-    TooShort => "too_short",
+    LeftOut, "reason" {
+        ContextTooLarge => "context_too_large",
+        InteractionsUnknown => "interactions_unknown",
+        Resolved => "resolved",
+        ShorterDuplicate => "shorter_duplicate",
+        TooShort => "too_short",
+    }
 }
 
 /// The selected trials.

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::formulas::{bootstrap_ratio, float, mean, ratio};
-use super::super::names::named;
 use super::{EpisodeScore, FunnelRule, Reflection, Stage};
-use crate::stats::Interval;
+use crate::names::named;
+use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
 
 /// The figures of a group of episodes; what would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,8 +61,7 @@ pub struct FunnelCounts {
 }
 
 /// A figure that is averaged over tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Figure {
     /// Share of episodes with the right answer.
     DetectionAccuracy,
@@ -80,13 +78,14 @@ pub enum Figure {
 }
 
 named! {
-    Figure, "figure",
-    DetectionAccuracy => "detection_accuracy",
-    Similarity => "similarity",
-    Recall => "recall",
-    ModeAccuracy => "mode_accuracy",
-    TokenF1 => "token_f1",
-    Judge => "judge",
+    Figure, "figure" {
+        DetectionAccuracy => "detection_accuracy",
+        Similarity => "similarity",
+        Recall => "recall",
+        ModeAccuracy => "mode_accuracy",
+        TokenF1 => "token_f1",
+        Judge => "judge",
+    }
 }
 
 impl Figure {
@@ -235,8 +234,8 @@ impl Reflection {
         let chosen = || self.episodes.iter().filter(|episode| task.is_none_or(|task| task == episode.task));
         let interval = |figure: Figure| {
             let shares: Vec<(f64, f64)> = chosen().map(|episode| figure.share(episode)).collect();
-            (figure, bootstrap_ratio(&shares, resamples, seed))
+            (figure, ratio_bootstrap(&shares, resamples, seed))
         };
-        Figure::ALL.into_iter().map(interval).collect()
+        Figure::VARIANTS.iter().copied().map(interval).collect()
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::super::Definition;
-use super::super::formulas::mean;
 use super::super::read::StepRange;
 use super::super::text::token_f1;
 use super::{
     Answer, GoldEpisode, GoldFailure, MAX_RANGES, PredictedDiagnosis, Prediction, ReflectOptions, Stage,
 };
+use crate::stats::mean;
 
 /// The score of one episode.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use super::super::names::named;
 use super::episode::{DiagnosisScore, LocalizationScore};
+use crate::names::named;
 
 /// The stage at which an episode ends: the first that it fails, or a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
     /// Whether there is a failure was not answered rightly.
     Detection,
@@ -22,11 +19,12 @@ pub enum Stage {
 }
 
 named! {
-    Stage, "stage",
-    Detection => "detection",
-    Localization => "localization",
-    Diagnosis => "diagnosis",
-    Pass => "pass",
+    Stage, "stage" {
+        Detection => "detection",
+        Localization => "localization",
+        Diagnosis => "diagnosis",
+        Pass => "pass",
+    }
 }
 
 /// When localization passes.

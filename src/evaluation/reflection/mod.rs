@@ -15,15 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::Definition;
-use super::names::named;
 use super::read::{Lines, Record, StepRange, null_as_default, ordered};
+use crate::names::named;
 
 /// Ranges beyond this number are dropped.
 const MAX_RANGES: usize = 3;
 
 /// An answer to the question whether an episode holds a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// It does.
     Yes,
@@ -31,7 +30,12 @@ pub enum Answer {
     No,
 }
 
-named!(Answer, "answer", Yes => "yes", No => "no");
+named! {
+    Answer, "answer" {
+        Yes => "yes",
+        No => "no",
+    }
+}
 
 /// An annotated episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -184,24 +184,39 @@ impl HtmlReport {
     }
 }
 
-/// A table with a caption, headings of columns and rows, and its notes.
+/// A table with a caption, headings of columns, groups and rows, and its notes.
 fn html_table(markup: &mut Markup, table: &Table) {
+    // A change in the first column of a grouped table is a row of its own, as in text.
+    let skip = usize::from(table.is_grouped());
+    let columns = table.headings().skip(skip).count().to_string();
     let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", table.title())];
     markup.element("div", &region, |region| {
         region.element("table", &[], |out| {
             out.leaf("caption", &[], table.title());
             out.element("thead", &[], |head| {
                 head.element("tr", &[], |row| {
-                    for (heading, number) in table.headings() {
+                    for (heading, number) in table.headings().skip(skip) {
                         let class = if number { "number" } else { "text" };
                         row.leaf("th", &[("scope", "col"), ("class", class)], heading);
                     }
                 });
             });
             out.element("tbody", &[], |rows| {
+                let mut group = None;
                 for cells in table.rows() {
+                    if skip > 0 && group != cells.first() {
+                        group = cells.first();
+                        let name = group.map(Cell::shown).unwrap_or_default();
+                        rows.element("tr", &[], |row| {
+                            row.leaf(
+                                "th",
+                                &[("scope", "rowgroup"), ("colspan", &columns), ("class", "group")],
+                                &name,
+                            );
+                        });
+                    }
                     rows.element("tr", &[], |row| {
-                        for (place, cell) in cells.iter().enumerate() {
+                        for (place, cell) in cells.iter().skip(skip).enumerate() {
                             html_cell(row, place, cell);
                         }
                     });
@@ -237,7 +252,7 @@ a{color:var(--a)}nav a{display:inline-block;padding:.2rem .4rem .2rem 0}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
-thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}
+thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}tbody .group{max-width:none;font-weight:600;padding-top:.6rem}
 figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
 article{border-top:1px solid var(--rule);padding:.75rem 0}
 .strip{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:3px}

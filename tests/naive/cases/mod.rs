@@ -1,7 +1,9 @@
 //! The sharp edges of `docs/design.md`, each with its verdict spelled out as JSON (without the message).
 
+mod expected_action;
 mod feedback_blindness;
 mod looping;
+mod malformed_call;
 mod route_inefficiency;
 mod tool_error_recovery;
 mod wasted_actions;
@@ -46,6 +48,8 @@ pub(crate) fn all() -> Vec<Case> {
         feedback_blindness::cases(),
         route_inefficiency::cases(),
         wasted_actions::cases(),
+        malformed_call::cases(),
+        expected_action::cases(),
     ];
     rules.into_iter().flatten().collect()
 }

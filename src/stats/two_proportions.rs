@@ -1,0 +1,103 @@
+//! Two proportions: do two groups succeed equally often?
+//!
+//! With `a` of `n1` and `c` of `n2` successes and the pooled proportion `p = (a + c)/(n1 + n2)`
+//!
+//! ```text
+//! z = (a/n1 - c/n2) / sqrt(p (1 - p) (1/n1 + 1/n2)),  two-sided p-value erfc(|z| / sqrt 2)
+//! φ = (a d - b c) / sqrt((a + b)(c + d)(a + c)(b + d)),  b and d the failures
+//! ```
+//!
+//! φ is Pearson's r of group and success, and z = φ sqrt(n1 + n2).
+//!
+//! References: Pearson, "On the theory of contingency", Drapers' Company Research Memoirs 1 (1904); Agresti, "An
+//! introduction to categorical data analysis", section 2.2. Oracle: `statsmodels.stats.proportion.proportions_ztest`.
+//!
+//! Errors: none. Where a group is empty, or all or nobody succeeded, nothing is defined.
+
+use serde::Serialize;
+
+use super::float;
+
+/// How two proportions differ.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TwoProportions {
+    /// Positive where the first group succeeds more often.
+    pub z: f64,
+    /// Two-sided.
+    pub p: f64,
+    /// The correlation of group and success.
+    pub phi: f64,
+}
+
+/// Compares two groups, each by its successes and its failures. `None`: a group is empty, or all or nobody succeeded.
+///
+/// ```
+/// use tracelint::stats::two_proportions;
+///
+/// let found = two_proportions((258, 745 - 258), (1016, 2565 - 1016)).unwrap();
+/// assert!(found.z < -2.4 && found.p < 0.014);
+/// assert_eq!(two_proportions((0, 0), (1, 2)), None);
+/// ```
+#[must_use]
+#[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
+pub fn two_proportions(first: (u64, u64), second: (u64, u64)) -> Option<TwoProportions> {
+    let [a, b, c, d] = [first.0, first.1, second.0, second.1].map(float);
+    let (n1, n2, won, lost) = (a + b, c + d, a + c, b + d);
+    if [n1, n2, won, lost].contains(&0.0) {
+        return None;
+    }
+    let pooled = won / (n1 + n2);
+    let error = (pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2)).sqrt();
+    let z = (a / n1 - c / n2) / error;
+    let margins = n1.sqrt() * n2.sqrt() * won.sqrt() * lost.sqrt();
+    let phi = (a * d - b * c) / margins;
+    Some(TwoProportions { z, p: libm::erfc(z.abs() / std::f64::consts::SQRT_2), phi })
+}
+
+#[cfg(test)]
+#[expect(clippy::unreadable_literal, reason = "copied from the output of a program")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::assert_close;
+    use super::*;
+
+    /// Counts of a published table; z and p in Python with `math.erfc`.
+    #[test]
+    fn agrees_with_other_programs() {
+        for (first, second, z, p) in [
+            ((1272, 2030), (2, 6), 0.7850879621372309, 0.4324019971523976),
+            ((258, 487), (1016, 1549), -2.4588235700853294, 0.013939310136858315),
+            ((176, 187), (1098, 1849), 4.147943104579715, 3.354757392887012e-5),
+        ] {
+            let found = two_proportions(first, second).unwrap();
+            assert_close(found.z, z, 1e-12);
+            assert_close(found.p / p, 1.0, 1e-11);
+        }
+    }
+
+    #[test]
+    fn proportions_of_nothing_are_not_compared() {
+        for (first, second) in [((0, 0), (1, 1)), ((1, 1), (0, 0)), ((0, 3), (0, 4)), ((3, 0), (4, 0))] {
+            assert_eq!(two_proportions(first, second), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn z_is_phi_times_the_root_of_n(a in 0..40_u64, b in 0..40_u64, c in 0..40_u64, d in 0..40_u64) {
+            if let Some(TwoProportions { z, phi, .. }) = two_proportions((a, b), (c, d)) {
+                prop_assert!((z - phi * float(a + b + c + d).sqrt()).abs() < 1e-9);
+            }
+        }
+
+        #[test]
+        fn the_other_way_round_the_sign_changes(a: u64, b: u64, c: u64, d: u64) {
+            if let Some((one, other)) = two_proportions((a, b), (c, d)).zip(two_proportions((c, d), (a, b))) {
+                prop_assert!((one.z + other.z).abs() <= 1e-9 * one.z.abs().max(1.0));
+                prop_assert!((one.p - other.p).abs() <= 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the tests of programs share: the examples as cargo has built them, and directories to run them in.
+
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The program that cargo has built of an example, in `target/<profile>/examples`.
+pub(crate) fn program(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        program.is_file(),
+        "{} is not built: run `cargo test`, or `cargo build --examples` before",
+        program.display()
+    );
+    program
+}
+
+/// An example in the directory of this package.
+pub(crate) fn command(name: &str) -> Command {
+    let mut command = Command::new(program(name));
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+/// Runs an example without standard input.
+pub(crate) fn run(name: &str, arguments: &[&str]) -> Output {
+    command(name).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Runs an example, which must end with this status; gives what it wrote to stdout and stderr.
+#[track_caller]
+pub(crate) fn ends(name: &str, arguments: &[&str], status: i32) -> (String, String) {
+    let (found, out, err) = told(name, arguments);
+    assert_eq!(found, status, "{name} {arguments:?}\n{out}\n{err}");
+    (out, err)
+}
+
+/// Runs an example; gives its status and what it wrote to stdout and stderr.
+pub(crate) fn told(name: &str, arguments: &[&str]) -> (i32, String, String) {
+    let output = run(name, arguments);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// A directory of its own, gone when the test is over.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Self {
+        let program = std::env::current_exe().unwrap();
+        let program = program.file_stem().unwrap().to_str().unwrap();
+        let name = format!("tracelint-{program}-{}-{test}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// The path of a file in it, as an argument.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Writes a file, with the directories that it lies in.
+    pub(crate) fn write(&self, name: &str, content: &str) -> String {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self.path(name)
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.0.join(name)).unwrap()
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    pub(crate) fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&self.bytes(name)).unwrap()
+    }
+
+    /// The objects of a file of one object a line.
+    pub(crate) fn lines(&self, name: &str) -> Vec<Value> {
+        let text = self.text(name);
+        assert!(text.is_empty() || text.ends_with('\n'));
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
