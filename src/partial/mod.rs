@@ -44,11 +44,11 @@
 //! | part | bytes of JSON, about |
 //! |---|---|
 //! | detector and model | 150 for each pair |
-//! | ids | 90 for each run with an id, at most 50,000 ids |
+//! | ids | 110 for each run with an id, at most 50,000 ids |
 //! | worst runs | 50 runs with their findings, 20,000 to some millions |
-//! | files | 250 each, at most 100,000 |
+//! | files | 350 each, at most 100,000 |
 //! | rows | 150 each, as many as the state is made for |
-//! | sums | 300 for each task of a model in a domain, and 140,000 |
+//! | sums | 400 for each task of a model in a domain, and 140,000 |
 //! | splits | 50 and the name |
 
 mod files;
