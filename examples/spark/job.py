@@ -332,7 +332,7 @@ def main():
     builder = SparkSession.builder.appName("tracelint")
     if options.master or "PYSPARK_GATEWAY_PORT" not in os.environ:
         builder = builder.master(options.master or "local[2,4]")
-    spark = builder.config("spark.ui.enabled", "false").getOrCreate()
+    spark = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     started = time.monotonic()
     context = spark.sparkContext
