@@ -10,9 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use tracelint::{
-    Alignment, Format, ReadOptions, Reading, ScanEvent, SpanJoin, TraceCollector, read_files, read_slice,
-};
+use tracelint::{Alignment, Format, ReadOptions, ScanEvent, Trace, read_files, read_joined};
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.
 ///
@@ -52,12 +50,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Some(path) => Target::File(common::Output::create(path, &arguments.paths)?),
         None => Target::Standard(std::io::BufWriter::new(std::io::stdout().lock())),
     };
-    if arguments.join {
-        return join(arguments, &read, out);
-    }
     let (mut files, mut traces, mut faults) = (0_u64, 0_u64, 0_u64);
     let mut path = Arc::from(PathBuf::new());
-    read_files(&arguments.paths, &read, |event| -> Result<(), common::Failure> {
+    let each = |event: ScanEvent<Trace>| -> Result<(), common::Failure> {
         match event {
             ScanEvent::Begin(begun) => path = begun,
             ScanEvent::Record(trace) => {
@@ -79,52 +74,17 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             _ => {}
         }
         Ok(())
-    })?;
+    };
+    if arguments.join {
+        read_joined(&arguments.paths, &read, each)?;
+    } else {
+        read_files(&arguments.paths, &read, each)?;
+    }
     match out {
         Target::File(file) => file.finish()?,
         Target::Standard(mut out) => out.flush()?,
     }
     if files == 0 || (faults > 0 && traces == 0) {
-        return Err("nothing could be read".into());
-    }
-    Ok(if faults > 0 { 2 } else { 0 })
-}
-
-/// Reads files as one source.
-fn join(arguments: &Arguments, read: &ReadOptions, mut out: Target) -> Result<u8, common::Failure> {
-    let mut inputs = Vec::with_capacity(arguments.paths.len());
-    for path in &arguments.paths {
-        let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        inputs.push((path, bytes));
-    }
-    let mut errors = std::io::stderr();
-    let mut faults = 0;
-    let mut tell = |path: Option<&PathBuf>, reading: &Reading| -> std::io::Result<()> {
-        let place = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
-        faults += reading.faults;
-        for error in &reading.errors {
-            writeln!(errors, "error: {place}{error}")?;
-        }
-        for (reason, count) in &reading.passed_over {
-            writeln!(errors, "{place}passed over: {count} {reason}")?;
-        }
-        Ok(())
-    };
-    let mut collector = TraceCollector::default();
-    let mut joined = SpanJoin::new(read.clone());
-    for (path, bytes) in &inputs {
-        let reading = joined.add(bytes).unwrap_or_else(|| read_slice(bytes, read, &mut collector));
-        tell(Some(path), &reading)?;
-    }
-    tell(None, &joined.finish(&mut collector))?;
-    for trace in &collector.traces {
-        out.write_all(&common::json_line(trace)?)?;
-    }
-    match out {
-        Target::File(file) => file.finish()?,
-        Target::Standard(mut out) => out.flush()?,
-    }
-    if collector.traces.is_empty() {
         return Err("nothing could be read".into());
     }
     Ok(if faults > 0 { 2 } else { 0 })

@@ -77,7 +77,8 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             let html = html.map(|path| common::Output::create(path, states)).transpose()?;
             parts::write_scan(&part, states, &outputs.files, outputs.summary.as_deref())?;
             let files = part.files.clone();
-            parts::report_scan(*part, &parts::read_options(&options)?, html)?;
+            let read = parts::read_options(&options)?;
+            parts::report_scan(*part, |flagged| flagged.read(&read), html)?;
             parts::tell(&files)
         }
         PartialContent::Replication(part) => {

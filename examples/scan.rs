@@ -15,12 +15,13 @@ use clap::Parser;
 use common::parts::{self, PartialFile};
 use serde_json::Value;
 use tracelint::{
-    ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, Format, PartialContent, Preset, ReadOptions,
-    Registry, ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, otlp_json,
+    ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset,
+    ReadOptions, Registry, ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present_any = ["list_formats", "list_detectors"])]
@@ -31,6 +32,10 @@ struct Arguments {
     /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
     #[arg(long)]
     alignment: Option<Alignment>,
+    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
+    /// are scanned as always
+    #[arg(long, conflicts_with = "path")]
+    join: bool,
     /// Detectors, comma-separated; default: all but the opt-in ones, of which those with an entry in --config
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
@@ -109,6 +114,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         digests: true,
         threads: arguments.threads,
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
+        join: arguments.join,
         ..ScanOptions::default()
     };
     let scanner = Scanner::new(detectors(arguments)?, options)?;
@@ -149,15 +155,18 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         out.finish()?;
     }
     let status = common::status([&part.files]);
+    let draw = |flagged: FlaggedRuns| {
+        if arguments.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
+    };
     if let Some(out) = partial {
         let content = PartialContent::Scan(Box::new(part.clone()));
         parts::write(out, &arguments.partial.state(&arguments.paths, &options_of(arguments)?, content)?)?;
         if !arguments.partial.no_report {
-            parts::report_scan(part, &read, html)?;
+            parts::report_scan(part, draw, html)?;
         }
         return Ok(parts::status_of_part(status));
     }
-    parts::report_scan(part, &read, html)?;
+    parts::report_scan(part, draw, html)?;
     if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
 }
 

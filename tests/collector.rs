@@ -35,11 +35,15 @@ impl Drop for Collector {
 
 impl Collector {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:0", arguments)
+    }
+
+    fn start_at(address: &str, arguments: &[&str]) -> Self {
         let test = std::env::current_exe().unwrap();
         let profile = test.parent().and_then(Path::parent).unwrap();
         let program = profile.join("examples").join("collector");
         let mut command = Command::new(&program);
-        command.args(["--listen", "127.0.0.1:0"]).args(arguments).stdout(Stdio::piped());
+        command.args(["--listen", address]).args(arguments).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", program.display()));
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
@@ -225,7 +229,9 @@ fn spans_come_in_and_events_go_out() {
 #[cfg(feature = "otlp")]
 #[test]
 fn protobuf_is_read_as_json_is() {
-    use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+    use opentelemetry_proto::tonic::collector::trace::v1::{
+        ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
+    };
     use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
     use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
     use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
@@ -262,6 +268,16 @@ fn protobuf_is_read_as_json_is() {
     let (status, head, body) = collector.send("POST", "/v1/traces", &[kind, GZIP], &gzip(&request));
     assert_eq!((status, body.as_str()), (200, ""));
     assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+    // A span that belongs to no trace is told of.
+    let nobodys = Span { name: "x".repeat(200), ..Span::default() };
+    let scope = ScopeSpans { spans: vec![span(&spans(5)[5]), nobodys], ..ScopeSpans::default() };
+    let resource = ResourceSpans { scope_spans: vec![scope], ..ResourceSpans::default() };
+    let mixed = ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec();
+    let (status, _, answer) = collector.send("POST", "/v1/traces", &[kind], &mixed);
+    let expected =
+        ExportTracePartialSuccess { rejected_spans: 1, error_message: "1 spans without ids".to_owned() };
+    let answer = ExportTraceServiceResponse::decode(answer.as_bytes()).unwrap();
+    assert_eq!((status, answer.partial_success), (200, Some(expected)));
     let (status, _, message) = collector.send("POST", "/v1/traces", &[kind], &request[..100]);
     assert_eq!(status, 400);
     assert!(message.starts_with('\u{12}'), "{message:?}");
@@ -296,12 +312,22 @@ fn what_cannot_be_taken_is_refused() {
         let (answered, _, said) = collector.send(method, path, headers, body);
         assert_eq!(answered, status, "{method} {path} {headers:?}: {said}");
     }
-    // One span of a wrong shape costs itself alone, and the answer says so.
+    // What is wrong costs itself alone, and the answer says so, by the name that is right for the kind of request.
     let mut mixed = spans(1);
-    mixed.push(json!({"traceId": trace_id(1), "spanId": "00000000000000ff", "attributes": [{"key": "input.value", "value": {"arrayValue": {"values": 7}}}], "events": 7}));
+    mixed.push(json!(7));
+    mixed.push(json!({"traceId": trace_id(1), "spanId": "", "name": "nobody's"}));
     let (status, _, said) = collector.post(&body(&mixed));
-    assert_eq!(status, 200, "{said}");
-    collector.wait_for("spans_received_total", 6);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((status, &said["partialSuccess"]["rejectedSpans"]), (200, &json!("2")));
+    let message = said["partialSuccess"]["errorMessage"].as_str().unwrap();
+    assert!(message.contains("found a number") && message.ends_with("1 spans without ids"), "{message}");
+    let record = json!({"traceId": trace_id(1), "eventName": "gen_ai.choice", "body": {"stringValue": "{}"}});
+    let logs = json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [record, 7]}]}]}).to_string();
+    let (status, _, said) = collector.send("POST", "/v1/logs", &[JSON], logs.as_bytes());
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((status, &said["partialSuccess"]["rejectedLogRecords"]), (200, &json!("1")), "{said}");
+    assert!(said["partialSuccess"].get("rejectedSpans").is_none());
+    collector.wait_for("spans_received_total", 7);
     assert_eq!(collector.metric("requests_faulty_total"), 7);
 }
 
@@ -372,4 +398,34 @@ fn events_for_a_dead_target_are_kept_up_to_a_cap_and_counted() {
     assert_eq!((collector.metric("events_waiting"), collector.metric("events_dropped_total")), (10, 15));
     let last = collector.stop();
     assert_eq!((number(&last, "events_sent_total"), number(&last, "events_dropped_total")), (0, 25));
+}
+
+#[test]
+fn a_killed_target_costs_what_the_cap_does_not_hold() {
+    let mut target = Collector::start(&[]);
+    let address = target.address.clone();
+    let url = format!("http://{address}/v1/logs");
+    let collector = Collector::start(&["--forward", &url, "--grace", "0", "--max-events", "12"]);
+    let send = |trace: u64| {
+        assert_eq!(collector.post(&body(&spans(trace))).0, 200);
+        collector.wait_for("traces_closed_total", trace);
+    };
+    send(1);
+    collector.wait_for("events_sent_total", 5);
+    target.child.kill().unwrap();
+    target.child.wait().unwrap();
+    // Two traces fit; what comes then is dropped, whole traces at a time, and said.
+    for trace in 2..6 {
+        send(trace);
+    }
+    let metrics =
+        || ["sent_total", "waiting", "dropped_total"].map(|name| collector.metric(&format!("events_{name}")));
+    assert_eq!(metrics(), [5, 10, 10]);
+    // The program goes on all the same, and delivers what it kept when somebody is there again.
+    assert_eq!(collector.send("GET", "/healthz", &[], b"").2, "ok\n");
+    let again = Collector::start_at(&address, &[]);
+    collector.wait_for("events_sent_total", 15);
+    assert_eq!(metrics(), [15, 0, 10]);
+    again.wait_for("spans_received_total", 10);
+    assert_eq!(number(&collector.stop(), "events_dropped_total"), 10);
 }

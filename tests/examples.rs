@@ -921,3 +921,61 @@ fn streaming_changes_no_byte() {
     ends("scan", &["--stream-above", "0", "--out", &streamed, "golden/tau2"], 0);
     assert!(folder.bytes("whole.jsonl") == folder.bytes("streamed.jsonl"));
 }
+
+#[test]
+fn spans_and_logs_of_several_files_are_one_source() {
+    let folder = Folder::new("join");
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let span = |id: u64, kind: &str, more: &[(&str, &str)]| {
+        let text = |(key, value): &(&str, &str)| json!({"key": key, "value": {"stringValue": value}});
+        let attributes: Vec<Value> = [("gen_ai.operation.name", kind)].iter().chain(more).map(text).collect();
+        json!({"traceId": trace, "spanId": format!("{id:016x}"), "name": "x", "attributes": attributes,
+            "startTimeUnixNano": (100 * id).to_string(), "endTimeUnixNano": (100 * id + 50).to_string()})
+    };
+    let (mut spans, mut records) = (Vec::new(), Vec::new());
+    for call in 0..5_u64 {
+        let id = format!("c{call}");
+        spans.push(span(2 * call + 1, "chat", &[]));
+        spans.push(span(
+            2 * call + 2,
+            "execute_tool",
+            &[
+                ("gen_ai.tool.name", "look"),
+                ("gen_ai.tool.call.id", &id),
+                ("gen_ai.tool.call.result", "a wall"),
+            ],
+        ));
+        let body =
+            json!({"message": {"tool_calls": [{"id": id, "function": {"name": "look", "arguments": "{}"}}]}});
+        records.push(json!({"traceId": trace, "spanId": format!("{:016x}", 2 * call + 1),
+            "eventName": "gen_ai.choice", "body": {"stringValue": body.to_string()}}));
+    }
+    let resource = |spans: &[Value]| json!({"scopeSpans": [{"spans": spans}]});
+    let logs = json!([{"scopeLogs": [{"logRecords": records}]}]);
+    let whole = json!({"resourceSpans": [resource(&spans)], "resourceLogs": logs}).to_string();
+    let whole = folder.write("spans-1.json", &whole);
+    let judged = |inputs: &[&str], more: &[&str]| {
+        let [rows, html, events] = ["rows.jsonl", "page.html", "events.jsonl"].map(|name| folder.path(name));
+        let outputs = ["--out", &rows, "--html", &html, "--otlp-out", &events];
+        let (told, _) = ends("scan", &[&outputs, more, inputs].concat(), 0);
+        let bytes = ["rows.jsonl", "page.html", "events.jsonl"].map(|name| folder.bytes(name));
+        // Without the line of each input.
+        let table = told.split_once("\n\n").map_or(told.clone(), |(_, table)| table.to_owned());
+        (table, bytes)
+    };
+    let alone = judged(&[&whole], &[]);
+    assert!(String::from_utf8_lossy(&alone.1[1]).contains("look({})"));
+    assert_eq!(judged(&[&whole], &["--join"]), alone);
+    // The same name for the first part, so that only what is read can differ.
+    let first = folder.write("spans-1.json", &json!({"resourceSpans": [resource(&spans[..3])]}).to_string());
+    let second = folder.write("spans-2.json", &json!({"resourceSpans": [resource(&spans[3..])]}).to_string());
+    let logs = folder.write("spans-3.logs.json", &json!({"resourceLogs": logs}).to_string());
+    for order in [[&first, &second, &logs], [&logs, &second, &first]] {
+        let order = order.map(String::as_str);
+        assert_eq!(judged(&order, &["--join"]), alone);
+        let traces = folder.path("traces.jsonl");
+        ends("convert", &[&["--join", "--out", &traces], &order[..]].concat(), 0);
+        let traces = folder.lines("traces.jsonl");
+        assert_eq!((traces.len(), traces[0]["steps"].as_array().unwrap().len()), (1, 5));
+    }
+}

@@ -78,10 +78,10 @@ impl Receiver {
     async fn take(&self, request: Request<Incoming>) -> Answer {
         self.metrics.requests.fetch_add(1, Ordering::Relaxed);
         let is_json = !holds(request.headers(), "application/x-protobuf");
+        let of_logs = request.uri().path() == "/v1/logs";
         match self.receive(request).await {
-            Ok(body) if is_json => text(StatusCode::OK, "application/json", body),
-            // A response without fields is empty as protobuf.
-            Ok(_) => text(StatusCode::OK, "application/x-protobuf", Bytes::new()),
+            Ok(taken) if is_json => text(StatusCode::OK, "application/json", taken.json(of_logs)),
+            Ok(taken) => text(StatusCode::OK, "application/x-protobuf", taken.protobuf()),
             Err(Refusal { status, message }) => {
                 let retry = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
                 let counter = if retry { &self.metrics.refused } else { &self.metrics.faulty };
@@ -100,8 +100,8 @@ impl Receiver {
         }
     }
 
-    /// Takes a body over to the judge; gives what is answered in JSON.
-    async fn receive(&self, request: Request<Incoming>) -> Result<String, Refusal> {
+    /// Takes a body over to the judge.
+    async fn receive(&self, request: Request<Incoming>) -> Result<Taken, Refusal> {
         if *self.stopped.borrow() {
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the collector stops"));
         }
@@ -131,10 +131,10 @@ impl Receiver {
         };
         let most = self.most;
         let read = tokio::task::spawn_blocking(move || read(&headers, body, most)).await;
-        let (batch, answer) =
+        let (batch, taken) =
             read.map_err(|error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))??;
         place.send(batch);
-        Ok(answer)
+        Ok(taken)
     }
 }
 
@@ -150,7 +150,7 @@ fn too_large(most: usize) -> Refusal {
 }
 
 /// Reads a body.
-fn read(headers: &HeaderMap, body: Bytes, most: usize) -> Result<(SpanBatch, String), Refusal> {
+fn read(headers: &HeaderMap, body: Bytes, most: usize) -> Result<(SpanBatch, Taken), Refusal> {
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
     let body = match headers.get(CONTENT_ENCODING).map(hyper::header::HeaderValue::as_bytes) {
         None | Some(b"identity") => body,
@@ -170,30 +170,77 @@ fn read(headers: &HeaderMap, body: Bytes, most: usize) -> Result<(SpanBatch, Str
         }
     };
     if body.is_empty() || body.trim_ascii() == b"{}" {
-        return Ok((SpanBatch::default(), "{}".to_owned()));
+        return Ok((SpanBatch::default(), Taken::default()));
     }
     let (batch, reading) = SpanBatch::read(&body, &ReadOptions::default())
         .ok_or_else(|| bad("the body holds no spans and no log records of OTLP".to_owned()))?;
-    let Some(error) = reading.errors.first() else { return Ok((batch, "{}".to_owned())) };
-    if batch.spans() + batch.logs() == 0 {
-        return Err(bad(error.to_string()));
+    // What belongs to nothing is not taken either.
+    let without = ["spans without ids", "log records of no trace", "further faults"];
+    let without = without.iter().filter_map(|reason| Some((*reason, *reading.passed_over.get(*reason)?)));
+    let mut taken = Taken { rejected: reading.errors.len() as u64, message: String::new() };
+    let mut messages: Vec<String> = reading.errors.first().map(ToString::to_string).into_iter().collect();
+    for (reason, count) in without {
+        taken.rejected += count;
+        messages.push(format!("{count} {reason}"));
     }
-    let partial = serde_json::json!({"partialSuccess": {
-        "rejectedSpans": reading.errors.len().to_string(),
-        "errorMessage": error.to_string(),
-    }});
-    Ok((batch, partial.to_string()))
+    taken.message = messages.join("; ");
+    if batch.spans() + batch.logs() == 0 && !reading.errors.is_empty() {
+        return Err(bad(taken.message));
+    }
+    Ok((batch, taken))
+}
+
+/// What is answered to a request that was taken: how many of its spans or log records were not, and why.
+#[derive(Debug, Default)]
+struct Taken {
+    rejected: u64,
+    message: String,
+}
+
+impl Taken {
+    fn json(&self, of_logs: bool) -> String {
+        if self.rejected == 0 {
+            return "{}".to_owned();
+        }
+        let counted = if of_logs { "rejectedLogRecords" } else { "rejectedSpans" };
+        // 64-bit numbers are texts.
+        let partial = serde_json::json!({counted: self.rejected.to_string(), "errorMessage": self.message});
+        serde_json::json!({"partialSuccess": partial}).to_string()
+    }
+
+    /// The answers to spans and to log records have the same fields: 1, the partial success, has the count for its field 1
+    /// and the message for its field 2. Without them an answer is empty.
+    fn protobuf(&self) -> Vec<u8> {
+        if self.rejected == 0 {
+            return Vec::new();
+        }
+        let mut partial = vec![0x08];
+        varint(self.rejected, &mut partial);
+        text_field(0x12, self.message.as_bytes(), &mut partial);
+        let mut answer = Vec::new();
+        text_field(0x0a, &partial, &mut answer);
+        answer
+    }
 }
 
 /// A `google.rpc.Status` with this message as protobuf: its field 2, a text.
 fn status_of(message: &str) -> Vec<u8> {
-    let mut bytes = vec![0x12];
-    let mut length = message.len();
-    while length >= 0x80 {
-        bytes.push(u8::try_from(length & 0x7f).unwrap_or_default() | 0x80);
-        length >>= 7;
-    }
-    bytes.push(u8::try_from(length).unwrap_or_default());
-    bytes.extend_from_slice(message.as_bytes());
+    let mut bytes = Vec::new();
+    text_field(0x12, message.as_bytes(), &mut bytes);
     bytes
+}
+
+/// A field of bytes, behind its key.
+fn text_field(key: u8, text: &[u8], into: &mut Vec<u8>) {
+    into.push(key);
+    varint(text.len() as u64, into);
+    into.extend_from_slice(text);
+}
+
+fn varint(mut number: u64, into: &mut Vec<u8>) {
+    while number >= 0x80 {
+        into.push(u8::try_from(number & 0x7f).unwrap_or_default() | 0x80);
+        number >>= 7;
+    }
+    into.push(u8::try_from(number).unwrap_or_default());
 }

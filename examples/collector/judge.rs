@@ -55,7 +55,8 @@ impl Outlet {
         while let Some(event) = traces.next_event() {
             match event {
                 LiveEvent::Update { trace, metadata, update } if self.updates => {
-                    let context = EventContext::new(&trace, &metadata).observed(now());
+                    let id = metadata.id.as_deref().unwrap_or(&trace);
+                    let context = EventContext::new(id, &metadata).observed(now());
                     events.push(context.of_update(&update));
                 }
                 LiveEvent::Closed(closed) => {

@@ -64,6 +64,9 @@ struct Arguments {
     /// Spans of one trace
     #[arg(long, default_value_t = 20_000)]
     max_spans: usize,
+    /// Judge an open trace for the first time when it has so many spans, then when it has half as many more; 0: never
+    #[arg(long, default_value_t = 16)]
+    first_look: usize,
     /// Memory of all open traces
     #[arg(long, default_value_t = 1024, value_name = "MIB")]
     max_memory: usize,
@@ -114,6 +117,7 @@ async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
         idle: Duration::from_millis(arguments.idle),
         max_open: arguments.max_open,
         max_spans: arguments.max_spans,
+        first_look: arguments.first_look,
         max_bytes: arguments.max_memory.saturating_mul(1 << 20),
         ..AssemblerOptions::default()
     };

@@ -62,6 +62,7 @@ impl Metrics {
             ("spans_evicted_total", counts.evicted),
             ("spans_late_total", counts.late),
             ("spans_ignored_total", counts.ignored),
+            ("spans_looked_at_total", counts.looked_at),
             ("traces_closed_total", counts.traces_closed),
             ("traces_evicted_total", counts.traces_evicted),
             ("findings_total", counts.findings),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tracelint::{
-    Digest, PartialContent, PartialState, ReadOptions, ScanPart, Table, render_files, scan_html,
+    Digest, FlaggedRuns, PartialContent, PartialState, ReadOptions, RunStrip, ScanPart, Table, render_files,
+    scan_html,
 };
 
 use super::tables::{self, TableFiles};
@@ -68,10 +69,14 @@ pub(crate) fn status_of_part(status: u8) -> u8 {
 }
 
 /// What a scan prints, and its report.
-pub(crate) fn report_scan(part: ScanPart, read: &ReadOptions, html: Option<Output>) -> Result<(), Failure> {
+pub(crate) fn report_scan(
+    part: ScanPart,
+    draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
+    html: Option<Output>,
+) -> Result<(), Failure> {
     let text = format!("{}\n{}", render_files(&part.files), part.summary.render());
     if let Some(mut out) = html {
-        let flagged = part.worst.read(read);
+        let flagged = draw(part.worst);
         out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged).as_bytes())?;
         out.finish()?;
     }

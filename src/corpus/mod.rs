@@ -2,6 +2,7 @@
 //! paths and order.
 
 mod companion;
+mod joined;
 mod open;
 mod order;
 mod read;
@@ -10,6 +11,6 @@ mod scan;
 mod source;
 mod work;
 
-pub use read::read_files;
+pub use read::{read_files, read_joined};
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 pub use scan::{ScanOptions, Scanner};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::joined::Joined;
 use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
-use crate::input::Reading;
+use crate::input::{Reading, SpanPool};
 
 /// The place of a batch: the file, and the part of it.
 pub(super) type Key = (usize, u64);
@@ -48,6 +49,7 @@ struct State<T, F> {
     counts: BTreeMap<Key, u64>,
     each: F,
     summary: Option<FileSummary>,
+    joined: Joined<Item<T>>,
     progress: Progress,
 }
 
@@ -61,6 +63,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
                 counts: BTreeMap::new(),
                 each,
                 summary: None,
+                joined: Joined::default(),
                 progress: Progress { bytes_total, ..Progress::default() },
             }),
             changed: Condvar::new(),
@@ -119,37 +122,54 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.changed.notify_all();
     }
 
+    /// Hands on the runs of the files whose spans were set aside, now that all are there: `read` gives those of a file,
+    /// numbered from a position.
+    pub(super) fn join(&self, mut read: impl FnMut(usize, u64, &mut SpanPool) -> (Vec<Item<T>>, Reading)) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let Joined { mut pool, files, .. } = std::mem::take(&mut state.joined);
+        for file in files {
+            let (items, reading) = read(file.file, file.positions, &mut pool);
+            let (mut summary, each) = (file.summary, &mut state.each);
+            each(ScanEvent::Begin(Arc::clone(&summary.path)));
+            state.progress.traces += reading.runs;
+            summary.add(reading);
+            for item in file.untold.into_iter().chain(items) {
+                item.tell(&mut summary, each);
+            }
+            each(ScanEvent::End(summary));
+            (self.progress)(state.progress);
+        }
+    }
+
     pub(super) fn into_each(self) -> F {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).each
     }
 }
 
 impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
-    fn hand_on(&mut self, batch: Batch<T>) {
+    fn hand_on(&mut self, mut batch: Batch<T>) {
         let (file, part) = self.front;
+        self.joined.take(file, batch.reading.set_aside.take());
+        // What is said of a file of spans alone waits for its runs.
+        let is_untold =
+            part == 0 && batch.last.is_some() && self.joined.holds_spans() && batch.is_without_runs();
         let each = &mut self.each;
-        let summary = self.summary.get_or_insert_with(|| {
+        let mut summary = self.summary.take().unwrap_or_else(|| FileSummary::new(Arc::clone(&batch.path)));
+        if part == 0 && !is_untold {
             each(ScanEvent::Begin(Arc::clone(&batch.path)));
-            FileSummary::new(Arc::clone(&batch.path))
-        });
+        }
         self.progress.traces += batch.reading.runs;
         summary.add(batch.reading);
+        let mut untold = is_untold.then(Vec::new);
         for item in batch.items {
-            match item {
-                Item::Record { mapped, name } => {
-                    if let Some(name) = name.filter(|_| summary.without_actions.len() < NAMED) {
-                        summary.without_actions.push(name);
-                    }
-                    each(ScanEvent::Record(mapped));
-                }
-                Item::Error(error) => {
-                    summary.errors += 1;
-                    summary.runs_lost += u64::from(error.run().is_some());
-                    each(ScanEvent::Error(error));
-                }
+            match &mut untold {
+                Some(untold) => untold.push(item),
+                None => item.tell(&mut summary, each),
             }
         }
         let Some(bytes) = batch.last else {
+            self.summary = Some(summary);
             self.before += self.counts.remove(&self.front).unwrap_or(0);
             self.front = (file, part + 1);
             return;
@@ -159,8 +179,33 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         self.counts = self.counts.split_off(&self.front);
         self.progress.bytes += bytes;
         self.progress.files += 1;
-        if let Some(summary) = self.summary.take() {
+        if let Some(summary) = self.joined.end(file, summary, untold) {
             each(ScanEvent::End(summary));
+        }
+    }
+}
+
+impl<T> Batch<T> {
+    fn is_without_runs(&self) -> bool {
+        self.items.iter().all(|item| matches!(item, Item::Error(_)))
+    }
+}
+
+impl<T> Item<T> {
+    /// Hands the item on.
+    fn tell(self, summary: &mut FileSummary, each: &mut impl FnMut(ScanEvent<T>)) {
+        match self {
+            Self::Record { mapped, name } => {
+                if let Some(name) = name.filter(|_| summary.without_actions.len() < NAMED) {
+                    summary.without_actions.push(name);
+                }
+                each(ScanEvent::Record(mapped));
+            }
+            Self::Error(error) => {
+                summary.errors += 1;
+                summary.runs_lost += u64::from(error.run().is_some());
+                each(ScanEvent::Error(error));
+            }
         }
     }
 }

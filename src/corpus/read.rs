@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::companion::{Companion, result_of_trial};
+use super::joined::Joined;
 use super::open::open;
 use super::record::{FileSummary, ScanEvent};
 use super::source::{Role, SourceFile, discover};
 use crate::error::Error;
-use crate::input::{Beside, Format, ReadOptions, Window, read_window};
+use crate::input::{Beside, Format, ReadOptions, Reading, Window, read_window};
 use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
 
 /// Reads the runs of files and directories as [`Trace`]s, in the order in which a scan takes them. `each` may end the
@@ -37,10 +38,65 @@ pub fn read_files<I, E>(
 where
     I: IntoIterator<Item: AsRef<Path>>,
 {
+    read_paths(paths, options, false, &mut each)
+}
+
+/// As [`read_files`], with all files as one source of spans and log records: those of a trace meet wherever they lie. A
+/// trace is of the first file that has a part of it, and files of spans come behind all others, as in a scan with
+/// [`ScanOptions::join`](crate::ScanOptions::join).
+///
+/// # Errors
+/// As [`read_files`].
+pub fn read_joined<I, E>(
+    paths: I,
+    options: &ReadOptions,
+    mut each: impl FnMut(ScanEvent<Trace>) -> Result<(), E>,
+) -> Result<(), E>
+where
+    I: IntoIterator<Item: AsRef<Path>>,
+{
+    read_paths(paths, options, true, &mut each)
+}
+
+fn read_paths<I, E>(
+    paths: I,
+    options: &ReadOptions,
+    joins: bool,
+    each: &mut impl FnMut(ScanEvent<Trace>) -> Result<(), E>,
+) -> Result<(), E>
+where
+    I: IntoIterator<Item: AsRef<Path>>,
+{
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
     let (files, unreachable) = discover(paths.collect::<Vec<PathBuf>>());
-    for file in &files {
-        read_file(file, options, &mut each)?;
+    let mut joined = Joined::default();
+    for (number, file) in files.iter().enumerate() {
+        let mut sink = Emitter::new(file, each);
+        if !joins {
+            sink.begin();
+        }
+        let mut reading = read_file(file, options, joins, &mut sink);
+        joined.take(number, reading.set_aside.take());
+        sink.summary.add(reading);
+        let untold = (joined.holds_spans() && !sink.begun).then(|| std::mem::take(&mut sink.untold));
+        if untold.is_none() {
+            sink.begin();
+        }
+        let summary = sink.finish()?;
+        if let Some(summary) = joined.end(number, summary, untold) {
+            each(ScanEvent::End(summary))?;
+        }
+    }
+    let Joined { mut pool, files: waiting, .. } = joined;
+    for waiting in waiting {
+        let Some(file) = files.get(waiting.file) else { continue };
+        let mut sink = Emitter::new(file, each);
+        (sink.summary, sink.untold) = (waiting.summary, waiting.untold);
+        sink.begin();
+        let reading = pool.give(waiting.file, waiting.positions, options, &mut sink);
+        sink.summary.add(reading);
+        let summary = sink.finish()?;
+        each(ScanEvent::End(summary))?;
     }
     for error in unreachable {
         let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();
@@ -52,24 +108,9 @@ where
     Ok(())
 }
 
-fn read_file<E>(
-    file: &SourceFile,
-    options: &ReadOptions,
-    each: &mut impl FnMut(ScanEvent<Trace>) -> Result<(), E>,
-) -> Result<(), E> {
-    each(ScanEvent::Begin(Arc::clone(&file.path)))?;
-    let mut sink = Emitter {
-        collector: TraceCollector::default(),
-        path: &file.path,
-        summary: FileSummary::new(Arc::clone(&file.path)),
-        each,
-        failed: None,
-        companion: file.companion.as_deref(),
-    };
+fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut dyn StepSink) -> Reading {
     if let Some(reading) = result_of_trial(&file.path) {
-        sink.summary.add(reading);
-        let Emitter { summary, each, .. } = sink;
-        return each(ScanEvent::End(summary));
+        return reading;
     }
     let again = || open(&file.path).ok();
     match open(&file.path) {
@@ -82,36 +123,64 @@ fn read_file<E>(
                 again: file.is_regular.then_some(&again as &dyn Fn() -> Option<Box<dyn Read>>),
                 format: matches!(file.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
                 is_header: matches!(file.role, Role::Header),
+                joins,
             };
             let mut window = Window::over_stream(input, options.most_held);
-            let reading = read_window(&mut window, &beside, options, &mut sink);
-            sink.summary.add(reading);
+            read_window(&mut window, &beside, options, sink)
         }
         Err(error) => {
             sink.error(error);
+            Reading::default()
         }
-    }
-    let Emitter { summary, failed, .. } = sink;
-    match failed {
-        Some(failed) => Err(failed),
-        None => each(ScanEvent::End(summary)),
     }
 }
 
 /// Hands every trace on as soon as it is complete.
 struct Emitter<'e, F, E> {
     collector: TraceCollector,
-    path: &'e Path,
+    path: &'e Arc<Path>,
     summary: FileSummary,
     each: &'e mut F,
     failed: Option<E>,
     companion: Option<&'e Companion>,
+    /// Whether it has been told that the file begins. Before its first run, errors wait until it is.
+    begun: bool,
+    untold: Vec<Error>,
 }
 
-impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> Emitter<'_, F, E> {
+impl<'e, F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> Emitter<'e, F, E> {
+    fn new(file: &'e SourceFile, each: &'e mut F) -> Self {
+        Self {
+            collector: TraceCollector::default(),
+            path: &file.path,
+            summary: FileSummary::new(Arc::clone(&file.path)),
+            each,
+            failed: None,
+            companion: file.companion.as_deref(),
+            begun: false,
+            untold: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.emit(ScanEvent::Begin(Arc::clone(self.path)));
+            for error in std::mem::take(&mut self.untold) {
+                self.emit(ScanEvent::Error(error));
+            }
+        }
+    }
+
     fn emit(&mut self, event: ScanEvent<Trace>) {
         if self.failed.is_none() {
             self.failed = (self.each)(event).err();
+        }
+    }
+
+    fn finish(self) -> Result<FileSummary, E> {
+        match self.failed {
+            Some(failed) => Err(failed),
+            None => Ok(self.summary),
         }
     }
 }
@@ -131,6 +200,7 @@ impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F,
         }
         self.collector.end(ending);
         while let Some(trace) = self.collector.traces.pop() {
+            self.begin();
             self.emit(ScanEvent::Record(trace));
         }
     }
@@ -142,7 +212,12 @@ impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F,
     fn error(&mut self, error: Error) -> Option<Error> {
         self.summary.errors += 1;
         self.summary.runs_lost += u64::from(error.run().is_some());
-        self.emit(ScanEvent::Error(error.in_file(self.path)));
+        let error = error.in_file(self.path);
+        if self.begun {
+            self.emit(ScanEvent::Error(error));
+        } else {
+            self.untold.push(error);
+        }
         None
     }
 }

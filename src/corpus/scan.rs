@@ -35,6 +35,10 @@ pub struct ScanOptions {
     pub whole_file_limit: u64,
     /// How large such a piece is, in bytes, at least.
     pub piece_bytes: usize,
+    /// Whether all files are one source of spans and log records: those of a trace meet wherever they lie. A trace is
+    /// then of the first file that has a part of it, and files of spans come behind all others. Their spans are held
+    /// until every file has been read.
+    pub join: bool,
 }
 
 impl Default for ScanOptions {
@@ -46,6 +50,7 @@ impl Default for ScanOptions {
             threads: None,
             whole_file_limit: 4 << 20,
             piece_bytes: 1 << 20,
+            join: false,
         }
     }
 }
@@ -145,6 +150,7 @@ impl Scanner {
                 }
             });
         }
+        work.join();
         let mut each = work.order.into_each();
         for error in unreachable {
             let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();

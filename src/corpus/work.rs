@@ -100,6 +100,18 @@ where
         }
     }
 
+    /// Reads the runs of the files whose spans were set aside, when all others are done.
+    pub(super) fn join(&self) {
+        self.order.join(|file, positions, pool| {
+            let Some(source) = self.files.get(file) else { return (Vec::new(), Reading::default()) };
+            let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
+            sink.hands_on = false;
+            let kept = Rc::clone(&sink.kept);
+            let reading = pool.give(file, positions, &self.scanner.options.read, &mut sink);
+            (self.finished(kept.take(), 0, &source.path), reading)
+        });
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,8 +200,9 @@ where
         let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         sink.hands_on = false;
         let kept = Rc::clone(&sink.kept);
-        let options = &self.scanner.options.read;
-        let reading = read_piece(&job.piece, self.header(source), options, &mut sink);
+        let options = &self.scanner.options;
+        let beside = Beside { header: self.header(source), joins: options.join, ..Beside::default() };
+        let reading = read_piece(&job.piece, &beside, &options.read, &mut sink);
         let positions = reading.positions;
         self.order.count(job.key, positions);
         let base = self.base(job.key);
@@ -243,6 +256,7 @@ where
             again: self.source.is_regular.then_some(&again as &dyn Fn() -> Option<Box<dyn Read>>),
             format: matches!(self.source.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
             is_header: matches!(self.source.role, Role::Header),
+            joins: work.scanner.options.join,
         };
         let options = &work.scanner.options.read;
         let cut = work.threads > 1 && !window.is_whole();

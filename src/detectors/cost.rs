@@ -65,37 +65,32 @@ pub(crate) struct Meter {
     spans: Vec<(u64, SpanId)>,
 }
 
-/// What had been used when a step was over.
-#[derive(Debug, Clone, Copy, Default)]
+/// What a step took.
+#[derive(Debug, Clone, Copy)]
 struct Mark {
     index: u64,
     turn: u64,
-    duration: Sum,
-    input: Sum,
-    output: Sum,
-    /// The tokens of the turn, where an earlier step of it has brought them into the sums.
-    shared: (Option<u64>, Option<u64>),
+    duration: u64,
+    /// The tokens of the turn, as far as they are known by then.
+    input: u64,
+    output: u64,
+    /// Which of the three are known.
+    known: [bool; 3],
 }
 
-/// A sum, and how many known values are in it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    total: u128,
-    known: u64,
-}
+const _: () = assert!(size_of::<Mark>() <= 48);
 
-impl Sum {
-    fn add(self, value: Option<u64>) -> Self {
-        match value {
-            Some(value) => Self { total: self.total + u128::from(value), known: self.known + 1 },
-            None => self,
-        }
+impl Mark {
+    fn duration(&self) -> Option<u64> {
+        self.known[0].then_some(self.duration)
     }
 
-    /// What came after an earlier sum.
-    fn since(self, before: Self) -> Option<u64> {
-        let total = self.total.saturating_sub(before.total);
-        (self.known > before.known).then(|| u64::try_from(total).unwrap_or(u64::MAX))
+    fn input(&self) -> Option<u64> {
+        self.known[1].then_some(self.input)
+    }
+
+    fn output(&self) -> Option<u64> {
+        self.known[2].then_some(self.output)
     }
 }
 
@@ -124,24 +119,19 @@ impl Meter {
     }
 
     fn mark(&mut self, step: &Step<'_>, usage: Usage) {
-        let before = self.marks.last().copied().unwrap_or_default();
-        let same_turn = !self.marks.is_empty() && before.turn == step.turn();
         // What the turn has brought already is not brought again.
-        let new = |seen: Option<u64>, now: Option<u64>| if same_turn && seen.is_some() { None } else { now };
-        let (input, output) =
-            (new(before.shared.0, usage.input_tokens), new(before.shared.1, usage.output_tokens));
-        let carried = if same_turn { before.shared } else { (None, None) };
-        lean_push(
-            &mut self.marks,
-            Mark {
-                index: step.index(),
-                turn: step.turn(),
-                duration: before.duration.add(usage.duration_ns),
-                input: before.input.add(input),
-                output: before.output.add(output),
-                shared: (carried.0.or(usage.input_tokens), carried.1.or(usage.output_tokens)),
-            },
-        );
+        let before = self.marks.last().filter(|before| before.turn == step.turn());
+        let input = before.and_then(Mark::input).or(usage.input_tokens);
+        let output = before.and_then(Mark::output).or(usage.output_tokens);
+        let mark = Mark {
+            index: step.index(),
+            turn: step.turn(),
+            duration: usage.duration_ns.unwrap_or_default(),
+            input: input.unwrap_or_default(),
+            output: output.unwrap_or_default(),
+            known: [usage.duration_ns.is_some(), input.is_some(), output.is_some()],
+        };
+        lean_push(&mut self.marks, mark);
     }
 
     /// What the whole trace took so far.
@@ -178,31 +168,22 @@ impl Meter {
     pub(crate) fn cost(&self, first: u64, last: u64) -> Option<Cost> {
         let start = self.marks.partition_point(|mark| mark.index < first);
         let end = self.marks.partition_point(|mark| mark.index <= last);
-        let (from, to) = (self.marks.get(start)?, self.marks.get(end.checked_sub(1)?)?);
-        if start >= end {
-            return None;
-        }
-        let mut before = Mark::default();
-        if let Some(mark) = start.checked_sub(1).and_then(|at| self.marks.get(at)) {
-            before = *mark;
-            if mark.turn == from.turn {
-                // The range begins within a turn, whose tokens are in the sums already.
-                let back = |sum: Sum, tokens: Option<u64>| match tokens {
-                    Some(tokens) => Sum {
-                        total: sum.total.saturating_sub(u128::from(tokens)),
-                        known: sum.known.saturating_sub(1),
-                    },
-                    None => sum,
-                };
-                before.input = back(before.input, mark.shared.0);
-                before.output = back(before.output, mark.shared.1);
+        let marks = self.marks.get(start..end).filter(|marks| !marks.is_empty())?;
+        let (mut duration, mut input, mut output) = (None, None, None);
+        let mut next = marks.iter().peekable();
+        while let Some(mark) = next.next() {
+            duration = plus(duration, mark.duration());
+            // The last step of a turn knows what any of its steps have told.
+            if next.peek().is_none_or(|after| after.turn != mark.turn) {
+                input = plus(input, mark.input());
+                output = plus(output, mark.output());
             }
         }
         Some(Cost {
             steps: self.steps_within(first, last),
-            duration_ns: to.duration.since(before.duration),
-            input_tokens: to.input.since(before.input),
-            output_tokens: to.output.since(before.output),
+            duration_ns: duration,
+            input_tokens: input,
+            output_tokens: output,
         })
     }
 

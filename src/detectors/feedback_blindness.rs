@@ -1,6 +1,6 @@
 //! `feedback_blindness`: the agent repeats what was refused.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
@@ -18,7 +18,7 @@ use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{
-    Action, Actors, Digest, DigestMap, Digests, Routing, Status, Step, Trace, empty, map_bytes,
+    Action, Actors, Digest, DigestMap, DigestTable, Digests, Routing, Status, Step, Trace, empty, map_bytes,
 };
 
 /// How much of an observation the evidence quotes, in characters.
@@ -224,8 +224,8 @@ impl Rule for FeedbackBlindness {
             gains: Gains::default(),
             seen: Seen::default(),
             novel_successes: 0,
-            refused: DigestMap::default(),
-            repeated: 0,
+            refused: DigestTable::default(),
+            earlier: BTreeMap::new(),
             remembered: DigestMap::default(),
             reported: BTreeSet::new(),
             findings: Vec::new(),
@@ -263,13 +263,13 @@ struct State {
     /// Whether an action has its arguments recorded.
     comparable: bool,
     gains: Gains,
-    seen: Seen,
+    seen: Seen<()>,
     /// Novel actions that succeeded, so far.
     novel_successes: u64,
-    /// By key and feedback (`same_feedback`).
-    refused: DigestMap<Refused>,
-    /// How many of them have an earlier one.
-    repeated: usize,
+    /// By key and feedback, the latest refusal (`same_feedback`).
+    refused: DigestTable<Refusal>,
+    /// Of the few of them that have one, the latest of a turn before, by their numbers.
+    earlier: BTreeMap<u32, Refusal>,
     /// By key, for the published rule: the first refusal alone, or all within the window.
     remembered: DigestMap<VecDeque<Attempt>>,
     /// The keys that have been reported.
@@ -277,13 +277,8 @@ struct State {
     findings: Vec<Finding>,
 }
 
-/// The latest refusal of a key with one feedback, and the latest of a turn before that, which few have.
-#[derive(Debug, Clone)]
-struct Refused {
-    latest: Refusal,
-    earlier: Option<Box<Refusal>>,
-}
-
+/// A refusal of a key with one feedback.
+///
 /// Counts in four bytes: more actions of one trace than that do not fit in memory.
 #[derive(Debug, Clone, Copy)]
 struct Refusal {
@@ -293,7 +288,7 @@ struct Refusal {
     novel_successes: u32,
 }
 
-const _: () = assert!(size_of::<Refused>() <= 32);
+const _: () = assert!(size_of::<Refusal>() <= 24);
 
 /// A refusal as the published rule remembers it.
 #[derive(Debug)]
@@ -319,7 +314,7 @@ impl State {
         if self.gains.observe(step) {
             self.seen.clear();
         }
-        let novel = self.seen.observe(step, digests).is_none();
+        let novel = self.seen.observe(step, digests, ()).is_none();
         if !self.rules.is_negative(action) {
             self.novel_successes += u64::from(novel && action.status == Status::Ok);
             return;
@@ -331,21 +326,19 @@ impl State {
             action: to_u32(self.actions),
             novel_successes: to_u32(self.novel_successes),
         };
-        let Some(known) = self.refused.get_mut(&key.and(feedback)) else {
-            self.refused.insert(key.and(feedback), Refused { latest: now, earlier: None });
-            return;
-        };
-        if known.latest.turn != now.turn {
-            self.repeated += usize::from(known.earlier.is_none());
-            known.earlier = Some(Box::new(known.latest));
+        let (number, fresh) = self.refused.find_or_add(key.and(feedback), || now);
+        let Some(latest) = self.refused.at_mut(number).filter(|_| !fresh) else { return };
+        let number = to_u32(number as u64);
+        if latest.turn != now.turn {
+            self.earlier.insert(number, *latest);
         }
-        known.latest = now;
+        *latest = now;
         let FeedbackBlindnessConfig { window, max_gap, .. } = self.rules.config;
         let near = |before: &Refusal| {
             window.is_none_or(|window| u64::from(now.action - before.action) <= window)
                 && u64::from(now.novel_successes - before.novel_successes) <= max_gap
         };
-        if let Some(before) = known.earlier.as_deref().copied().filter(near)
+        if let Some(before) = self.earlier.get(&number).copied().filter(near)
             && self.is_due(key)
         {
             let name = super::quoted(action.name);
@@ -428,8 +421,8 @@ impl Fold for State {
     fn memory(&self) -> usize {
         let attempts = self.remembered.len() * 4 * (size_of::<Attempt>() + QUOTED);
         self.seen.memory()
-            + map_bytes(&self.refused)
-            + self.repeated * size_of::<Refusal>()
+            + self.refused.memory()
+            + self.earlier.len() * 2 * size_of::<(u32, Refusal)>()
             + map_bytes(&self.remembered)
             + attempts
             + self.reported.len() * 2 * size_of::<Digest>()
@@ -442,8 +435,8 @@ impl Fold for State {
         self.gains.clear();
         self.seen.clear();
         self.novel_successes = 0;
-        empty(&mut self.refused);
-        self.repeated = 0;
+        self.refused.clear();
+        self.earlier.clear();
         empty(&mut self.remembered);
         self.reported.clear();
         self.findings.clear();

@@ -65,7 +65,7 @@ pub(super) fn explain(rule: &FeedbackBlindness, trace: &Trace, explanation: &mut
         if gains.observe(&step) {
             seen.clear();
         }
-        let novel = seen.observe(&step, &digests).is_none();
+        let novel = seen.observe(&step, &digests, ()).is_none();
         if !rule.0.is_negative(action) {
             novel_successes += u64::from(novel && action.status == Status::Ok);
             continue;

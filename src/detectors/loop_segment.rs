@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
 use super::loop_names::{Id, Names, period, to_u32};
 use super::seen;
-use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, empty, lean_push, map_bytes};
+use crate::trace::{
+    Action, Digest, DigestMap, DigestTable, Digests, Status, Step, empty, lean_push, map_bytes,
+};
 
 /// Marks, in the history, an occurrence in the turn of the one before: it repeats nothing.
 const SAME_TURN: u32 = 1 << 31;
@@ -41,8 +43,8 @@ pub(super) struct Segment {
     min_repeats: u64,
     max_gap: u64,
     min_failures: u64,
-    ids: DigestMap<u32>,
-    keys: Vec<Key>,
+    keys: DigestTable<Key>,
+    again: Vec<Again>,
     names: Names,
     /// Observations of a key other than its first: the number that stands for each.
     observations: DigestMap<u32>,
@@ -62,29 +64,37 @@ pub(super) struct Segment {
     repeats: Option<u64>,
 }
 
-/// What is known of one key: its current chain of occurrences with one observation.
+/// What is known of one key: its current chain of occurrences with one observation. Most keys occur once.
 #[derive(Debug)]
 struct Key {
     first_observation: Digest,
+    /// Where the chain begins.
     start_step: u64,
+    start: u32,
+    /// How many actions were novel up to the latest occurrence.
+    novel: u32,
+    /// The turn of the latest occurrence.
+    turn: u32,
+    /// The failure run in which the key failed last.
+    run: Option<Id>,
+    /// What is known besides of a key that has occurred again.
+    again: Option<Id>,
+}
+
+const _: () = assert!(size_of::<Key>() <= 48);
+
+/// What is known of a key that has occurred again: only then can it be evidence.
+#[derive(Debug)]
+struct Again {
     /// Which observation the chain has: 0 is the first one.
     observation: u32,
     count: u32,
-    start: u32,
-    novel: u32,
     part: Option<Id>,
-    /// The failure run in which the key failed last.
-    run: Option<Id>,
-    /// The turn in which it first failed there.
+    /// The turn in which it first failed in its failure run.
     run_turn: u32,
-    /// The turn of the latest occurrence.
-    turn: u32,
-    /// Kept when the key occurs again: only then can it be evidence.
-    name: Option<Id>,
+    name: Id,
     location: Option<Id>,
 }
-
-const _: () = assert!(size_of::<Key>() <= 64);
 
 /// Failures of one tool without a success in between.
 #[derive(Debug, Default)]
@@ -104,8 +114,8 @@ impl Segment {
             min_repeats: config.min_repeats,
             max_gap: config.max_gap,
             min_failures: config.min_failures,
-            ids: DigestMap::default(),
-            keys: Vec::new(),
+            keys: DigestTable::default(),
+            again: Vec::new(),
             names: Names::default(),
             observations: DigestMap::default(),
             novel: 0,
@@ -122,8 +132,8 @@ impl Segment {
 
     /// Forgets everything; a new segment begins.
     pub(super) fn clear(&mut self) {
-        empty(&mut self.ids);
         self.keys.clear();
+        self.again.clear();
         self.names.clear();
         empty(&mut self.observations);
         self.novel = 0;
@@ -156,11 +166,11 @@ impl Segment {
             LoopDefinition::Stuck => {
                 let covered = self.covered;
                 let turn = short_turn(step.turn());
-                let same_turn = !fresh && self.keys.get(key as usize).is_some_and(|key| key.turn == turn);
+                let same_turn = !fresh && self.keys.at(key as usize).is_some_and(|key| key.turn == turn);
                 lean_push(&mut self.history, if same_turn { key | SAME_TURN } else { key });
                 let chain = self.chain(key, position, step, seen::observation(digests));
                 let run = self.failure_run(key, position, step, action, digests.folded_name);
-                if let Some(key) = self.keys.get_mut(key as usize) {
+                if let Some(key) = self.keys.at_mut(key as usize) {
                     key.turn = turn;
                 }
                 let new = |part: &usize| {
@@ -176,38 +186,38 @@ impl Segment {
 
     /// The number of the action's key, and whether it is a new one.
     fn key(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) -> (u32, bool) {
-        let next = to_u32(self.keys.len());
-        let id = match seen::key(step, digests) {
-            Some(digest) => *self.ids.entry(digest).or_insert(next),
-            None => next,
+        let first_observation = seen::observation(digests).unwrap_or(Digest::UNRECORDED);
+        let new =
+            || Key { first_observation, start_step: 0, start: 0, novel: 0, turn: 0, run: None, again: None };
+        let (number, fresh) = match seen::key(step, digests) {
+            Some(digest) => self.keys.find_or_add(digest, new),
+            None => (self.keys.add_unfindable(new()), true),
         };
-        if id == next {
-            let key = Key {
-                first_observation: seen::observation(digests).unwrap_or(Digest::UNRECORDED),
-                start_step: 0,
-                observation: 0,
-                count: 0,
-                start: 0,
-                novel: 0,
+        if let Some(key) = self.keys.at_mut(number).filter(|key| !fresh && key.again.is_none()) {
+            key.again = Some(Id::new(self.again.len()));
+            let again = Again {
+                observation: if key.first_observation == Digest::UNRECORDED { UNRECORDED } else { 0 },
+                count: 1,
                 part: None,
-                run: None,
-                run_turn: 0,
-                turn: 0,
-                name: None,
-                location: None,
+                run_turn: key.turn,
+                name: self.names.intern(action.name.trim()),
+                location: step.location().map(|location| self.names.intern(location)),
             };
-            lean_push(&mut self.keys, key);
-        } else if let Some(key) = self.keys.get_mut(id as usize).filter(|key| key.name.is_none()) {
-            key.name = Some(self.names.intern(action.name.trim()));
-            key.location = step.location().map(|location| self.names.intern(location));
+            lean_push(&mut self.again, again);
         }
-        (id, id == next)
+        (to_u32(number), fresh)
+    }
+
+    /// What is known of a key that has occurred again.
+    fn again(&self, id: u32) -> Option<&Again> {
+        self.again.get(self.keys.at(id as usize)?.again?.get())
     }
 
     fn repeat(&mut self, id: u32, step: u64) -> Option<Span> {
-        let key = self.keys.get_mut(id as usize)?;
-        key.count = key.count.saturating_add(1);
-        if u64::from(key.count) < self.min_repeats || self.repeats.is_some() {
+        let again = self.keys.at(id as usize)?.again?;
+        let again = self.again.get_mut(again.get())?;
+        again.count = again.count.saturating_add(1);
+        if u64::from(again.count) < self.min_repeats || self.repeats.is_some() {
             return None;
         }
         self.repeats = Some(step);
@@ -231,11 +241,11 @@ impl Segment {
     /// Extends or restarts the chain of the key; gives the place of its part when it qualifies. `seen`: the observation,
     /// where it was recorded.
     fn chain(&mut self, id: u32, position: usize, step: &Step<'_>, seen: Option<Digest>) -> Option<usize> {
-        let key = self.keys.get_mut(id as usize)?;
-        let fresh = key.count == 0;
+        let key = self.keys.at_mut(id as usize)?;
+        let mut again = key.again.and_then(|again| self.again.get_mut(again.get()));
         let (observation, novel) = match seen {
             None => (UNRECORDED, true),
-            Some(seen) if seen == key.first_observation => (0, fresh),
+            Some(seen) if seen == key.first_observation => (0, again.is_none()),
             Some(seen) => {
                 // Observations are numbered over the whole segment: 0 stays free for the first of each key.
                 let next = to_u32(self.observations.len()).saturating_add(1);
@@ -244,26 +254,32 @@ impl Segment {
                 (number, number == next)
             }
         };
-        let same = !fresh && observation == key.observation && observation != UNRECORDED;
+        let same =
+            observation != UNRECORDED && again.as_ref().is_some_and(|again| again.observation == observation);
         if same && key.turn == short_turn(step.turn()) {
             // Neither of the two could know of the other.
             return None;
         }
         let near = u64::from(self.novel.saturating_sub(key.novel)) <= self.max_gap;
-        if same && near {
-            key.count = key.count.saturating_add(1);
-        } else {
-            (key.count, key.start, key.start_step, key.part) = (1, to_u32(position), step.index(), None);
-            key.observation = observation;
+        match &mut again {
+            Some(again) if same && near => again.count = again.count.saturating_add(1),
+            again => {
+                (key.start, key.start_step) = (to_u32(position), step.index());
+                if let Some(again) = again {
+                    (again.count, again.part, again.observation) = (1, None, observation);
+                }
+            }
         }
         self.novel = self.novel.saturating_add(u32::from(novel));
         key.novel = self.novel;
-        let count = u64::from(key.count);
+        // What has occurred once is no repetition.
+        let again = again?;
+        let count = u64::from(again.count);
         if count < self.min_repeats {
             return None;
         }
         self.covered = self.covered.max(Some(position));
-        if let Some(part) = key.part.and_then(|part| self.parts.get_mut(part.get())) {
+        if let Some(part) = again.part.and_then(|part| self.parts.get_mut(part.get())) {
             (part.last, part.last_step, part.count) = (position, step.index(), count);
             return None;
         }
@@ -278,7 +294,7 @@ impl Segment {
             told: None,
             merged: Vec::new(),
         };
-        key.part = Some(Id::new(self.parts.len()));
+        again.part = Some(Id::new(self.parts.len()));
         self.parts.push(span);
         Some(self.parts.len() - 1)
     }
@@ -310,13 +326,18 @@ impl Segment {
                 ..FailureRun::default()
             }
         });
-        let key = self.keys.get_mut(id as usize)?;
+        let key = self.keys.at_mut(id as usize)?;
         let turn = short_turn(step.turn());
         run.failures += 1;
+        let again = key.again.and_then(|again| self.again.get_mut(again.get()));
         if key.run == run.id {
-            run.repeats += u64::from(key.run_turn != turn);
+            let run_turn = again.map_or(key.turn, |again| again.run_turn);
+            run.repeats += u64::from(run_turn != turn);
         } else {
-            (key.run, key.run_turn) = (run.id, turn);
+            key.run = run.id;
+            if let Some(again) = again {
+                again.run_turn = turn;
+            }
         }
         if run.failures < self.min_failures || run.repeats < self.min_failures - 1 {
             return None;
@@ -326,8 +347,6 @@ impl Segment {
             (part.last, part.last_step, part.count) = (position, step.index(), run.failures);
             return None;
         }
-        let names = &mut self.names;
-        key.name.get_or_insert_with(|| names.intern(action.name.trim()));
         let span = Span {
             kind: LoopKind::RepeatedFailure,
             count: run.failures,
@@ -346,7 +365,7 @@ impl Segment {
 
     /// The name of what the span counts.
     pub(super) fn name(&self, span: &Span) -> Option<&str> {
-        self.keys.get(span.key as usize)?.name.map(|name| self.names.get(name))
+        self.again(span.key).map(|again| self.names.get(again.name))
     }
 
     /// The loops of the segment: parts that overlap are one.
@@ -380,10 +399,10 @@ impl Segment {
 
     /// About how many bytes are held.
     pub(super) fn memory(&self) -> usize {
-        map_bytes(&self.ids)
+        self.keys.memory()
+            + self.again.capacity() * size_of::<Again>()
             + map_bytes(&self.observations)
             + map_bytes(&self.tools)
-            + self.keys.capacity() * size_of::<Key>()
             + self.history.capacity() * size_of::<u32>()
             + self.parts.capacity() * size_of::<Span>()
             + self.names.memory()
@@ -400,14 +419,14 @@ impl Segment {
         // Keys are numbered as they were first seen.
         let most = counts.iter().max_by_key(|&(&id, &count)| (count, Reverse(id)));
         let (top, repeat_count) = most.map_or((0, 0), |(&id, &count)| (id, count));
-        let key = self.keys.get(top as usize);
+        let again = self.again(top);
         let name = |id: Id| self.names.get(id).to_owned();
         LoopEvidence {
             kind: span.kind,
             repeat_count,
             repeating_keys: counts.values().filter(|&&count| count >= 2).count() as u64,
-            action: key.and_then(|key| key.name).map(name).unwrap_or_default(),
-            location: key.and_then(|key| key.location).map(name),
+            action: again.map(|again| name(again.name)).unwrap_or_default(),
+            location: again.and_then(|again| again.location).map(name),
             period: period(&range.iter().map(|id| id & !SAME_TURN).collect::<Vec<_>>()),
         }
     }

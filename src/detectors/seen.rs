@@ -1,9 +1,7 @@
 //! Which answers to which calls a trace has shown before.
 
-use std::collections::hash_map::Entry;
-
 use crate::trace::Content;
-use crate::trace::{Digest, DigestMap, Digests, Step, empty, map_bytes};
+use crate::trace::{Digest, DigestTable, Digests, Step};
 
 /// The key of an action: location, folded name, canonical arguments. `None`: it has one of its own, because its
 /// arguments were not recorded.
@@ -26,33 +24,34 @@ pub(super) fn observation(digests: &Digests) -> Option<Digest> {
     }
 }
 
-/// Keys with their observations, as they have occurred: the turn in which each did first.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    turns: DigestMap<u64>,
+/// Keys with their observations, as they have occurred, each with what is known of its first time.
+#[derive(Debug)]
+pub(super) struct Seen<V> {
+    first: DigestTable<V>,
 }
 
-impl Seen {
+impl<V> Default for Seen<V> {
+    fn default() -> Self {
+        Self { first: DigestTable::default() }
+    }
+}
+
+impl<V: Copy> Seen<V> {
     /// About how many bytes are held.
     pub(super) fn memory(&self) -> usize {
-        map_bytes(&self.turns)
+        self.first.memory()
     }
 
     pub(super) fn clear(&mut self) {
-        empty(&mut self.turns);
+        self.first.clear();
     }
 
-    /// Takes an action; gives the turn in which its key met this observation before.
+    /// Takes an action; gives what was said of the first time that its key met this observation.
     #[inline]
-    pub(super) fn observe(&mut self, step: &Step<'_>, digests: &Digests) -> Option<u64> {
+    pub(super) fn observe(&mut self, step: &Step<'_>, digests: &Digests, now: V) -> Option<V> {
         let answer = key(step, digests)?.and(observation(digests)?);
-        match self.turns.entry(answer) {
-            Entry::Occupied(known) => Some(*known.get()),
-            Entry::Vacant(new) => {
-                new.insert(step.turn());
-                None
-            }
-        }
+        let (number, fresh) = self.first.find_or_add(answer, || now);
+        if fresh { None } else { self.first.at(number).copied() }
     }
 }
 

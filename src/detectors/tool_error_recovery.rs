@@ -1,6 +1,7 @@
 //! `tool_error_recovery`: tools fail, and the agent does not get them to succeed.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -163,8 +164,8 @@ struct Tool {
     name: Option<Box<str>>,
     /// The argument that holds a command line, where there is one: its place in the list of subtools.
     command: Option<usize>,
-    /// The latest of the errors that wait for a success: its place in the list of errors.
-    waiting: Option<u32>,
+    /// The latest of the errors that wait for a success: its place in the list of errors, counted from 1.
+    waiting: Option<NonZeroU32>,
 }
 
 /// A failure. What it waits with is not needed any more when it is recovered.
@@ -181,12 +182,12 @@ struct Failure {
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     /// With the arguments, where they are recorded, and the error of the tool before this one that waits as well.
-    Waiting { arguments: Digest, recorded: bool, before: Option<u32> },
+    Waiting { arguments: Digest, recorded: bool, before: Option<NonZeroU32> },
     /// After so many calls.
     Recovered { step: u64, attempts: u32, changed_arguments: Option<bool> },
 }
 
-const _: () = assert!(size_of::<Failure>() <= 48);
+const _: () = assert!(size_of::<Failure>() <= 40);
 
 impl Failure {
     fn is_recovered(&self) -> bool {
@@ -213,6 +214,7 @@ impl Fold for State {
             Status::Error => {
                 tool.name.get_or_insert_with(|| full_name(action, program.as_deref()));
                 let place = u32::try_from(self.errors.len()).unwrap_or(u32::MAX);
+                let place = NonZeroU32::MIN.saturating_add(place);
                 let failure = Failure {
                     step: step.index(),
                     calls: tool.calls,
@@ -227,7 +229,7 @@ impl Fold for State {
             }
             Status::Ok => {
                 let mut next = tool.waiting.take();
-                while let Some(error) = next.and_then(|place| self.errors.get_mut(place as usize)) {
+                while let Some(error) = next.and_then(|place| self.errors.get_mut(place.get() as usize - 1)) {
                     let Fate::Waiting { arguments, recorded, before } = error.fate else { break };
                     error.fate = Fate::Recovered {
                         step: step.index(),

@@ -171,7 +171,8 @@ pub(super) struct Waste {
     pub(super) actions: u64,
     /// Whether an action has its arguments recorded.
     pub(super) comparable: bool,
-    seen: Seen,
+    /// With the turn of the first time.
+    seen: Seen<u64>,
     failed: u64,
     repeated: u64,
     /// First and last wasted action.
@@ -215,7 +216,7 @@ impl Waste {
             return;
         }
         // What another call of the turn was about to bring was not known yet.
-        let known = self.seen.observe(step, &digests).is_some_and(|turn| turn != step.turn());
+        let known = self.seen.observe(step, &digests, step.turn()).is_some_and(|turn| turn != step.turn());
         if known || action.status == Status::Error {
             self.count(step, action, &digests);
         }

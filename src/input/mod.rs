@@ -56,7 +56,9 @@ use std::io::Read;
 pub use bench_trace::Alignment;
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
-pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, runs_of_trace};
+#[cfg(feature = "scan")]
+pub(crate) use spans::SpanPool;
+pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, put_in_order, runs_of_trace, runs_so_far};
 pub use spans::{SpanBatch, SpanJoin};
 pub(crate) use walk::{Piece, Pieces};
 
@@ -169,6 +171,9 @@ pub struct Reading {
     pub errors: Vec<Error>,
     /// What was passed over because no rule reads it, by reason.
     pub passed_over: PassedOver,
+    /// Spans and log records that were set aside, to be joined with those of other inputs.
+    #[serde(skip)]
+    pub(crate) set_aside: Option<SpanBatch>,
 }
 
 /// Reads the runs of a file in memory into a sink.
@@ -212,6 +217,8 @@ pub(crate) struct Beside<'b> {
     pub(crate) format: Option<Format>,
     /// Whether it is itself what says something of the runs of others.
     pub(crate) is_header: bool,
+    /// Whether spans and log records are set aside instead of being read as runs.
+    pub(crate) joins: bool,
 }
 
 /// Reads the runs of a window into a sink.
@@ -233,6 +240,7 @@ pub(crate) fn read_or_cut(
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
+    runs.joins = beside.joins;
     let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
     if !may_be_spans || !read_binary(window, &mut runs) {
         read_text(window, beside, options, &mut runs, pieces);
@@ -292,17 +300,18 @@ fn read_text(
 /// Reads a piece of an input of this format; of none, a document in each line.
 pub(crate) fn read_piece(
     piece: &Piece,
-    header: Option<&Header>,
+    beside: &Beside<'_>,
     options: &ReadOptions,
     sink: &mut dyn StepSink,
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
+    runs.joins = beside.joins;
     if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
         runs.reading.format = piece.format();
         let mut walk = Walk {
             runs: &mut runs,
             reader,
-            companion: header,
+            companion: beside.header,
             pieces: None,
             header_only: None,
             may_hold_none: false,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::window::Window;
-use super::{Format, ReadOptions, Reading};
+use super::{Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::{Assembler, DigestMap, Ending, Routing, Step, StepSink, Trace};
@@ -50,13 +50,37 @@ pub(super) struct Runs<'s> {
     /// The format of the document that is read, as its reader names it.
     pub(super) named: Option<Format>,
     pub(super) reading: Reading,
+    /// Whether spans and log records are set aside.
+    pub(super) joins: bool,
     /// What is wrong with parts of a document, until somebody tells where they are.
     faults: Vec<Fault>,
 }
 
 impl<'s> Runs<'s> {
     pub(super) fn new(options: &'s ReadOptions, sink: &'s mut dyn StepSink) -> Self {
-        Self { options, sink, position: 0, named: None, reading: Reading::default(), faults: Vec::new() }
+        Self {
+            options,
+            sink,
+            position: 0,
+            named: None,
+            reading: Reading::default(),
+            joins: false,
+            faults: Vec::new(),
+        }
+    }
+
+    /// The runs from here on are numbered from this position.
+    #[cfg(feature = "scan")]
+    pub(super) fn number_from(&mut self, position: u64) {
+        self.position = position;
+    }
+
+    /// Keeps spans and log records until those of other inputs are there.
+    pub(super) fn set_aside(&mut self, batch: SpanBatch) {
+        match &mut self.reading.set_aside {
+            Some(before) => before.append(batch),
+            none => *none = Some(batch),
+        }
     }
 
     /// What became of the input.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::event::{AssemblerCounts, CloseReason, LiveEvent};
+use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::open::{OpenTrace, Rules};
 use super::options::AssemblerOptions;
 use super::piece::{Kept, KeptReply, Piece, Reply};
@@ -21,8 +21,13 @@ use crate::trace::{Metadata, StepInput};
 /// ([`AssemblerOptions::reorder`]); a piece without a time has the time at which it comes. A call goes on when its
 /// answer is there. What becomes of findings meanwhile, and the verdicts in the end, are events.
 ///
-/// Spans tell what happened only when they are seen together, and model spans often end after the tools that they
-/// called: a trace of spans is judged when it is closed, a while after the end of its root span.
+/// Spans tell what happened only when they are seen together: model spans often end after the tools that they called,
+/// and whose run a step is part of is known when the spans around it have ended, which come last. A trace of spans is
+/// judged when it is closed, a while after the end of its root span. Before, what has been held for the window is
+/// judged whenever there is half as much again ([`AssemblerOptions::first_look`]), and what detectors are certain of is
+/// told. That is provisional: steps below different spans that have not come are taken for different runs, and where
+/// later spans put steps into another run, another turn or another place, a finding is withdrawn, or has another id at
+/// the end. Every finding that was opened is in the last verdicts, merged into one of them, or withdrawn.
 ///
 /// Time is what the caller says, in nanoseconds since whenever; it never goes back. Nothing happens by itself:
 /// [`TraceAssembler::advance`] is to be called now and then.
@@ -135,7 +140,7 @@ impl TraceAssembler {
         }
         for log in batch.logs {
             if let Some(id) = self.opened(&log.trace_id, 1) {
-                self.change(&id, |open, _| open.add_log(log));
+                self.change(&id, |open, _| open.spans.add_log(now, log));
             }
         }
         self.advance(now);
@@ -171,6 +176,14 @@ impl TraceAssembler {
         while let Some(id) = self.open.first_key_value().map(|(id, _)| Arc::clone(id)) {
             self.end(&id, CloseReason::Told);
         }
+    }
+
+    /// The verdicts on what has come of a trace so far, one for each of its runs, as if it were over now. `None` where
+    /// none of that id is open. What waits for earlier pieces or for an answer is not among the steps; spans all are,
+    /// and each question costs what judging them costs.
+    #[must_use]
+    pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
+        Some(self.open.get(trace)?.peek(&self.rules))
     }
 
     /// What has happened, in order; `None` where all has been told.
@@ -266,11 +279,13 @@ impl TraceAssembler {
         let now = self.now;
         let Some(open) = self.open.get_mut(id) else { return };
         let (out_of_order, late_answers) = (open.pairing.out_of_order, open.pairing.late_answers);
+        let looked_at = open.spans.looked_at;
         change(open, now);
         let events = &mut self.events;
         open.work(now, id, &self.rules, &mut |event| events.push_back(event));
         self.counts.out_of_order += open.pairing.out_of_order - out_of_order;
         self.counts.late_answers += open.pairing.late_answers - late_answers;
+        self.counts.looked_at += open.spans.looked_at - looked_at;
         let bytes = open.memory();
         self.bytes = self.bytes.saturating_sub(open.bytes).saturating_add(bytes);
         open.bytes = bytes;
@@ -280,7 +295,7 @@ impl TraceAssembler {
             self.due.insert((due, Arc::clone(id)));
             open.due = due;
         }
-        if open.span_count() > self.rules.options.max_spans {
+        if open.spans.len() > self.rules.options.max_spans {
             self.end(id, CloseReason::TooManySpans);
         }
         while self.bytes > self.rules.options.max_bytes && !self.open.is_empty() {

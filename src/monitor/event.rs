@@ -88,6 +88,18 @@ pub struct ClosedTrace {
     pub held: u64,
 }
 
+/// What can be said of a run whose trace is open ([`TraceAssembler::peek`](crate::TraceAssembler::peek)).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct OpenRun {
+    /// What the run is known by so far.
+    pub metadata: Metadata,
+    /// How many steps were judged.
+    pub steps: u64,
+    /// The verdicts, in the order of the detectors.
+    pub verdicts: Vec<(&'static str, Verdict)>,
+}
+
 /// What became of the pieces: calls, answers, messages, spans and log records.
 ///
 /// At any time `received = judged + evicted + late + ignored + open`.
@@ -116,4 +128,6 @@ pub struct AssemblerCounts {
     pub traces_evicted: u64,
     /// Findings of closed traces.
     pub findings: u64,
+    /// Spans and log records that were judged before the end of their traces, as often as they were.
+    pub looked_at: u64,
 }

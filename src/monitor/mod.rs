@@ -8,11 +8,13 @@ mod options;
 mod pairing;
 mod piece;
 mod remembered;
+mod series;
 mod session;
+mod spans;
 mod update;
 
 pub use assembler::TraceAssembler;
-pub use event::{AssemblerCounts, CloseReason, ClosedTrace, LiveEvent};
+pub use event::{AssemblerCounts, CloseReason, ClosedTrace, LiveEvent, OpenRun};
 pub use options::AssemblerOptions;
 pub use piece::Reply;
 pub use session::{Conclusion, Monitor};

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::event::{CloseReason, ClosedTrace, LiveEvent};
+use super::event::{CloseReason, ClosedTrace, LiveEvent, OpenRun};
 use super::options::{AssemblerOptions, nanoseconds};
 use super::pairing::Pairing;
 use super::session::Monitor;
+use super::spans::{HeldSpans, follow};
 use super::update::{Update, UpdateKind};
 use crate::detectors::Detector;
-use crate::input::{AgentRun, LogRecord, Span, runs_of_trace};
-use crate::trace::{Assembler, Metadata, Routing, Unpaired};
+use crate::input::Span;
+use crate::trace::{Metadata, Routing, Unpaired};
 
 /// Why a live trace has no route.
 const NO_ROUTE: &str = "a live trace tells no expected route";
@@ -22,7 +23,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    fn monitor(&self) -> Monitor {
+    pub(super) fn monitor(&self) -> Monitor {
         let routing = Routing::Unknown(NO_ROUTE.into());
         Monitor::open(&self.detectors, &routing).with_memory_limit(self.options.max_memory)
     }
@@ -34,9 +35,7 @@ pub(super) struct OpenTrace {
     pub(super) metadata: Arc<Metadata>,
     pub(super) pairing: Pairing,
     monitor: Option<Monitor>,
-    spans: Vec<Span<'static>>,
-    logs: Vec<LogRecord<'static>>,
-    span_bytes: usize,
+    pub(super) spans: HeldSpans,
     /// How many pieces have come.
     pub(super) pieces: u64,
     /// When the latest did.
@@ -54,28 +53,18 @@ impl OpenTrace {
         if span.parent.is_none() && span.end.is_some() {
             self.ended = Some(now);
         }
-        self.span_bytes += span.bytes();
-        self.spans.push(span);
-    }
-
-    pub(super) fn add_log(&mut self, log: LogRecord<'static>) {
-        self.span_bytes += log.bytes();
-        self.logs.push(log);
+        self.spans.add_span(now, span);
     }
 
     /// How many pieces wait for something.
     pub(super) fn held(&self) -> usize {
-        self.pairing.len() + self.span_count()
-    }
-
-    pub(super) fn span_count(&self) -> usize {
-        self.spans.len() + self.logs.len()
+        self.pairing.len() + self.spans.len()
     }
 
     /// About how many bytes it holds.
     pub(super) fn memory(&self) -> usize {
         let monitor = self.monitor.as_ref().map_or(0, Monitor::memory);
-        size_of::<Self>() + self.pairing.bytes + self.span_bytes + monitor
+        size_of::<Self>() + self.pairing.bytes + self.spans.memory() + monitor
     }
 
     /// When something is to be done for it next, if nothing comes.
@@ -84,7 +73,9 @@ impl OpenTrace {
         let close =
             self.ended.map_or(close, |ended| close.min(ended.saturating_add(nanoseconds(options.grace))));
         let piece = self.pairing.due(nanoseconds(options.reorder), nanoseconds(options.answer));
-        piece.map_or(close, |piece| piece.min(close))
+        // When the end is near, it is awaited.
+        let look = self.spans.due().filter(|_| self.ended.is_none());
+        piece.into_iter().chain(look).fold(close, u64::min)
     }
 
     /// Why it is to be closed at this time.
@@ -104,6 +95,11 @@ impl OpenTrace {
         told: &mut dyn FnMut(LiveEvent),
     ) {
         let options = &rules.options;
+        if self.ended.is_none() {
+            for (metadata, update) in self.spans.look(now, rules) {
+                told(event(trace, &metadata, update));
+            }
+        }
         self.pairing.release(now, nanoseconds(options.reorder));
         if self.pairing.len() > options.max_held {
             self.pairing.release_all(now);
@@ -137,52 +133,62 @@ impl OpenTrace {
             let _ = monitor.observe(step.input());
         }
         let mut findings = None;
-        let mut give = |monitor: &mut Monitor,
-                        metadata: Arc<Metadata>,
-                        unpaired: Unpaired,
-                        held: u64,
-                        tell: bool| {
+        let mut give = |monitor: &mut Monitor, over: Over, updates: Vec<Update>| {
             let conclusion = monitor.conclude();
             let new =
                 conclusion.verdicts.iter().map(|(_, verdict)| verdict.findings().len() as u64).sum::<u64>();
             findings = Some(findings.unwrap_or_default() + new);
-            for update in conclusion.updates {
-                if tell && update.kind != UpdateKind::Closed {
-                    told(event(trace, &metadata, update));
+            for update in updates.into_iter().chain(conclusion.updates) {
+                if update.kind != UpdateKind::Closed {
+                    told(event(trace, &over.metadata, update));
                 }
             }
             told(LiveEvent::Closed(Box::new(ClosedTrace {
                 trace: Arc::clone(trace),
-                metadata: Arc::unwrap_or_clone(metadata),
+                metadata: Arc::unwrap_or_clone(over.metadata),
                 reason,
                 steps: monitor.steps(),
                 verdicts: conclusion.verdicts,
-                unpaired,
-                held,
+                unpaired: over.unpaired,
+                held: over.held,
             })));
         };
-        if self.span_count() == 0 || self.monitor.is_some() {
+        if self.spans.is_empty() || self.monitor.is_some() {
             let mut monitor = self.monitor.take().unwrap_or_else(|| rules.monitor());
-            give(&mut monitor, self.metadata, self.pairing.unpaired(), held, true);
+            let over = Over { metadata: self.metadata, unpaired: self.pairing.unpaired(), held };
+            give(&mut monitor, over, Vec::new());
         }
-        let runs = runs_of_trace(self.spans, self.logs, rules.options.text_errors);
+        let (runs, mut told_before) = self.spans.close(rules);
         for run in &runs {
             let (mut monitor, unpaired) = follow(run, rules);
-            give(&mut monitor, Arc::new(run.metadata()), unpaired, 0, false);
+            let updates = told_before.end(&run.id, &monitor);
+            give(&mut monitor, Over { metadata: Arc::new(run.metadata()), unpaired, held: 0 }, updates);
+        }
+        for (metadata, update) in told_before.rest() {
+            told(event(trace, &metadata, update));
         }
         findings
     }
+
+    /// The verdicts on what has come so far, of each run, as if the trace were over.
+    pub(super) fn peek(&self, rules: &Rules) -> Vec<OpenRun> {
+        let open = |metadata: Metadata, monitor: &Monitor| OpenRun {
+            metadata,
+            steps: monitor.steps(),
+            verdicts: monitor.peek(),
+        };
+        let pieces = self.monitor.as_ref().map(|monitor| open((*self.metadata).clone(), monitor));
+        let runs = self.spans.peek(rules);
+        let spans = runs.iter().map(|run| open(run.metadata(), &follow(run, rules).0));
+        pieces.into_iter().chain(spans).collect()
+    }
 }
 
-/// The run of an agent, step by step.
-fn follow(run: &AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
-    let mut monitor = rules.monitor();
-    let mut assembler = Assembler::default();
-    assembler.begin(true);
-    run.put(&mut assembler);
-    // The steps of a run bear no numbers of their own that could break a rule.
-    let unpaired = assembler.finish(&mut |step| monitor.observe_step(step)).unwrap_or_default();
-    (monitor, unpaired)
+/// What is known of a run that is over, beside its verdicts.
+struct Over {
+    metadata: Arc<Metadata>,
+    unpaired: Unpaired,
+    held: u64,
 }
 
 fn event(trace: &Arc<str>, metadata: &Arc<Metadata>, update: Update) -> LiveEvent {

@@ -21,6 +21,10 @@ pub struct AssemblerOptions {
     pub max_held: usize,
     /// How many spans and log records one trace may have (default: 20,000). Beyond, it is evicted.
     pub max_spans: usize,
+    /// How many spans and log records must have been held for the reorder window before a trace of spans is judged while
+    /// it is open (default: 16; 0: never). It is then judged again whenever there are half as many more, so that all of
+    /// these judgements together cost three times that of its end at most.
+    pub first_look: usize,
     /// How many bytes all open traces together may hold (default: 1 GiB). Beyond, the one that was silent longest is
     /// evicted.
     pub max_bytes: usize,
@@ -43,6 +47,7 @@ impl Default for AssemblerOptions {
             max_open: 50_000,
             max_held: 10_000,
             max_spans: 20_000,
+            first_look: 16,
             max_bytes: 1 << 30,
             max_memory: 8 << 20,
             remembered: 100_000,

@@ -1,9 +1,9 @@
 //! The session that runs several detectors over one open trace.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::series::Series;
 use super::update::{Update, UpdateKind};
 #[cfg(feature = "scan")]
 use crate::detectors::Cost;
@@ -46,8 +46,8 @@ struct OpenFold {
     state: State,
     /// How many of the certain findings have been told.
     told: usize,
-    /// Those of them that stand, as they were last told.
-    live: BTreeMap<String, Finding>,
+    /// Those of them that stand.
+    live: Series,
     /// When to look for growth again: after so many steps.
     look: u64,
 }
@@ -93,7 +93,7 @@ impl Monitor {
                 detector: Arc::clone(detector),
                 state: State::Open(detector.start(routing)),
                 told: 0,
-                live: BTreeMap::new(),
+                live: Series::default(),
                 look: 0,
             })
             .collect();
@@ -178,7 +178,7 @@ impl Monitor {
             if is_due {
                 open.look = self.steps.saturating_mul(2);
                 let verdict = self.meter.seal(open.verdict());
-                open.grown(&verdict, &mut updates);
+                open.live.grow(&verdict, &mut updates);
             }
         }
         updates
@@ -214,13 +214,7 @@ impl Monitor {
         let verdicts = self.peek();
         let mut updates = Vec::new();
         for (open, (_, verdict)) in self.folds.iter_mut().zip(&verdicts) {
-            open.grown(verdict, &mut updates);
-            updates.retain(|update| update.kind != UpdateKind::Grown);
-            for (_, finding) in std::mem::take(&mut open.live) {
-                if !verdict.findings().iter().any(|other| other.id == finding.id) {
-                    updates.push(Update::new(UpdateKind::Withdrawn, finding));
-                }
-            }
+            open.live.end(verdict, &mut updates);
             let closed = verdict.findings().iter().cloned();
             updates.extend(closed.map(|finding| Update::new(UpdateKind::Closed, finding)));
         }
@@ -250,12 +244,12 @@ impl Monitor {
 impl OpenFold {
     fn memory(&self) -> usize {
         let own = match &self.state {
-            State::Open(fold) => fold.memory(),
+            State::Open(fold) => size_of_val(&**fold) + fold.memory(),
             State::Stopped(findings, verdict) => {
                 (findings.len() + verdict.findings().len()) * (size_of::<Finding>() + 256)
             }
         };
-        size_of::<Self>() + own + self.live.len() * (size_of::<Finding>() + 256)
+        size_of::<Self>() + own + self.live.memory()
     }
 
     fn certain(&self) -> &[Finding] {
@@ -294,28 +288,10 @@ impl OpenFold {
         self.told = certain.len();
         for finding in &mut new {
             meter.complete(finding);
-            self.live.insert(finding.id.clone(), finding.clone());
+            self.live.open(finding);
             self.look = steps.saturating_mul(2);
         }
         new
-    }
-
-    /// What became of the findings that were told, by this verdict.
-    fn grown(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
-        for finding in verdict.findings() {
-            for part in &finding.merged {
-                if let Some(told) = self.live.remove(part) {
-                    let into = Some(finding.id.clone());
-                    updates.push(Update { into, ..Update::new(UpdateKind::Merged, told) });
-                }
-            }
-            if let Some(told) = self.live.get_mut(&finding.id)
-                && (told.first, told.last) != (finding.first, finding.last)
-            {
-                told.clone_from(finding);
-                updates.push(Update::new(UpdateKind::Grown, finding.clone()));
-            }
-        }
     }
 }
 

@@ -15,7 +15,8 @@ pub enum UpdateKind {
     Merged,
     /// The trace is over: this is what the verdict holds.
     Closed,
-    /// A detector has taken back what it called certain, which none of this crate does.
+    /// It is taken back. No detector does that by itself; of an open trace of spans, later spans may show that steps are
+    /// of another agent, of another turn, or other steps than they seemed.
     Withdrawn,
 }
 
@@ -30,7 +31,7 @@ named! {
 }
 
 /// One of the series of updates of a finding, all with one id: perhaps *opened*, then *grown* any number of times, and
-/// in the end either *merged* into another finding or *closed*. What only the end of a trace makes certain is closed
+/// in the end either *merged* into another finding, *closed* or, of spans alone, *withdrawn*. What only the end of a trace makes certain is closed
 /// without having been opened.
 ///
 /// Who wants every finding once takes those that are closed; who wants to know at once takes those that are opened,

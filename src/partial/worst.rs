@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::corpus::{ScanEvent, TraceRecord, read_files};
+use crate::corpus::{ScanEvent, TraceRecord, read_files, read_joined};
 use crate::input::ReadOptions;
 use crate::trace::{Actor, Content, Event, Status, Step, Trace};
 
@@ -210,34 +210,74 @@ impl FlaggedRuns {
     /// Reads the steps of these runs from their files, the worst run first. A run that cannot be read again, such as
     /// one from standard input, stays without steps.
     #[must_use]
-    pub fn read(mut self, options: &ReadOptions) -> Vec<RunStrip> {
-        let mut wanted: BTreeMap<(Arc<Path>, u64), usize> = BTreeMap::new();
+    pub fn read(self, options: &ReadOptions) -> Vec<RunStrip> {
+        let mut files: Vec<Arc<Path>> = self.wanted().into_keys().map(|(file, _)| file).collect();
+        files.dedup();
+        self.drawn(options, |options, each| {
+            let Ok(()) = read_files(files, options, each);
+        })
+    }
+
+    /// As [`FlaggedRuns::read`], of a scan of these paths with [`ScanOptions::join`](crate::ScanOptions::join): all of
+    /// them are read once more.
+    #[must_use]
+    pub fn read_joined<I>(self, paths: I, options: &ReadOptions) -> Vec<RunStrip>
+    where
+        I: IntoIterator<Item: AsRef<Path>>,
+    {
+        if self.worst.is_empty() {
+            return Vec::new();
+        }
+        // Standard input is read only once.
+        let paths = paths.into_iter().filter(|path| path.as_ref().as_os_str() != "-");
+        self.drawn(options, |options, each| {
+            let Ok(()) = read_joined(paths, options, each);
+        })
+    }
+
+    /// The runs by file and position.
+    fn wanted(&self) -> BTreeMap<(Arc<Path>, u64), usize> {
+        let mut wanted = BTreeMap::new();
         for (place, run) in self.worst.iter().enumerate() {
             if run.file.as_os_str() != "-" {
                 wanted.insert((Arc::clone(&run.file), run.position), place);
             }
         }
-        let mut files: Vec<Arc<Path>> = wanted.keys().map(|(file, _)| Arc::clone(file)).collect();
-        files.dedup();
+        wanted
+    }
+
+    /// The runs with their steps, as a way of reading gives them.
+    fn drawn(
+        mut self,
+        options: &ReadOptions,
+        read: impl FnOnce(&ReadOptions, &mut dyn FnMut(ScanEvent<Trace>) -> Result<(), Infallible>),
+    ) -> Vec<RunStrip> {
+        let wanted = self.wanted();
         let options = ReadOptions { routes: false, argument_texts: Some(true), ..options.clone() };
-        let mut now = (Arc::from(Path::new("")), 0);
-        let each = |event: ScanEvent<Trace>| {
+        let mut file: Arc<Path> = Arc::from(Path::new(""));
+        // A file of spans and of other runs comes twice.
+        let mut positions: BTreeMap<Arc<Path>, u64> = BTreeMap::new();
+        read(&options, &mut |event| {
             match event {
-                ScanEvent::Begin(file) => now = (file, 0),
+                ScanEvent::Begin(begun) => file = begun,
                 ScanEvent::Record(trace) => {
-                    let run = wanted.get(&now).and_then(|place| self.worst.get_mut(*place));
-                    if let Some(run) = run {
+                    let position = positions.entry(Arc::clone(&file)).or_default();
+                    let run = wanted.get(&(Arc::clone(&file), *position));
+                    if let Some(run) = run.and_then(|place| self.worst.get_mut(*place)) {
                         run.strip.steps = trace.steps().map(|step| drawn(&step)).collect();
                     }
-                    now.1 += 1;
+                    *position += 1;
                 }
                 // A run that cannot be read has a position as well.
-                ScanEvent::Error(error) => now.1 = error.run().map_or(now.1, |run| run + 1),
+                ScanEvent::Error(error) => {
+                    if let Some(run) = error.run() {
+                        positions.insert(Arc::clone(&file), run + 1);
+                    }
+                }
                 ScanEvent::End(_) => {}
             }
-            Ok::<(), Infallible>(())
-        };
-        let Ok(()) = read_files(files, &options, each);
+            Ok(())
+        });
         self.worst.into_iter().map(|run| run.strip).collect()
     }
 }

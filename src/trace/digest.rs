@@ -245,6 +245,16 @@ impl Digest {
         u128::from(self.0) << 64 | u128::from(self.1)
     }
 
+    /// Both halves, each of which is well spread.
+    pub(super) fn halves(self) -> (u64, u64) {
+        (self.0, self.1)
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_halves((first, second): (u64, u64)) -> Self {
+        Self(first, second)
+    }
+
     fn tagged(tag: u64, bytes: &[u8]) -> Self {
         Self::from_bits(xxh3_128_with_seed(bytes, tag))
     }
@@ -274,11 +284,11 @@ pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     places * (size_of::<(Digest, V)>() + 1)
 }
 
-/// Appends to a list that grows by a quarter: lists of open traces are many, and each would be half empty otherwise.
+/// Appends to a list that grows by an eighth: lists of open traces are many, and each would be half empty otherwise.
 #[inline]
 pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {
     if list.len() == list.capacity() {
-        list.reserve_exact(4 + list.len() / 4);
+        list.reserve_exact(4 + list.len() / 8);
     }
     list.push(item);
 }

@@ -5,6 +5,7 @@ mod assembler;
 mod canonical;
 mod content;
 mod digest;
+mod digest_table;
 mod distinct;
 mod ids;
 mod native;
@@ -25,6 +26,7 @@ pub(crate) use canonical::{of_text as canonical_text, of_value as canonical_valu
 pub use content::Content;
 pub use digest::Digest;
 pub(crate) use digest::{DigestMap, Members, empty, lean_push, map_bytes};
+pub(crate) use digest_table::DigestTable;
 pub use distinct::DistinctCount;
 #[cfg(feature = "statistics")]
 pub(crate) use distinct::{Distinct, estimate};

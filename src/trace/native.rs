@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
 use super::content::Content;
+use super::ids::SpanId;
 use super::route::{ReferenceRoute, Routing};
 use super::sink::{LabelledFailure, Metadata, Unpaired};
 use super::step::{Actor, Event, Step, StepInput};
@@ -25,7 +26,8 @@ use crate::objects::Objects;
 ///            {"actor": "agent", "name": "get_order", "arguments": {}, "call_id": "…", "observation": "…",
 ///             "status": "error", "provenance": "flag", "error_type": "timeout",
 ///             "step": 4, "turn": 1, "location": "…", "progress": 3.0, "time": 1767225600000000000,
-///             "usage": {"duration_ns": 5, "input_tokens": 900, "output_tokens": 40, "cached_tokens": 800}},
+///             "usage": {"duration_ns": 5, "input_tokens": 900, "output_tokens": 40, "cached_tokens": 800},
+///             "span": "b7ad6b7169203331"},
 ///            {"name": "get_order", "not_recorded": ["arguments", "observation"],
 ///             "status": "unknown", "reason": "running"}]}
 /// ```
@@ -33,7 +35,8 @@ use crate::objects::Objects;
 /// `version` and `steps` are required. A later version 1 may have more fields than these: fields that are not known
 /// are passed over. A step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the
 /// agent, `status` is `unknown`, `step` is one more than before, `turn` likewise. What `not_recorded` names was left
-/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. A route of
+/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. `span` is the
+/// span of a tracing system that shows the step. A route of
 /// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
 /// as in [`ExpectedAction::new`](crate::ExpectedAction::new).
 pub const NATIVE_VERSION: u32 = 1;
@@ -98,6 +101,8 @@ struct WireStep {
     time: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    span: Option<SpanId>,
 }
 
 impl WireStep {
@@ -158,6 +163,7 @@ impl WireStep {
         input.progress = self.progress;
         input.time = self.time;
         input.usage = self.usage;
+        input.span = self.span;
         Ok(input)
     }
 }
@@ -172,6 +178,7 @@ impl From<Step<'_>> for WireStep {
             progress: step.progress(),
             time: step.time(),
             usage: step.usage().copied(),
+            span: step.span(),
             ..Self::default()
         };
         match step.event() {
@@ -283,7 +290,7 @@ mod tests {
             {"step": 0, "turn": 0, "actor": "user", "text": "hi", "time": 7},
             {"step": 3, "turn": 1, "actor": "agent", "name": "run", "not_recorded": ["arguments", "observation"],
              "status": "unknown", "provenance": "flag", "reason": "refused", "time": 1_767_225_600_000_000_000_u64,
-             "usage": {"duration_ns": 5, "input_tokens": 900, "output_tokens": 40}},
+             "usage": {"duration_ns": 5, "input_tokens": 900, "output_tokens": 40}, "span": "00f067aa0ba902b7"},
             {"step": 4, "turn": 2, "actor": "agent", "name": "run", "arguments": {}, "observation": "",
              "status": "ok", "provenance": "none"},
             {"step": 5, "turn": 3, "actor": "agent", "name": "run", "status": "ok", "provenance": "none"}]});
@@ -322,6 +329,10 @@ mod tests {
             assert!(error.starts_with("steps[1]: ") && error.contains(reason), "{error}");
         }
         assert!(read(json!({"version": 1, "steps": [{"name": "x", "reason": "bored"}]})).is_err());
+        for span in ["7", "0000000000000000", "b7ad6b716920333x"] {
+            let error = read(json!({"version": 1, "steps": [{"name": "x", "span": span}]})).unwrap_err();
+            assert!(error.contains("no id of a span"), "{error}");
+        }
         // Beside another status a reason means nothing.
         let trace =
             read(json!({"version": 1, "steps": [{"name": "x", "status": "ok", "reason": "running"}]}));

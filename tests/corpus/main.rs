@@ -15,6 +15,7 @@ mod errors;
 mod files;
 mod fingerprints;
 mod formats;
+mod joined;
 mod order;
 mod replication;
 

@@ -80,6 +80,7 @@ impl Case {
             threads: Some(threads),
             whole_file_limit: if threads == 1 { u64::MAX } else { 0 },
             piece_bytes: self.piece_bytes,
+            ..ScanOptions::default()
         };
         Scanner::new(default_detectors(), options).unwrap()
     }

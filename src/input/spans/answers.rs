@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
+use super::attributes::Value;
 use super::classify::Kind;
 use super::logs::{TellsOf, pair_by_order};
 use super::message::{Block, Reply, Role, blocks};
-use super::model::{Span, Value};
+use super::model::Span;
 use super::requests::{Records, Request, flattened};
 use super::tree::{At, Tree};
 

@@ -1,6 +1,9 @@
 //! Spans and log records of one body, on their own: what a receiver hands on.
 
-use super::model::{Attributes, Value};
+use std::borrow::Cow;
+
+use super::attributes::{Attributes, Value};
+use super::model::SpanEvent;
 use super::{LogRecord, Span, SpanJoin};
 use crate::input::{ReadOptions, Reading};
 
@@ -28,12 +31,13 @@ impl SpanBatch {
     pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, Reading)> {
         let mut join = SpanJoin::new(options.clone());
         let reading = join.add(bytes)?;
-        let mut batch = Self::default();
-        for bundle in join.collection.traces.into_values() {
-            batch.spans.extend(bundle.spans.into_iter().map(Span::into_owned));
-            batch.logs.extend(bundle.logs.into_iter().map(LogRecord::into_owned));
-        }
-        Some((batch, reading))
+        Some((join.collection.into_batch(), reading))
+    }
+
+    /// Puts what another holds behind.
+    pub(in crate::input) fn append(&mut self, mut other: Self) {
+        self.spans.append(&mut other.spans);
+        self.logs.append(&mut other.logs);
     }
 
     /// How many spans there are.
@@ -49,17 +53,34 @@ impl SpanBatch {
     }
 }
 
+/// What an allocation costs beside what it holds.
+const ALLOCATION: usize = 16;
+
+/// What is allocated for a text.
+fn text(text: &str) -> usize {
+    if text.is_empty() { 0 } else { text.len() + ALLOCATION }
+}
+
+/// What is allocated for a key.
+#[expect(clippy::ptr_arg, reason = "whether it is owned is the question")]
+fn owned(key: &Cow<'_, str>) -> usize {
+    if matches!(key, Cow::Owned(_)) { text(key) } else { 0 }
+}
+
 impl Span<'_> {
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
-        let events = self.events.iter().map(|event| 64 + event.name.len() + event.attributes.bytes());
+        let events = self
+            .events
+            .iter()
+            .map(|event| size_of::<SpanEvent<'_>>() + owned(&event.name) + event.attributes.bytes());
         size_of::<Self>()
-            + self.trace_id.len()
-            + self.span_id.len()
-            + self.parent.as_ref().map_or(0, String::len)
-            + self.name.len()
-            + self.scope.len()
-            + self.message.len()
+            + text(&self.trace_id)
+            + text(&self.span_id)
+            + self.parent.as_deref().map_or(0, text)
+            + text(&self.name)
+            + text(&self.scope)
+            + text(&self.message)
             + self.attributes.bytes()
             + events.sum::<usize>()
     }
@@ -69,23 +90,29 @@ impl LogRecord<'_> {
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         let record = &self.record;
-        let body = record.name.len() + record.body.bytes() + record.attributes.bytes();
-        size_of::<Self>() + self.trace_id.len() + self.span_id.len() + body
+        let body = text(&record.name) + record.body.bytes() + record.attributes.bytes();
+        size_of::<Self>() + text(&self.trace_id) + text(&self.span_id) + body
     }
 }
 
 impl Attributes<'_> {
     fn bytes(&self) -> usize {
-        self.iter().map(|(key, value)| 32 + key.len() + value.bytes()).sum()
+        let attributes = self.iter_all().map(|(key, value)| size_of_val(key) + owned(key) + value.bytes());
+        ALLOCATION + attributes.sum::<usize>()
     }
 }
 
 impl Value<'_> {
+    /// With its own place.
     fn bytes(&self) -> usize {
         let inside = match self {
-            Self::Text(words) => words.text().to_str().len(),
-            Self::List(items) => items.iter().map(Self::bytes).sum(),
-            Self::Map(members) => members.iter().map(|(key, value)| 32 + key.len() + value.bytes()).sum(),
+            Self::Text(words) => text(&words.text().to_str()),
+            Self::List(items) => ALLOCATION + items.iter().map(Self::bytes).sum::<usize>(),
+            Self::Map(members) => {
+                let members =
+                    members.iter().map(|(key, value)| size_of_val(key) + owned(key) + value.bytes());
+                ALLOCATION + members.sum::<usize>()
+            }
             Self::Bool(_) | Self::Integer(_) | Self::Float(_) | Self::Null => 0,
         };
         size_of::<Self>() + inside

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::arguments;
 use super::classify::{self, Kind};
 use super::requests::Request;
 use super::tree::{self, At, Tree};
@@ -140,16 +141,16 @@ fn tool(tree: &Tree<'_, '_>, at: At) -> Option<Tool> {
         .into_owned();
     let id = views.iter().find_map(|span| tree::call_id(span));
     let id = id
-        .or_else(|| views.iter().find_map(|span| unwrap::id_in_wrapper(span)))
+        .or_else(|| views.iter().find_map(|span| arguments::id_in_wrapper(span)))
         .or_else(|| views.iter().find_map(|span| unwrap::result(span).id))
         .or_else(|| {
             let outermost = tree.views(at).last().copied()?;
             let mut around = tree.ancestors(outermost).take_while(|at| tree.kind(*at) == Kind::Chain).take(3);
-            around.find_map(|at| unwrap::id_around(tree.span(at)?, &name))
+            around.find_map(|at| arguments::id_around(tree.span(at)?, &name))
         });
     let arguments = views
         .iter()
-        .map(|span| unwrap::arguments(span))
+        .map(|span| arguments::arguments(span))
         .find(Content::is_recorded)
         .unwrap_or(Content::NotRecorded);
     Some(Tool { at, start: span.start, id, name, arguments })
@@ -261,9 +262,9 @@ fn latest(
 fn digests(arguments: &Content<String>) -> Vec<Digest> {
     let Content::Present(text) = arguments else { return Vec::new() };
     let mut digests = Vec::new();
-    if unwrap::is_structured(text) {
+    if arguments::is_structured(text) {
         digests.push(Arguments::from_json(text).digest());
-        digests.extend(unwrap::only_value(text).map(|value| Digest::of_text(&value)));
+        digests.extend(arguments::only_value(text).map(|value| Digest::of_text(&value)));
     } else {
         digests.push(Digest::of_text(text));
     }
@@ -274,9 +275,9 @@ fn digests(arguments: &Content<String>) -> Vec<Digest> {
 fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content<String> {
     let Some(model) = model else { return span.clone() };
     match (span, model) {
-        (_, Content::Present(text)) if unwrap::is_broken(text) => model.clone(),
+        (_, Content::Present(text)) if arguments::is_broken(text) => model.clone(),
         (Content::Present(own), Content::Present(text))
-            if !unwrap::is_structured(own) && unwrap::is_structured(text) =>
+            if !arguments::is_structured(own) && arguments::is_structured(text) =>
         {
             model.clone()
         }

@@ -152,7 +152,7 @@ fn metadata(span: &Span<'_>, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::Value;
+    use super::super::attributes::Value;
     use super::*;
 
     fn span(name: &'static str, attributes: &[(&'static str, &'static str)]) -> Span<'static> {

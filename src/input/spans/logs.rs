@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::attributes::{Attributes, Value, json_of_text};
 use super::message::{Block, Reply, Role, blocks, is_masked, name_of};
-use super::model::{Attributes, Record, Span, Value, json_of_text};
+use super::model::{Record, Span};
 use crate::trace::Content;
 
 /// The name of the event that holds a request's input and output as attributes.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::model::json_of_text;
+use super::attributes::json_of_text;
 use super::python;
 use crate::trace::Content;
 

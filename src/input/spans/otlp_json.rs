@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::SpanCollection;
-use super::model::{Attributes, LogRecord, Record, Span, SpanEvent, Value, id};
+use super::attributes::{Attributes, Value};
+use super::model::{LogRecord, Record, Span, SpanEvent, id};
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 

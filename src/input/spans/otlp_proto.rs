@@ -11,7 +11,8 @@ use opentelemetry_proto::tonic::trace::v1 as trace;
 use prost::Message;
 
 use super::SpanCollection;
-use super::model::{Attributes, Code, Span, SpanEvent, Value, id_of_bytes, is_read};
+use super::attributes::{Attributes, Value, is_read};
+use super::model::{Code, Span, SpanEvent, id_of_bytes};
 use super::otlp_json::log_record;
 use crate::error::{Error, ErrorKind, Result};
 

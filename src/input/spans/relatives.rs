@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::SpanCollection;
-use super::model::{Attributes, Code, Span, SpanEvent, Value, id, is_read};
+use super::attributes::{Attributes, Value, is_read};
+use super::model::{Code, Span, SpanEvent, id};
 use super::otlp_json::{events, ident};
 use super::wire;
 use crate::json::{Json, Kind, Read};

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
+use super::attributes::Value;
 use super::classify::Kind;
 use super::logs::{self, TellsOf, Told};
 use super::message::{Block, ModelCall, Role, blocks, blocks_of_flattened, unflatten};
-use super::model::{LogRecord, Span, Value};
+use super::model::{LogRecord, Span};
 use super::python;
 use super::tree::{At, Owner, Tree};
 use crate::trace::Usage;
@@ -38,7 +39,7 @@ pub(super) type Records = BTreeMap<Option<At>, Vec<Told>>;
 /// What log records and events of spans tell, by span.
 pub(super) fn records(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>]) -> Records {
     let mut records = Records::new();
-    for log in logs {
+    for log in logs.iter().filter(|log| !tree.is_awaited(&log.span_id)) {
         let told = logs::of_record(&log.record, log.time);
         if !told.is_empty() {
             records.entry(tree.position(&log.span_id)).or_default().extend(told);
@@ -307,7 +308,7 @@ fn refused_around(tree: &Tree<'_, '_>, at: At) -> Vec<ModelCall> {
         else {
             continue;
         };
-        let Some(value) = super::model::json_of_text(&text) else { continue };
+        let Some(value) = super::attributes::json_of_text(&text) else { continue };
         let calls = blocks(&value, Role::Agent).into_iter().filter_map(|block| match block {
             Block::Call(call) if call.refused.is_some() => Some(call),
             _ => None,

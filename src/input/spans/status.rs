@@ -139,7 +139,8 @@ pub(super) fn status_message(views: &[&Span<'_>]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{SpanEvent, Value};
+    use super::super::attributes::Value;
+    use super::super::model::SpanEvent;
     use super::*;
 
     fn told(text: &str) -> Outcome {

@@ -19,6 +19,8 @@ pub(super) struct Tree<'s, 'a> {
     positions: HashMap<&'s str, At>,
     /// Of a tool span that shows the same call as one further in, that one; of others themselves.
     calls: Vec<At>,
+    /// Whether spans that are named as parents and are not there may still come.
+    is_open: bool,
 }
 
 /// Whose run a span is part of.
@@ -32,15 +34,28 @@ pub(super) enum Owner {
     Tool(At),
     /// Of the agent that the framework names, below this tool span.
     Named(Option<At>, String),
+    /// Of whoever the span of this id, which has not come yet, is part of.
+    Below(String),
 }
 
 impl<'s, 'a> Tree<'s, 'a> {
+    /// The tree of a trace that is over: spans that are not there have been lost.
     pub(super) fn new(spans: &'s [Span<'a>]) -> Self {
+        Self::of(spans, false)
+    }
+
+    /// The tree of a trace that is open: spans that are not there are still to come, and until then nobody knows whether
+    /// what lies below one is part of the same run as what lies below another.
+    pub(super) fn open(spans: &'s [Span<'a>]) -> Self {
+        Self::of(spans, true)
+    }
+
+    fn of(spans: &'s [Span<'a>], is_open: bool) -> Self {
         let positions: HashMap<&str, At> =
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
         let parents = spans.iter().map(|span| positions.get(span.parent.as_deref()?).copied()).collect();
         let kinds = spans.iter().map(classify::kind).collect();
-        let mut tree = Self { spans, kinds, parents, positions, calls: (0..spans.len()).collect() };
+        let mut tree = Self { spans, kinds, parents, positions, calls: (0..spans.len()).collect(), is_open };
         tree.cut_circles();
         tree.merge_calls();
         tree
@@ -67,6 +82,21 @@ impl<'s, 'a> Tree<'s, 'a> {
         std::iter::successors(self.parent(at), |at| self.parent(*at)).take(MOST_AROUND)
     }
 
+    /// Whether a record of this span has to wait for it.
+    pub(super) fn is_awaited(&self, span_id: &str) -> bool {
+        self.is_open && !span_id.is_empty() && !self.positions.contains_key(span_id)
+    }
+
+    /// Whose run a span is part of around which there is neither a tool nor an agent.
+    fn owner_at_top(&self, at: At) -> Owner {
+        let top = self.ancestors(at).last().unwrap_or(at);
+        let parent = self.span(top).and_then(|span| span.parent.as_deref());
+        match parent.filter(|parent| self.is_awaited(parent)) {
+            Some(parent) => Owner::Below(parent.to_owned()),
+            None => Owner::Trace,
+        }
+    }
+
     /// The spans of a kind, in order.
     pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = At> {
         self.kinds.iter().enumerate().filter(move |(_, other)| **other == kind).map(|(at, _)| at)
@@ -84,8 +114,8 @@ impl<'s, 'a> Tree<'s, 'a> {
 
     /// The tool spans that show the call of an innermost one, from the inside.
     pub(super) fn views(&self, call: At) -> Vec<At> {
-        let around =
-            self.ancestors(call).filter(|at| self.kind(*at) == Kind::Tool && self.call_of(*at) == call);
+        let shows = |at: &At| self.kind(*at) == Kind::Chain || self.call_of(*at) == call;
+        let around = self.ancestors(call).take_while(shows).filter(|at| self.kind(*at) == Kind::Tool);
         std::iter::once(call).chain(around).collect()
     }
 
@@ -127,24 +157,23 @@ impl<'s, 'a> Tree<'s, 'a> {
                 inner.entry(outer).or_default().push(at);
             }
         }
-        // From the inside: what is around a merged span goes to where that went.
-        for (outer, inner) in inner.into_iter().rev() {
-            if let [inner] = inner[..] {
-                let call = self.call_of(inner);
-                for slot in &mut self.calls {
-                    if *slot == outer {
-                        *slot = call;
-                    }
-                }
+        for (outer, inner) in inner {
+            if let ([inner], Some(call)) = (&inner[..], self.calls.get_mut(outer)) {
+                *call = *inner;
             }
         }
+        // What is around a merged span goes to where that went. Each step is taken once.
         for at in 0..self.calls.len() {
-            let mut call = self.call_of(at);
+            let mut path = Vec::new();
+            let mut call = at;
             while self.call_of(call) != call {
+                path.push(call);
                 call = self.call_of(call);
             }
-            if let Some(slot) = self.calls.get_mut(at) {
-                *slot = call;
+            for at in path {
+                if let Some(slot) = self.calls.get_mut(at) {
+                    *slot = call;
+                }
             }
         }
     }
@@ -187,7 +216,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 Kind::Model | Kind::Chain => {}
             }
         }
-        Owner::Trace
+        self.owner_at_top(at)
     }
 
     /// The outermost of the agent spans of one name that lie in one another without a tool span between them.
@@ -209,7 +238,7 @@ impl<'s, 'a> Tree<'s, 'a> {
         let around = |owner: &Owner| match owner {
             Owner::Agent(at) => Some(self.owner_around_agent(*at)),
             Owner::Tool(tool) | Owner::Named(Some(tool), _) => Some(self.owner(*tool)),
-            Owner::Trace | Owner::Named(None, _) => None,
+            Owner::Trace | Owner::Named(None, _) | Owner::Below(_) => None,
         };
         let callers = std::iter::successors(around(owner), |candidate| around(candidate)).take(MOST_AROUND);
         callers.into_iter().find(|candidate| exists(candidate) && candidate != owner)
@@ -224,7 +253,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 Kind::Model | Kind::Chain => {}
             }
         }
-        Owner::Trace
+        self.owner_at_top(at)
     }
 }
 
@@ -236,7 +265,7 @@ pub(super) fn call_id(span: &Span<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::Value;
+    use super::super::attributes::Value;
     use super::*;
 
     fn span(
@@ -288,6 +317,30 @@ mod tests {
         assert_eq!(tree.views(2), [2, 0]);
         assert_eq!(tree.owner(2), Owner::Trace);
         assert_eq!(tree.owner(3), Owner::Tool(2));
+    }
+
+    #[test]
+    fn many_views_are_found_in_one_pass() {
+        let many = 100_000;
+        let spans: Vec<Span<'_>> = (0..many)
+            .map(|number| {
+                let parent = if number % 2 == 0 { String::new() } else { (number - 1).to_string() };
+                span(&number.to_string(), &parent, "look", &[TOOL])
+            })
+            .collect();
+        let tree = Tree::new(&spans);
+        assert_eq!(tree.tools().count(), many / 2);
+        assert_eq!(tree.views(many - 1), [many - 1, many - 2]);
+        // All in one another are one call.
+        let nested: Vec<Span<'_>> = (0..many)
+            .map(|number| {
+                let parent = number.checked_sub(1).map(|parent| parent.to_string()).unwrap_or_default();
+                span(&number.to_string(), &parent, "look", &[TOOL])
+            })
+            .collect();
+        let tree = Tree::new(&nested);
+        assert_eq!(tree.tools().collect::<Vec<_>>(), [many - 1]);
+        assert_eq!(tree.views(many - 1).len(), MOST_AROUND + 1);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::model::{Attributes, Code, Value, is_read};
+use super::attributes::{Attributes, Value, is_read};
+use super::model::Code;
 use crate::json::{Json, Kind, Number, Read};
 use crate::trace::{Text, Words};
 

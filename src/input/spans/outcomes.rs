@@ -1,0 +1,154 @@
+//! What came back from each action, and how it ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::assemble::Whole;
+use super::calls::Action;
+use super::classify::Kind;
+use super::message::Reply;
+use super::model::{Code, Span};
+use super::requests::Request;
+use super::status::{self, Verdict};
+use super::tree::At;
+use super::unwrap::{self, Outcome};
+use crate::trace::Content;
+
+impl Whole<'_, '_, '_> {
+    /// What came back from each action, and how it ended.
+    pub(super) fn outcomes(
+        &self,
+        requests: &[Request],
+        actions: &[Action],
+    ) -> Vec<Option<(Outcome, Verdict)>> {
+        let views = |action: &Action| -> Vec<&Span<'_>> {
+            let spans = match action.span {
+                Some(at) if action.is_agent => vec![at],
+                Some(at) => self.tree.views(at),
+                None => Vec::new(),
+            };
+            spans.into_iter().filter_map(|at| self.tree.span(at)).collect()
+        };
+        let results: Vec<Option<Outcome>> = actions
+            .iter()
+            .map(|action| {
+                let found = views(action).into_iter().map(unwrap::result);
+                found.reduce(|first, second| if first.text.is_recorded() { first } else { second })
+            })
+            .collect();
+        // Answers are looked for only where no span holds the result.
+        let mut wanted = Vec::new();
+        let mut wanting = Vec::new();
+        for (number, (action, result)) in actions.iter().zip(&results).enumerate() {
+            let told = result.as_ref().is_some_and(|result| result.text.is_recorded())
+                || status::exception_message(&views(action)).is_some();
+            if let Some(id) = action.id.clone().filter(|_| !told) {
+                let asked =
+                    action.call.and_then(|(request, _)| requests.get(request)).map(|request| request.start);
+                let began = action.span.and_then(|at| Some(self.tree.span(at)?.start));
+                wanted.push((id, began.or(asked).unwrap_or_default()));
+                wanting.push(number);
+            }
+        }
+        let mut replies: BTreeMap<usize, Reply> = BTreeMap::new();
+        for (number, reply) in wanting.into_iter().zip(self.sources.find(self.tree, self.records, &wanted)) {
+            replies.extend(reply.map(|reply| (number, reply)));
+        }
+        let mut outcomes = Vec::with_capacity(actions.len());
+        for (number, (action, result)) in actions.iter().zip(results).enumerate() {
+            let reply = replies.remove(&number);
+            let views = views(action);
+            outcomes.push(match result {
+                Some(result) => Some(self.of_span(action, &views, result, reply)),
+                None => self.of_call(requests, action, reply),
+            });
+        }
+        outcomes
+    }
+
+    /// Of an action that a span shows.
+    fn of_span(
+        &self,
+        action: &Action,
+        views: &[&Span<'_>],
+        mut result: Outcome,
+        reply: Option<Reply>,
+    ) -> (Outcome, Verdict) {
+        let seen = reply.map(|reply| {
+            let mut outcome = unwrap::outcome(reply.content);
+            outcome.is_error |= reply.is_error;
+            outcome
+        });
+        if !result.text.is_recorded() {
+            if let Some(message) = status::exception_message(views) {
+                result.text = unwrap::outcome(Content::Present(message.into())).text;
+            } else if let Some(seen) = seen.filter(|seen| seen.text.is_recorded()) {
+                result = seen;
+            } else if let Some(message) = status::status_message(views) {
+                result.text = unwrap::outcome(Content::Present(message.into())).text;
+            }
+        }
+        let verdict = if action.is_agent {
+            // What is recorded on an agent's span repeats what its tools did, but for its own end.
+            match views.first() {
+                Some(span) if span.status == Code::Error => Verdict::refused(),
+                Some(span) if span.end.is_none() => Verdict::unanswered(),
+                _ => status::of_answer(&result, self.text_rule),
+            }
+        } else {
+            status::of_tool(views, &result, self.text_rule)
+        };
+        (result, verdict)
+    }
+
+    /// Of a call that no span shows. `None`: it was not answered.
+    fn of_call(
+        &self,
+        requests: &[Request],
+        action: &Action,
+        reply: Option<Reply>,
+    ) -> Option<(Outcome, Verdict)> {
+        let (request, place) = action.call?;
+        let request = requests.get(request)?;
+        let refused = request.calls.get(place)?.refused.clone();
+        if let Some(reply) = reply {
+            let mut outcome = unwrap::outcome(reply.content);
+            outcome.is_error |= reply.is_error;
+            let verdict = if refused.is_some() {
+                Verdict::refused()
+            } else {
+                status::of_answer(&outcome, self.text_rule)
+            };
+            return Some((outcome, verdict));
+        }
+        if let Some(why) = refused {
+            let text = if why.is_empty() { Content::NotRecorded } else { Content::Present(why) };
+            return Some((Outcome { text, ..Outcome::default() }, Verdict::refused()));
+        }
+        let message = self.failed_step(request)?;
+        Some((unwrap::outcome(message.map(serde_json::Value::String)), Verdict::refused()))
+    }
+
+    /// What the step around the only request within it says, where it failed on the only call of that request.
+    fn failed_step(&self, request: &Request) -> Option<Content<String>> {
+        if request.calls.len() != 1 {
+            return None;
+        }
+        let own: BTreeSet<At> = request.spans.iter().copied().collect();
+        let outermost = request.spans.iter().copied().min_by_key(|at| self.tree.ancestors(*at).count())?;
+        let step = self.tree.ancestors(outermost).find(|at| !own.contains(at))?;
+        let span = self.tree.span(step)?;
+        if self.tree.kind(step) != Kind::Chain || span.status != Code::Error {
+            return None;
+        }
+        // Spans are in the order of their starts.
+        let end = span.end.unwrap_or(u64::MAX);
+        let within = (step..self.tree.spans.len())
+            .take_while(|at| self.tree.span(*at).is_some_and(|other| other.start <= end))
+            .filter(|at| self.tree.kind(*at) == Kind::Model && !own.contains(at));
+        if within.into_iter().any(|at| self.tree.ancestors(at).any(|around| around == step)) {
+            return None;
+        }
+        let message = status::status_message(&[span]).or_else(|| status::exception_message(&[span]));
+        Some(message.map_or(Content::NotRecorded, Content::Present))
+    }
+}

@@ -1,0 +1,188 @@
+//! The steps of an agent's run: what was said and what was done, turn by turn.
+
+use super::answers;
+use super::arguments;
+use super::assemble::{Draft, Whole};
+use super::calls::{self, Action};
+use super::message::{Block, Role};
+use super::model::Span;
+use super::requests::Request;
+use super::run::{SpanAction, SpanEventStep, SpanStep};
+use super::status::Verdict;
+use super::unwrap::Outcome;
+use crate::input::common;
+use crate::trace::{Actor, Answer, Content, Usage};
+
+impl Whole<'_, '_, '_> {
+    pub(super) fn steps(&self, draft: &Draft<'_>) -> Vec<SpanStep> {
+        let requests = draft.requests;
+        let agents = self.agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
+        let actions = calls::actions(self.tree, requests, draft.tools, agents);
+        let outcomes = self.outcomes(requests, &actions);
+        // The requests that nobody recorded have turns as well.
+        let mut unseen = vec![0; requests.len().max(1)];
+        for action in &actions {
+            if let Some(most) = unseen.get_mut(action.turn) {
+                *most = action.unseen.max(*most);
+            }
+        }
+        let mut first_turns = Vec::with_capacity(unseen.len());
+        let mut next = 0;
+        for unseen in &unseen {
+            first_turns.push(next);
+            next += 1 + unseen;
+        }
+        let turn_of = |request: usize| first_turns.get(request).copied().unwrap_or(request);
+        let last_turn_of =
+            |request: usize| turn_of(request) + unseen.get(request).copied().unwrap_or_default();
+        let mut steps = Vec::new();
+        if let Some(first) = requests.first() {
+            for text in self.user_texts(first) {
+                let event = SpanEventStep::Message(Actor::User, text);
+                steps.push(SpanStep { turn: 0, time: time(first.start), span: None, event });
+            }
+        }
+        let mut unsaid = requests.iter().enumerate().peekable();
+        for (action, outcome) in actions.iter().zip(outcomes) {
+            // What was said up to the turn of the action comes before it; the last words of a request that encloses
+            // its actions come behind them.
+            while let Some((request, told)) = unsaid.next_if(|(request, _)| {
+                *request < action.turn
+                    || *request == action.turn && last_turn_of(*request) == turn_of(*request)
+            }) {
+                self.say(last_turn_of(request), told, &mut steps);
+            }
+            steps.push(self.step(requests, action, turn_of(action.turn) + action.unseen, outcome));
+        }
+        for (request, told) in unsaid {
+            self.say(last_turn_of(request), told, &mut steps);
+        }
+        steps
+    }
+
+    /// The texts of a request's output.
+    fn say(&self, turn: usize, request: &Request, steps: &mut Vec<SpanStep>) {
+        let span = request.spans.first().and_then(|at| Some(self.tree.span(*at)?.span_id.clone()));
+        for text in &request.texts {
+            let text = text.trim();
+            if !text.is_empty() {
+                let event = SpanEventStep::Message(Actor::Agent, text.to_owned());
+                steps.push(SpanStep {
+                    turn: turn as u64,
+                    time: time(request.start),
+                    span: span.clone(),
+                    event,
+                });
+            }
+        }
+    }
+
+    /// What the user said last before the first request: what stands before an answer of the agent belongs to an
+    /// earlier trace.
+    fn user_texts(&self, request: &Request) -> Vec<String> {
+        let inputs = if request.input.is_empty() {
+            let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
+            spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)).collect()
+        } else {
+            vec![request.input.clone()]
+        };
+        for input in inputs {
+            let mut texts: Vec<String> = Vec::new();
+            for block in input {
+                match block {
+                    Block::Text(Role::User, text)
+                        if texts.last() != Some(&text) && !common::is_blank(&text) =>
+                    {
+                        texts.push(text);
+                    }
+                    Block::Text(Role::Agent, _) | Block::Call(_) => texts.clear(),
+                    _ => {}
+                }
+            }
+            if !texts.is_empty() {
+                return texts;
+            }
+        }
+        Vec::new()
+    }
+
+    fn step(
+        &self,
+        requests: &[Request],
+        action: &Action,
+        turn: usize,
+        outcome: Option<(Outcome, Verdict)>,
+    ) -> SpanStep {
+        let span = action.span.and_then(|at| self.tree.span(at));
+        let request = action.call.map_or(action.turn, |(request, _)| request);
+        let request = requests.get(request);
+        let began =
+            span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
+        let shown = span.map(|span| span.span_id.clone()).or_else(|| {
+            let at = request?.spans.first()?;
+            Some(self.tree.span(*at)?.span_id.clone())
+        });
+        let step = |event| SpanStep { turn: turn as u64, time: began.and_then(time), span: shown, event };
+        if let Some(text) = self.own_words(action, span) {
+            return step(SpanEventStep::Message(Actor::Agent, text));
+        }
+        let usage = Usage {
+            duration_ns: span.and_then(Span::duration),
+            ..request.map(|request| request.usage).unwrap_or_default()
+        };
+        let answer = outcome.map(|(outcome, verdict)| Answer {
+            observation: outcome.text.map(Into::into),
+            status: verdict.status,
+            provenance: verdict.provenance,
+            reason: verdict.reason,
+            error_type: verdict.error_type.map(Into::into),
+        });
+        step(SpanEventStep::Action(Box::new(SpanAction {
+            id: action.id.clone(),
+            name: action.name.clone(),
+            arguments: action.arguments.clone(),
+            usage,
+            answer,
+        })))
+    }
+
+    /// What a framework's own call says: a final answer, or a hand-off to another agent. `None`: it is an action.
+    fn own_words(&self, action: &Action, span: Option<&Span<'_>>) -> Option<String> {
+        let name = &*action.name;
+        let hands_over = ["transfer_to_", "handoff_to_", "handoff to "]
+            .iter()
+            .filter_map(|prefix| name.strip_prefix(prefix))
+            .any(|agent| self.names.contains(agent));
+        let is_own = matches!(
+            name,
+            "transfer_to_agent" | "handoff_to_agent" | "handoff" | "final_answer" | "set_model_response"
+        ) || name.starts_with("handoff to ")
+            || hands_over
+            || span.is_some_and(|span| {
+                span.name.starts_with("running output function")
+                    || span
+                        .attributes
+                        .name("logfire.msg")
+                        .is_some_and(|message| message.starts_with("running output function"))
+            })
+            || name.starts_with("final_result") && self.is_pydantic(action);
+        if !is_own {
+            return None;
+        }
+        Some(match &action.arguments {
+            Content::Present(arguments) if name == "final_answer" => {
+                arguments::only_value(arguments).unwrap_or_else(|| arguments.clone())
+            }
+            Content::Present(arguments) if arguments != "{}" => format!("{name} {arguments}"),
+            _ => name.to_owned(),
+        })
+    }
+
+    fn is_pydantic(&self, action: &Action) -> bool {
+        action.span.is_none() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
+    }
+}
+
+fn time(time: u64) -> Option<u64> {
+    (time != 0).then_some(time)
+}

@@ -1,0 +1,98 @@
+//! The findings of one detector that have been told while their trace is open.
+
+use std::collections::BTreeMap;
+
+use super::update::{Update, UpdateKind};
+use crate::detectors::{Finding, Verdict};
+
+/// The findings that stand, as they were last told.
+#[derive(Debug, Default)]
+pub(super) struct Series {
+    live: BTreeMap<String, Finding>,
+}
+
+impl Series {
+    pub(super) fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.live.clear();
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        self.live.len() * (size_of::<Finding>() + 256)
+    }
+
+    /// A finding has become certain.
+    pub(super) fn open(&mut self, finding: &Finding) {
+        self.live.insert(finding.id.clone(), finding.clone());
+    }
+
+    /// What became of the findings that were told, by this verdict.
+    pub(super) fn grow(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
+        for finding in verdict.findings() {
+            for part in &finding.merged {
+                if let Some(told) = self.live.remove(part) {
+                    let into = Some(finding.id.clone());
+                    updates.push(Update { into, ..Update::new(UpdateKind::Merged, told) });
+                }
+            }
+            if let Some(told) = self.live.get_mut(&finding.id)
+                && (told.first, told.last) != (finding.first, finding.last)
+            {
+                told.clone_from(finding);
+                updates.push(Update::new(UpdateKind::Grown, finding.clone()));
+            }
+        }
+    }
+
+    /// The trace was judged once more, from its beginning, with these certain findings.
+    pub(super) fn judge_again(
+        &mut self,
+        certain: impl Iterator<Item = Finding>,
+        verdict: &Verdict,
+        updates: &mut Vec<Update>,
+    ) {
+        for finding in certain {
+            if self.live.contains_key(&finding.id) {
+                continue;
+            }
+            // What was merged before it could be told needs no telling.
+            if let Some(now) = verdict.findings().iter().find(|other| other.id == finding.id) {
+                self.open(now);
+                updates.push(Update::new(UpdateKind::Opened, now.clone()));
+            }
+        }
+        self.grow(verdict, updates);
+        self.withdraw(verdict, updates);
+    }
+
+    /// The trace is over: what was told is part of the verdict, or has gone.
+    pub(super) fn end(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
+        let mut last = Vec::new();
+        self.grow(verdict, &mut last);
+        last.retain(|update| update.kind != UpdateKind::Grown);
+        self.withdraw(verdict, &mut last);
+        updates.append(&mut last);
+        self.live.clear();
+    }
+
+    /// Takes back what a verdict does not hold.
+    fn withdraw(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
+        self.live.retain(|id, finding| {
+            let stands = verdict.findings().iter().any(|other| other.id == *id);
+            if !stands {
+                updates.push(Update::new(UpdateKind::Withdrawn, finding.clone()));
+            }
+            stands
+        });
+    }
+
+    /// Takes back everything.
+    pub(super) fn withdraw_all(self, updates: &mut Vec<Update>) {
+        let findings = self.live.into_values();
+        updates.extend(findings.map(|finding| Update::new(UpdateKind::Withdrawn, finding)));
+    }
+}

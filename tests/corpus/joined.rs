@@ -1,0 +1,196 @@
+//! Several files as one source of spans and log records.
+
+use std::convert::Infallible;
+
+use super::*;
+use tracelint::{TraceRecord, read_joined};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const OTHER: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+fn span(trace: &str, id: u64, parent: u64, name: &str, attributes: &Value) -> Value {
+    let list: Vec<Value> = attributes
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+        .collect();
+    let parent = if parent == 0 { String::new() } else { format!("{parent:016x}") };
+    json!({"traceId": trace, "spanId": format!("{id:016x}"), "parentSpanId": parent, "name": name,
+        "startTimeUnixNano": (1000 * id).to_string(), "endTimeUnixNano": (1000 * id + 500).to_string(),
+        "attributes": list})
+}
+
+/// A run that asks five times the same: what it calls stands in log records, what comes back in its spans.
+fn run(trace: &str, first: u64) -> (Vec<Value>, Vec<Value>) {
+    let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"});
+    let mut spans = vec![span(trace, first, 0, "invoke_agent clerk", &agent)];
+    let mut records = Vec::new();
+    for call in 0..5 {
+        let (model, tool, id) = (first + 1 + 2 * call, first + 2 + 2 * call, format!("c{call}"));
+        spans.push(span(trace, model, first, "chat m", &json!({"gen_ai.operation.name": "chat"})));
+        let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look",
+            "gen_ai.tool.call.id": id, "gen_ai.tool.call.result": "a wall"});
+        spans.push(span(trace, tool, first, "execute_tool look", &attributes));
+        let calls = json!([{"id": id, "function": {"name": "look", "arguments": "{\"at\": 1}"}}]);
+        let body = json!({"index": 0, "message": {"role": "assistant", "tool_calls": calls}});
+        records
+            .push(json!({"traceId": trace, "spanId": format!("{model:016x}"), "eventName": "gen_ai.choice",
+            "timeUnixNano": (1000 * model).to_string(), "body": {"stringValue": body.to_string()}}));
+    }
+    (spans, records)
+}
+
+fn spans_of(spans: &[Value]) -> String {
+    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
+}
+
+fn logs_of(records: &[Value]) -> String {
+    json!({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}).to_string()
+}
+
+const TAU2: &str = r#"{"simulations": [{"id": "r", "messages": []}, {"id": "s", "messages": 7}]}"#;
+
+/// A run over two files and the logs beside them, another in one of these files, and files of other kinds.
+fn corpus(folder: &Folder) -> Vec<PathBuf> {
+    let (spans, records) = run(TRACE, 100);
+    let (others, told) = run(OTHER, 1);
+    let chat =
+        json!({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]});
+    // The first lines decide that each is of its own format.
+    let mixed = format!("{}{}\n{chat}\n", format!("{chat}\n").repeat(64), logs_of(&told));
+    vec![
+        folder.write("a.logs.json", logs_of(&records)),
+        folder.write("b.json", spans_of(&[&spans[..4], &others[..6]].concat())),
+        folder.write("c.json", TAU2),
+        folder.write("d.json", spans_of(&[&spans[4..], &others[6..]].concat())),
+        folder.write("e.jsonl", mixed),
+        folder.write("f.json", r#"{"compilerOptions": {}}"#),
+    ]
+}
+
+fn joining(threads: usize) -> Scanner {
+    scanner(ScanOptions { join: true, digests: true, threads: Some(threads), ..ScanOptions::default() })
+}
+
+#[test]
+fn spans_and_records_of_a_trace_meet_wherever_they_lie() {
+    let folder = Folder::new("joined");
+    let paths = corpus(&folder);
+    let files = joining(1).collect(&paths).unwrap();
+    let found: Vec<(String, Vec<String>, usize)> = files
+        .iter()
+        .map(|file| {
+            let name = file.path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, file.traces.iter().map(TraceRecord::trace_id).collect(), file.errors.len())
+        })
+        .collect();
+    let row = |name: &str, traces: &[&str], errors| {
+        (name.to_owned(), traces.iter().map(|trace| (*trace).to_owned()).collect::<Vec<_>>(), errors)
+    };
+    let chats: Vec<String> = (0..65).map(|number| format!("e#{number}")).collect();
+    // What holds no spans comes first; a trace is of the first file that has a part of it.
+    let expected = [
+        row("c.json", &["r"], 1),
+        ("e.jsonl".to_owned(), chats, 0),
+        row("f.json", &[], 1),
+        row("a.logs.json", &[TRACE], 0),
+        row("b.json", &[OTHER], 0),
+        row("d.json", &[], 0),
+        row("e.jsonl", &[], 0),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(files[3].format, Some(Format::OpenTelemetry));
+
+    // The same from one file with everything in it.
+    let (spans, records) = run(TRACE, 100);
+    let (others, told) = run(OTHER, 1);
+    let whole = json!({
+        "resourceSpans": [{"scopeSpans": [{"spans": ([spans, others].concat())}]}],
+        "resourceLogs": [{"scopeLogs": [{"logRecords": ([records, told].concat())}]}],
+    });
+    let alone = folder.write("alone/whole.json", whole.to_string());
+    let alone = scanner(ScanOptions { digests: true, ..ScanOptions::default() }).collect([alone]).unwrap();
+    for (joined, plain) in [(&files[3], &alone[0].traces[1]), (&files[4], &alone[0].traces[0])] {
+        let joined = &joined.traces[0];
+        assert_eq!((joined.actions, &joined.metadata), (5, &plain.metadata));
+        assert_eq!(
+            (&joined.verdicts, &joined.cost, joined.digest),
+            (&plain.verdicts, &plain.cost, plain.digest)
+        );
+        assert_eq!(joined.verdict("loop").unwrap().detected(), Some(true));
+    }
+    // Without the join nothing meets: the calls are known to the records alone.
+    let apart = scan(&paths);
+    assert!(
+        apart
+            .iter()
+            .flat_map(|file| &file.traces)
+            .all(|record| { record.verdict("loop").unwrap().detected() != Some(true) })
+    );
+}
+
+#[test]
+fn neither_order_nor_threads_change_what_is_joined() {
+    let folder = Folder::new("joined-order");
+    let mut paths = corpus(&folder);
+    let expected = dump(&joining(1).collect(&paths).unwrap());
+    for threads in [2, 8] {
+        paths.reverse();
+        assert_eq!(dump(&joining(threads).collect(&paths).unwrap()), expected);
+        let options = ScanOptions {
+            whole_file_limit: 0,
+            piece_bytes: 64,
+            threads: Some(threads),
+            join: true,
+            digests: true,
+            ..ScanOptions::default()
+        };
+        assert_eq!(dump(&scanner(options).collect(&paths).unwrap()), expected);
+    }
+    let of_folder = dump(&joining(2).collect([&folder.0]).unwrap());
+    assert_eq!(of_folder, expected);
+}
+
+#[test]
+fn traces_are_read_joined_as_they_are_scanned() {
+    let folder = Folder::new("joined-read");
+    let paths = corpus(&folder);
+    let mut read: Vec<String> = Vec::new();
+    let mut of_file = Vec::new();
+    read_joined(&paths, &ReadOptions::default(), |event| {
+        match event {
+            ScanEvent::Begin(path) => of_file = vec![path.display().to_string()],
+            ScanEvent::Record(trace) => of_file.push(format!(
+                "{} {}",
+                trace.steps().len(),
+                trace.metadata().agent.as_deref().unwrap_or("-")
+            )),
+            ScanEvent::Error(error) => of_file.push(error.to_string()),
+            ScanEvent::End(summary) => {
+                of_file.push(format!("{} runs, {} errors", summary.runs, summary.errors));
+                read.append(&mut of_file);
+            }
+            _ => {}
+        }
+        Ok::<(), Infallible>(())
+    })
+    .unwrap();
+    let mut scanned = Vec::new();
+    for file in joining(2).collect(&paths).unwrap() {
+        scanned.push(file.path.display().to_string());
+        scanned.extend(file.errors.iter().map(ToString::to_string));
+        scanned.push(format!("{} runs, {} errors", file.summary.runs, file.summary.errors));
+    }
+    let steps =
+        |line: &&String| !line.starts_with(|first: char| first.is_ascii_digit()) || line.contains("runs");
+    assert_eq!(read.iter().filter(steps).collect::<Vec<_>>(), scanned.iter().collect::<Vec<_>>());
+    assert_eq!(read.iter().filter(|line| *line == "5 clerk").count(), 2, "{read:?}");
+    // Who reads may end the reading.
+    let mut begun = 0;
+    let ended = read_joined(&paths, &ReadOptions::default(), |event| {
+        begun += u32::from(matches!(event, ScanEvent::Begin(_)));
+        if begun == 4 { Err("enough") } else { Ok(()) }
+    });
+    assert_eq!((ended, begun), (Err("enough"), 4));
+}

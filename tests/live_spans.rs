@@ -1,0 +1,360 @@
+//! Traces of spans while they are open: what is told before their end, what it costs, and that the end is that of the
+//! file.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests say what they expect by failing"
+)]
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tracelint::{
+    AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, ReadOptions, SpanBatch, TraceAssembler, Update,
+    UpdateKind, default_detectors, read_traces,
+};
+
+const SECOND: u64 = 1_000_000_000;
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+/// A span from one second to another.
+fn span(id: u64, parent: u64, from: u64, to: u64, attributes: &Value) -> Value {
+    let list: Vec<Value> = attributes
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(key, value)| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            json!({"key": key, "value": {"stringValue": text}})
+        })
+        .collect();
+    let parent = if parent == 0 { String::new() } else { format!("{parent:016x}") };
+    json!({"traceId": TRACE, "spanId": format!("{id:016x}"), "parentSpanId": parent, "name": "a",
+        "startTimeUnixNano": (from * SECOND).to_string(), "endTimeUnixNano": (to * SECOND).to_string(),
+        "attributes": list})
+}
+
+fn agent(id: u64, parent: u64, from: u64, to: u64, name: &str) -> Value {
+    span(id, parent, from, to, &json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}))
+}
+
+/// A request to a model that answers with calls: id, tool, argument.
+fn model(id: u64, parent: u64, at: u64, calls: &[(String, &str, u64)]) -> Value {
+    let parts: Vec<Value> = calls
+        .iter()
+        .map(|(id, name, argument)| json!({"type": "tool_call", "id": id, "name": name, "arguments": {"a": argument}}))
+        .collect();
+    let output = json!([{"role": "assistant", "parts": parts}]);
+    span(id, parent, at, at + 1, &json!({"gen_ai.operation.name": "chat", "gen_ai.output.messages": output}))
+}
+
+fn tool(id: u64, parent: u64, at: u64, (call, name, argument): &(String, &str, u64), answer: &str) -> Value {
+    let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name,
+        "gen_ai.tool.call.id": call, "gen_ai.tool.call.arguments": {"a": argument}, "gen_ai.tool.call.result": answer});
+    span(id, parent, at, at + 1, &attributes)
+}
+
+/// The spans of a run in the order of their ends: requests of so many calls each, two seconds for a request and two for
+/// its tools.
+fn run(turns: &[Vec<(u8, u8, bool)>]) -> Vec<Value> {
+    let mut spans = Vec::new();
+    let mut id = 1;
+    for (turn, calls) in (0_u64..).zip(turns) {
+        let calls: Vec<_> = (0_u64..)
+            .zip(calls)
+            .map(|(place, (name, argument, fails))| {
+                let name = ["look", "book", "pay"][usize::from(*name)];
+                ((format!("c{turn}-{place}"), name, u64::from(*argument)), *fails)
+            })
+            .collect();
+        let asked: Vec<_> = calls.iter().map(|(call, _)| call.clone()).collect();
+        let at = 10 + 4 * turn;
+        id += 1;
+        spans.push(model(id, 1, at, &asked));
+        for (call, fails) in &calls {
+            id += 1;
+            let answer = if *fails { "Error: no".to_owned() } else { format!("{} {}", call.1, call.2) };
+            spans.push(tool(id, 1, at + 2, call, &answer));
+        }
+    }
+    spans.push(agent(1, 0, 1, 20 + 4 * turns.len() as u64, "clerk"));
+    spans
+}
+
+fn body(spans: &[Value]) -> String {
+    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
+}
+
+fn end(span: &Value) -> u64 {
+    span["endTimeUnixNano"].as_str().unwrap().parse().unwrap()
+}
+
+fn assembler() -> TraceAssembler {
+    TraceAssembler::new(default_detectors(), AssemblerOptions::default()).unwrap()
+}
+
+fn send(traces: &mut TraceAssembler, now: u64, spans: &[Value]) {
+    let (batch, reading) = SpanBatch::read(body(spans).as_bytes(), &ReadOptions::default()).unwrap();
+    assert!(reading.errors.is_empty());
+    traces.spans(now, batch);
+}
+
+/// Everything that is told: the updates, each with the id of its run, and the ends.
+fn drain(traces: &mut TraceAssembler) -> (Vec<(String, Update)>, Vec<ClosedTrace>) {
+    let (mut updates, mut closed) = (Vec::new(), Vec::new());
+    while let Some(event) = traces.next_event() {
+        match event {
+            LiveEvent::Update { metadata, update, .. } => {
+                updates.push((metadata.id.clone().unwrap(), *update));
+            }
+            LiveEvent::Closed(trace) => closed.push(*trace),
+            other => panic!("{other:?}"),
+        }
+    }
+    (updates, closed)
+}
+
+/// What the file with these spans is judged to be must be what was said at the end of the trace.
+fn assert_as_filed(spans: &[Value], closed: &[ClosedTrace]) {
+    let (read, _) = read_traces(body(spans).as_bytes(), &ReadOptions::default());
+    assert_eq!(read.len(), closed.len());
+    for (read, closed) in read.iter().zip(closed) {
+        assert_eq!(read.metadata(), &closed.metadata);
+        for (detector, (id, live)) in default_detectors().iter().zip(&closed.verdicts) {
+            assert!(*id == "route_inefficiency" || detector.detect(read) == *live, "{id}: {live:?}");
+        }
+    }
+}
+
+/// Follows each finding through its updates: opened once, then told of only while it stands; at the end it is in the
+/// verdicts of its run, or has been merged or withdrawn.
+fn assert_series(updates: &[(String, Update)], closed: &[ClosedTrace]) {
+    let mut live: BTreeSet<(String, String)> = BTreeSet::new();
+    for (run, update) in updates {
+        let id = (run.clone(), update.finding.id.clone());
+        match update.kind {
+            UpdateKind::Opened => assert!(live.insert(id), "{update:?}"),
+            UpdateKind::Grown => assert!(live.contains(&id), "{update:?}"),
+            UpdateKind::Merged | UpdateKind::Withdrawn => assert!(live.remove(&id), "{update:?}"),
+            other => panic!("{other}"),
+        }
+    }
+    let verdicts: BTreeSet<(String, String)> = closed
+        .iter()
+        .flat_map(|closed| {
+            let findings = closed.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
+            findings.map(|finding| (closed.metadata.id.clone().unwrap(), finding.id.clone()))
+        })
+        .collect();
+    assert!(live.is_subset(&verdicts), "{live:?} {verdicts:?}");
+}
+
+fn kinds(updates: &[(String, Update)]) -> Vec<UpdateKind> {
+    updates.iter().map(|(_, update)| update.kind).collect()
+}
+
+#[test]
+fn findings_of_spans_are_told_before_their_end() {
+    let spans = run(&vec![vec![(0, 0, false)]; 30]);
+    let mut traces = assembler();
+    let mut updates = Vec::new();
+    for span in &spans[..spans.len() - 1] {
+        send(&mut traces, end(span), std::slice::from_ref(span));
+        updates.extend(drain(&mut traces).0);
+    }
+    assert_eq!(updates[0].1.kind, UpdateKind::Opened);
+    assert_eq!((updates[0].0.as_str(), updates[0].1.finding.id.as_str()), (TRACE, "loop:3"));
+    // 16 spans are eight calls; they had to wait for two seconds.
+    assert_eq!(updates[0].1.finding.last, 7);
+    let grown = [UpdateKind::Grown; 3];
+    assert_eq!(kinds(&updates), [&[UpdateKind::Opened], &grown[..]].concat());
+    let open = traces.peek(TRACE).unwrap();
+    assert_eq!((open.len(), open[0].steps, open[0].verdicts[1].1.detected()), (1, 30, Some(true)));
+    assert!(traces.peek("another").is_none());
+    let last = spans.last().unwrap();
+    send(&mut traces, end(last), std::slice::from_ref(last));
+    traces.advance(end(last) + 10 * SECOND);
+    let (rest, closed) = drain(&mut traces);
+    assert_eq!((rest, closed[0].reason), (Vec::new(), CloseReason::Ended));
+    assert_eq!(closed[0].verdicts[1].1.findings()[0].id, "loop:3");
+    assert_as_filed(&spans, &closed);
+}
+
+#[test]
+fn without_a_window_every_span_may_be_looked_at() {
+    let spans = run(&vec![vec![(0, 0, false)]; 10]);
+    let options = AssemblerOptions { first_look: 1, reorder: Duration::ZERO, ..AssemblerOptions::default() };
+    let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+    let mut updates = Vec::new();
+    for span in &spans {
+        send(&mut traces, end(span), std::slice::from_ref(span));
+        updates.extend(drain(&mut traces).0);
+    }
+    // One, two, three, four, six, nine, thirteen and nineteen of twenty.
+    assert_eq!(traces.counts().looked_at, 57);
+    // Thirteen spans are seven requests, of which the last waits for its answer.
+    assert_eq!((updates[0].1.kind, updates[0].1.finding.last), (UpdateKind::Opened, 3));
+    assert_eq!(updates.len(), 3);
+    traces.close_all(1000 * SECOND);
+    assert_as_filed(&spans, &drain(&mut traces).1);
+}
+
+#[test]
+fn nothing_is_told_early_where_that_is_not_wanted() {
+    let spans = run(&vec![vec![(0, 0, false)]; 30]);
+    let options = AssemblerOptions { first_look: 0, ..AssemblerOptions::default() };
+    let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+    for span in &spans {
+        send(&mut traces, end(span), std::slice::from_ref(span));
+    }
+    traces.close_all(1000 * SECOND);
+    let (updates, closed) = drain(&mut traces);
+    assert!(updates.is_empty() && traces.counts().looked_at == 0);
+    assert_as_filed(&spans, &closed);
+}
+
+#[test]
+fn agents_below_spans_that_have_not_come_are_kept_apart() {
+    // The main agent asks another one again and again; that one looks once each time, always at the same.
+    let mut spans = Vec::new();
+    for turn in 0..12 {
+        let (first, at) = (100 * (turn + 1), 10 + 10 * turn);
+        let ask = (format!("a{turn}"), "ask", turn);
+        let look = (format!("l{turn}"), "look", 0);
+        spans.push(model(first, 1, at, std::slice::from_ref(&ask)));
+        spans.push(model(first + 3, first + 2, at + 2, std::slice::from_ref(&look)));
+        spans.push(tool(first + 4, first + 2, at + 4, &look, "a wall"));
+        spans.push(agent(first + 2, first + 1, at + 2, at + 6, "helper"));
+        spans.push(tool(first + 1, 1, at + 2, &ask, &format!("told {turn}")));
+    }
+    spans.push(agent(1, 0, 1, 200, "main"));
+    let mut traces = assembler();
+    for (number, span) in (0..).zip(&spans) {
+        send(&mut traces, (10 + number * 3) * SECOND, std::slice::from_ref(span));
+    }
+    assert!(traces.counts().looked_at > 0);
+    traces.advance(1000 * SECOND);
+    let (updates, closed) = drain(&mut traces);
+    assert_eq!((updates, closed.len()), (Vec::new(), 13));
+    assert_as_filed(&spans, &closed);
+}
+
+#[test]
+fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
+    // Twenty equal calls, one behind the other as far as anybody can see; then it turns out that one request asked for
+    // all of them, so that none is the repetition of another.
+    let calls: Vec<_> = (0..20).map(|number| (format!("c{number}"), "look", 0)).collect();
+    let mut spans: Vec<Value> =
+        (20..).zip(&calls).map(|(at, call)| tool(at, 1, at, call, "a wall")).collect();
+    spans.push(model(2, 1, 10, &calls));
+    spans.push(agent(1, 0, 1, 60, "clerk"));
+    let mut traces = assembler();
+    for (number, span) in (0..).zip(&spans) {
+        send(&mut traces, (100 + 2 * number) * SECOND, std::slice::from_ref(span));
+    }
+    traces.advance(200 * SECOND);
+    let (updates, closed) = drain(&mut traces);
+    assert_eq!(kinds(&updates), [UpdateKind::Opened, UpdateKind::Withdrawn]);
+    assert_eq!(closed[0].verdicts[1].1.detected(), Some(false));
+    assert_series(&updates, &closed);
+    assert_as_filed(&spans, &closed);
+}
+
+#[test]
+fn looks_cost_three_times_the_end_at_most() {
+    let spans = run(&vec![vec![(0, 0, false), (1, 1, true)]; 400]);
+    let mut traces = assembler();
+    for span in &spans[..1200] {
+        send(&mut traces, end(span), std::slice::from_ref(span));
+    }
+    let looked_at = traces.counts().looked_at;
+    assert!((1200..=3600).contains(&looked_at), "{looked_at}");
+    // Nobody asks for more where nothing comes.
+    traces.advance(end(&spans[1199]) + 500 * SECOND);
+    assert_eq!(traces.counts().looked_at, looked_at);
+    let before = traces.bytes();
+    send(&mut traces, end(&spans[1199]) + 500 * SECOND, &spans[..1200]);
+    traces.advance(end(&spans[1199]) + 510 * SECOND);
+    // What had come twice is gone with the next look.
+    assert!(traces.bytes() < before + before / 10, "{} {before}", traces.bytes());
+}
+
+#[test]
+fn a_trace_without_end_stays_below_the_caps() {
+    let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look",
+        "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "a wall"});
+    for (max_spans, max_bytes, reason) in
+        [(1000, 1 << 30, CloseReason::TooManySpans), (1 << 30, 1 << 20, CloseReason::TooManyBytes)]
+    {
+        let options = AssemblerOptions { max_spans, max_bytes, ..AssemblerOptions::default() };
+        let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+        let mut most = 0;
+        for block in 0..40_u64 {
+            let ids = 1 + block * 200..201 + block * 200;
+            let spans: Vec<Value> = ids.map(|id| span(id, 1 << 40, id, id + 1, &attributes)).collect();
+            send(&mut traces, block * SECOND, &spans);
+            assert!(traces.bytes() <= max_bytes && traces.held() <= max_spans);
+            most = most.max(traces.held());
+        }
+        let counts = traces.counts();
+        assert_eq!((counts.received, counts.evicted + counts.late, counts.traces_evicted), (8000, 8000, 1));
+        // What there was room for has been judged, and nothing of the rest is kept.
+        assert!(counts.evicted > 500 && most as u64 <= counts.evicted, "{counts:?}");
+        assert_eq!((traces.bytes(), traces.held()), (0, 0));
+        let mut closed = None;
+        while let Some(event) = traces.next_event() {
+            if let LiveEvent::Closed(trace) = event {
+                closed = Some(trace);
+            }
+        }
+        let closed = closed.unwrap();
+        assert_eq!((closed.reason, closed.verdicts[1].1.detected()), (reason, Some(true)));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
+
+    /// Spans that come at most two seconds after their end, in any order: the end is that of the file, and every
+    /// finding that was told is accounted for.
+    #[test]
+    fn spans_within_the_window_end_as_the_file_does(
+        turns in proptest::collection::vec(
+            proptest::collection::vec((0_u8..2, 0_u8..2, any::<bool>()), 1..4), 1..40),
+        delays in proptest::collection::vec(0_u64..2 * SECOND, 200),
+        twice in proptest::collection::vec(any::<bool>(), 200),
+    ) {
+        let spans = run(&turns);
+        let mut arrivals: Vec<(u64, &Value)> = Vec::new();
+        for (span, (delay, again)) in spans.iter().zip(delays.iter().zip(&twice)) {
+            arrivals.push((end(span) + delay, span));
+            if *again {
+                arrivals.push((end(span) + 2 * SECOND - delay, span));
+            }
+        }
+        arrivals.sort_by_key(|(now, _)| *now);
+        let mut traces = assembler();
+        let mut updates = Vec::new();
+        for (now, span) in &arrivals {
+            send(&mut traces, *now, std::slice::from_ref(*span));
+            let (told, closed) = drain(&mut traces);
+            prop_assert!(closed.is_empty());
+            updates.extend(told);
+        }
+        prop_assert!(traces.counts().looked_at <= 3 * arrivals.len() as u64);
+        traces.advance(arrivals.last().unwrap().0 + 11 * SECOND);
+        let (told, closed) = drain(&mut traces);
+        updates.extend(told);
+        assert_as_filed(&spans, &closed);
+        assert_series(&updates, &closed);
+        // Of one agent whose spans come in their order nothing has to be taken back.
+        prop_assert!(!kinds(&updates).contains(&UpdateKind::Withdrawn), "{:?}", updates);
+        let counts = traces.counts();
+        prop_assert_eq!(counts.received, counts.judged);
+        prop_assert_eq!((traces.bytes(), traces.held()), (0, 0));
+    }
+}

@@ -1,0 +1,100 @@
+//! What an open trace holds: as much as is allocated for it, and no more than it needs.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests say what they expect by failing, and `--nocapture` shows the figures"
+)]
+
+use std::alloc::System;
+
+use cap::Cap;
+use serde_json::json;
+use tracelint::{
+    Action, Actor, AssemblerOptions, Monitor, ReadOptions, SpanBatch, SpanId, Status, StepInput,
+    TraceAssembler, Usage, default_detectors,
+};
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Steps of an open trace.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    steps: u64,
+    fails: bool,
+    /// Whether the source tells durations, tokens and spans.
+    is_metered: bool,
+}
+
+/// What is allocated for a monitor after these steps, all of them distinct, and what it says that it holds.
+fn held(made: Made) -> (usize, usize) {
+    let detectors = default_detectors();
+    let before = ALLOCATOR.allocated();
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    for number in 0..made.steps {
+        let text = format!("order {number} is not there");
+        let status = if made.fails { Status::Error } else { Status::Ok };
+        let action = Action::new("get_order").arguments(&json!({"order": number})).answered(status, &text);
+        let mut step = StepInput::action(Actor::Agent, action);
+        if made.is_metered {
+            let usage = Usage { duration_ns: Some(5), input_tokens: Some(900), ..Usage::default() };
+            let span: SpanId = format!("{:016x}", number + 1).parse().unwrap();
+            step = step.usage(usage).span(span);
+        }
+        monitor.observe(step).unwrap();
+    }
+    (ALLOCATOR.allocated() - before, monitor.memory())
+}
+
+/// What is allocated for the spans of an open trace, and what the assembler says that it holds.
+fn held_spans(count: u64) -> (usize, usize) {
+    let text = |key: &str, value: String| json!({"key": key, "value": {"stringValue": value}});
+    let options = AssemblerOptions { first_look: 0, ..AssemblerOptions::default() };
+    let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+    let before = ALLOCATOR.allocated();
+    for block in 0..count / 100 {
+        let spans = block * 100..block * 100 + 100;
+        let spans = spans.map(|number| {
+            json!({"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": format!("{:016x}", number + 2),
+                "parentSpanId": "0000000000000001", "name": "execute_tool get_order",
+                "startTimeUnixNano": number.to_string(), "endTimeUnixNano": (number + 1).to_string(), "attributes": [
+                    text("gen_ai.operation.name", "execute_tool".to_owned()),
+                    text("gen_ai.tool.name", "get_order".to_owned()),
+                    text("gen_ai.tool.call.id", format!("call-{number}")),
+                    text("gen_ai.tool.call.arguments", format!("{{\"order\": {number}}}")),
+                    text("gen_ai.tool.call.result", "is pending ".repeat(20)),
+                ]})
+        });
+        let body =
+            json!({"resourceSpans": [{"scopeSpans": [{"spans": spans.collect::<Vec<_>>()}]}]}).to_string();
+        let (batch, _) = SpanBatch::read(body.as_bytes(), &ReadOptions::default()).unwrap();
+        traces.spans(block, batch);
+    }
+    assert_eq!(traces.held() as u64, count);
+    (ALLOCATOR.allocated() - before, traces.bytes())
+}
+
+/// One test, as whatever else ran beside it would be counted.
+#[test]
+fn an_open_trace_holds_what_it_says_and_little_more_than_it_needs() {
+    for (steps, fails, is_metered, most) in [
+        (0, false, false, 3000),
+        (50, true, false, 15_500),
+        (50, false, false, 10_000),
+        (50, true, true, 19_000),
+        (10_000, true, false, 2_350_000),
+        (10_000, false, false, 1_420_000),
+        (10_000, true, true, 3_050_000),
+    ] {
+        let made = Made { steps, fails, is_metered };
+        let (allocated, told) = held(made);
+        println!("{made:?}: {allocated} bytes, {told} told");
+        assert!(allocated <= most, "{made:?}: {allocated} bytes");
+        assert!(allocated.abs_diff(told) < 500 + allocated / 50, "{made:?}: {allocated} bytes, {told} told");
+    }
+    // A cap on bytes is one: what spans hold is told rather too high than too low.
+    let (allocated, told) = held_spans(8000);
+    println!("8000 spans: {allocated} bytes, {told} told");
+    assert!((allocated * 9 / 10..allocated * 5 / 4).contains(&told), "{allocated} bytes, {told} told");
+}
