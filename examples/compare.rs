@@ -10,8 +10,10 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use common::tables::{self, TableFiles};
@@ -20,10 +22,14 @@ use tracelint::{
     default_detectors, render_comparison, stats::Resampling,
 };
 
+/// How many models are named where the one asked for is not there.
+const MODELS_TOLD: usize = 20;
+
 /// Compares two agents on the tasks that both tried.
 #[derive(Parser)]
 #[command(after_help = common::notes(
-    "files or directories of runs of any format, one for each agent; without any, two of the bundled scripted policies.",
+    "files or directories of runs of any format, one for each agent; without any, two of the bundled scripted policies. \
+     Two models of one directory are compared by naming it twice: compare runs/ runs/ --first-model A --second-model B.",
     "tables on standard output, and files where they are asked for. No output replaces an input.",
     common::STATUS,
     "compare --html report.html before/ after/",
@@ -81,11 +87,23 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut inputs = Vec::new();
     for (path, model) in paths.iter().zip(&models) {
         let mut runs = Vec::new();
+        let mut models = BTreeSet::new();
         let chosen = |record: TraceRecord| {
-            let chosen = model.is_none() || record.metadata.model.as_deref() == model.as_deref();
-            chosen.then(|| ComparedRun::of(&record))
+            let named = record.metadata.model.clone();
+            let chosen = model.is_none() || named.as_deref() == model.as_deref();
+            Some((named, chosen.then(|| ComparedRun::of(&record))))
         };
-        inputs.push(tables::scan(&scanner, std::slice::from_ref(path), chosen, |run| runs.push(run))?);
+        inputs.push(tables::scan(&scanner, std::slice::from_ref(path), chosen, |(named, run)| {
+            models.extend(named);
+            runs.extend(run);
+        })?);
+        if let Some(model) = model
+            && runs.is_empty()
+            && common::status(inputs.last()) != 1
+        {
+            inputs.iter().for_each(tables::tell_errors);
+            return Err(nobody(model, path, &models).into());
+        }
         sides.push((label(path, model.as_deref()), runs));
     }
     let status = common::status(&inputs);
@@ -110,6 +128,16 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
     inputs.iter().for_each(tables::tell_errors);
     Ok(status)
+}
+
+/// Says that a side has no run of the model that was asked for, and which models it has.
+fn nobody(model: &str, path: &Path, models: &BTreeSet<Arc<str>>) -> String {
+    let mut there: Vec<&str> = models.iter().map(AsRef::as_ref).take(MODELS_TOLD).collect();
+    if models.len() > MODELS_TOLD {
+        there.push("…");
+    }
+    let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+    format!("no run of the model `{model}` in {}; models there: {there}", path.display())
 }
 
 /// What a side is called: its model, or else its path.

@@ -394,6 +394,17 @@ fn a_comparison_takes_two_sides() {
     }
     let (_, err) = ends("compare", &["--resamples", "100", quitter, "nowhere.json"], 2);
     assert!(err.contains("nowhere.json"), "{err}");
+    let all = "golden/tau2";
+    let models = ["--first-model", "scripted-quitter", "--second-model", "scripted-persistent"];
+    let (out, _) = ends("compare", &[&["--resamples", "100", all, all], &models[..]].concat(), 0);
+    assert!(out.contains("scripted-persistent succeeds more often than scripted-quitter"), "{out}");
+    let (out, err) = ends("compare", &[all, quitter, "--first-model", "gpt-9"], 1);
+    let there = "models there: scripted-careless, scripted-persistent, scripted-quitter";
+    assert!(err.contains(&format!("no run of the model `gpt-9` in {all}; {there}")), "{err}");
+    assert_eq!(out, "");
+    let (out, _) =
+        ends("compare", &["--resamples", "100", quitter, "golden/tau2/scripted-quitter_retail.json"], 0);
+    assert!(out.contains("no task in common") && !out.contains("paired by task"), "{out}");
 }
 
 // ---- scan --------------------------------------------------------------------------------------------------------

@@ -98,8 +98,8 @@ pub struct PairedOutcomes {
     pub second_only: u64,
     /// Neither does.
     pub neither: u64,
-    /// `McNemar`'s exact p-value, as if pairs of one task were independent.
-    pub p: f64,
+    /// `McNemar`'s exact p-value, as if pairs of one task were independent; none without a shared task.
+    pub p: Option<f64>,
 }
 
 /// How often a detector fires on one side.
@@ -284,7 +284,7 @@ fn paired(tasks: &Tasks<'_>) -> PairedOutcomes {
             } += 1;
         }
     }
-    outcomes.p = mcnemar(outcomes.first_only, outcomes.second_only);
+    outcomes.p = (!tasks.is_empty()).then(|| mcnemar(outcomes.first_only, outcomes.second_only));
     outcomes
 }
 

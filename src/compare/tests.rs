@@ -41,7 +41,7 @@ fn pairs_by_task_and_names_what_is_left_out() {
     let PairedOutcomes { both, first_only, second_only, neither, p } = found.paired;
     assert_eq!((both, first_only, second_only, neither), (10, 0, 10, 10));
     // statsmodels: mcnemar([[10, 0], [10, 10]], exact=True)
-    assert!((p - 0.001_953_125).abs() < 1e-12);
+    assert!((p.unwrap() - 0.001_953_125).abs() < 1e-12);
     let success = found.success.unwrap();
     assert!((success.difference - 1.0 / 3.0).abs() < 1e-12);
     let interval = success.bootstrap.percentile.unwrap();
@@ -67,7 +67,7 @@ fn a_side_does_not_differ_from_itself() {
         .collect();
     let found = compare(&runs, &runs);
     assert!(found.success.unwrap().difference.abs() < 1e-15);
-    assert!((found.paired.p - 1.0).abs() < 1e-12 && found.differing.is_empty());
+    assert!((found.paired.p.unwrap() - 1.0).abs() < 1e-12 && found.differing.is_empty());
     let fingerprints = found.fingerprints.unwrap();
     assert!(fingerprints.distance < 1e-6 && fingerprints.p > 0.5, "{fingerprints:?}");
 }
@@ -75,7 +75,8 @@ fn a_side_does_not_differ_from_itself() {
 #[test]
 fn nothing_in_common() {
     let found = compare(&[run(1, 1.0, &["a", "b"])], &[run(2, 1.0, &["a", "b"])]);
-    assert_eq!((found.tasks, found.success, found.fingerprints), (0, None, None));
+    assert_eq!((found.tasks, found.paired.p, &found.success, &found.fingerprints), (0, None, &None, &None));
+    assert!(!crate::render_comparison(&found).contains("paired by task"));
     assert_eq!(compare(&[], &[]).tasks, 0);
     let bad = Resampling { resamples: 0, ..Resampling::default() };
     assert!(Comparison::of(("a", &[]), ("b", &[]), &bad).is_err());

@@ -158,13 +158,16 @@ fn outcomes(comparison: &Comparison) -> Table {
             ("p", "p", Kind::Number),
         ],
     );
+    if comparison.tasks == 0 {
+        return table;
+    }
     let paired = comparison.paired;
     table.row([
         Cell::Count(paired.both),
         Cell::Count(paired.first_only),
         Cell::Count(paired.second_only),
         Cell::Count(paired.neither),
-        Cell::P(paired.p),
+        Cell::of(paired.p, Cell::P),
     ]);
     table.note("p: McNemar's exact test, which takes pairs of one task for independent.");
     table
