@@ -101,14 +101,14 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             && runs.is_empty()
             && common::status(inputs.last()) != 1
         {
-            inputs.iter().for_each(tables::tell_errors);
+            tables::tell_errors(&inputs);
             return Err(nobody(model, path, &models).into());
         }
         sides.push((label(path, model.as_deref()), runs));
     }
     let status = common::status(&inputs);
     if status == 1 {
-        inputs.iter().for_each(tables::tell_errors);
+        tables::tell_errors(&inputs);
         return Err("nothing could be read".into());
     }
     let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
@@ -126,7 +126,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(path) = &arguments.summary {
         common::write_json(path, &paths, &comparison)?;
     }
-    inputs.iter().for_each(tables::tell_errors);
+    tables::tell_errors(&inputs);
     Ok(status)
 }
 

@@ -145,7 +145,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
             if let (Some(path), Some(rows)) = (&arguments.outputs.sims, part.runs.rows()) {
                 replicated::write_sims(path, &paths, rows)?;
             }
-            tables::tell_errors(&part.files);
+            tables::tell_errors([&part.files]);
             return Ok(parts::status_of_part(common::status([&part.files])));
         }
     }

@@ -392,6 +392,12 @@ fn a_comparison_takes_two_sides() {
     for wrong in [&[quitter][..], &["--resamples", "0"], &[quitter, "nowhere.json", "third.json"]] {
         ends("compare", wrong, 1);
     }
+    let foreign = folder.write("foreign.json", r#"{"name": "no run", "version": 3}"#);
+    let (_, err) = ends("compare", &[&foreign, &foreign], 1);
+    let told: Vec<&str> = err.lines().filter(|line| line.contains("of no known format: ")).collect();
+    assert_eq!(told.len(), 2, "{err}");
+    assert!(told[0].ends_with(" (see scan --list-formats)") && !told[1].contains("(see "), "{err}");
+    assert!(told.iter().all(|line| !line.contains(" wants ")), "{err}");
     let (_, err) = ends("compare", &["--resamples", "100", quitter, "nowhere.json"], 2);
     assert!(err.contains("nowhere.json"), "{err}");
     let all = "golden/tau2";

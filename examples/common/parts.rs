@@ -121,7 +121,7 @@ pub(crate) fn read_options(options: &Value) -> Result<ReadOptions, Failure> {
 
 /// Tells what could not be read, and ends where that is everything.
 pub(crate) fn tell(files: &tracelint::Files) -> Result<u8, Failure> {
-    tables::tell_errors(files);
+    tables::tell_errors([files]);
     match super::status([files]) {
         1 => Err("nothing could be read".into()),
         status => Ok(status),

@@ -92,7 +92,7 @@ pub(crate) fn report(
 ) -> Result<u8, Failure> {
     let status = super::status([&part.files]);
     if status == 1 {
-        tables::tell_errors(&part.files);
+        tables::tell_errors([&part.files]);
         return Err("nothing could be read".into());
     }
     let ReplicationPart { files, mut runs, .. } = part;
@@ -107,7 +107,7 @@ pub(crate) fn report(
         let summed = pool.install(|| SummedReplication::of(&runs, &options.inference()))?;
         writing.summed(&summed.ok_or("neither runs nor sums are kept")?)?;
     }
-    tables::tell_errors(&files);
+    tables::tell_errors([&files]);
     Ok(status)
 }
 

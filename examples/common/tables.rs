@@ -36,9 +36,11 @@ pub(crate) fn scan<T: Send>(
 }
 
 /// One line per file that could not be read whole: the first error, and how many more there are.
-pub(crate) fn tell_errors(files: &Files) {
-    let tell = |first: Option<&str>, errors: u64| {
+pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
+    let mut hinted = false;
+    let mut tell = |first: Option<&str>, errors: u64| {
         if let Some(first) = first {
+            let first = without_wants(first, &mut hinted);
             let more = match errors.saturating_sub(1) {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
@@ -46,11 +48,26 @@ pub(crate) fn tell_errors(files: &Files) {
             let _ = writeln!(std::io::stderr(), "error: {first}{more}");
         }
     };
-    for (_, report) in files.listed().unwrap_or_default() {
-        tell(report.first_errors().next(), report.errors);
+    for files in files {
+        for (_, report) in files.listed().unwrap_or_default() {
+            tell(report.first_errors().next(), report.errors);
+        }
+        for (_, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
+            tell(first, errors);
+        }
     }
-    for (_, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
-        tell(first, errors);
+}
+
+/// An error without what every format would have wanted; the first that loses it says where that is told.
+fn without_wants(error: &str, hinted: &mut bool) -> String {
+    const FOREIGN: &str = "the input is of no known format: ";
+    let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
+    match error.get(said..).and_then(|rest| rest.find("; ")) {
+        Some(end) if said > 0 => {
+            let hint = if std::mem::replace(hinted, true) { "" } else { " (see scan --list-formats)" };
+            format!("{}{hint}", error.get(..said + end).unwrap_or(error))
+        }
+        _ => error.to_owned(),
     }
 }
 
