@@ -242,7 +242,7 @@ impl Table {
         text
     }
 
-    /// The table as LaTeX, for the package `booktabs`.
+    /// The table as LaTeX, for the package `booktabs`. Its own texts are of letters that pdfLaTeX takes.
     #[must_use]
     pub fn latex(&self) -> String {
         let cell = |cell: &Cell| match cell {
@@ -254,7 +254,7 @@ impl Table {
             self.columns.iter().map(|column| if column.kind == Kind::Text { 'l' } else { 'r' }).collect();
         let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
         let mut text = format!(
-            "\\begin{{table}}\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\centering\n\\begin{{tabular}}{{{align}}}\n\\toprule\n",
+            "% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\centering\n\\begin{{tabular}}{{{align}}}\n\\toprule\n",
             latex_text(&self.title),
             self.name.replace('_', "-"),
         );
@@ -338,12 +338,47 @@ fn latex_text(text: &str) -> String {
             '\\' => escaped += "\\textbackslash{}",
             '~' => escaped += "\\textasciitilde{}",
             '^' => escaped += "\\textasciicircum{}",
-            '–' => escaped += "--",
             letter if letter.is_control() => escaped.push(' '),
-            letter => escaped.push(letter),
+            letter => match latex_symbol(letter) {
+                Some(symbol) => escaped += symbol,
+                None => escaped.push(letter),
+            },
         }
     }
     escaped
+}
+
+/// What stands for letters that pdfLaTeX does not take, or draws as others.
+fn latex_symbol(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        '|' => "\\textbar{}",
+        '<' => "\\textless{}",
+        '>' => "\\textgreater{}",
+        '…' => "\\ldots{}",
+        '–' => "--",
+        '—' => "---",
+        '’' => "'",
+        '−' => "$-$",
+        '±' => "$\\pm$",
+        '×' => "$\\times$",
+        '·' => "$\\cdot$",
+        '→' => "$\\rightarrow$",
+        '≤' => "$\\leq$",
+        '≥' => "$\\geq$",
+        '≠' => "$\\neq$",
+        '√' => "$\\surd$",
+        '∞' => "$\\infty$",
+        '²' => "$^2$",
+        '³' => "$^3$",
+        'α' => "$\\alpha$",
+        'κ' => "$\\kappa$",
+        'μ' => "$\\mu$",
+        'ρ' => "$\\rho$",
+        'τ' => "$\\tau$",
+        'φ' => "$\\varphi$",
+        'Σ' => "$\\Sigma$",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -59,7 +59,24 @@ fn markdown_and_latex_escape() {
     );
     let latex = sample().latex();
     assert!(latex.contains(r"\caption{A sample of 50\% \& more}"), "{latex}");
-    assert!(latex.contains(r#"a\_b|<c>, "d" & 7 & $+0.3333$ & $[-0.100,+0.250]$ & $2e-7$ \\"#), "{latex}");
+    assert!(
+        latex.contains(
+            r#"a\_b\textbar{}\textless{}c\textgreater{}, "d" & 7 & $+0.3333$ & $[-0.100,+0.250]$ & $2e-7$ \\"#
+        ),
+        "{latex}"
+    );
+}
+
+#[test]
+fn latex_takes_no_letter_that_pdflatex_does_not() {
+    assert!(sample().latex().starts_with("% needs \\usepackage{booktabs}\n\\begin{table}\n"));
+    let shown = latex_text("Q, I², τ²: |r| ≥ 0.5 − x…, 1–2 ± 3");
+    let wanted = r"Q, I$^2$, $\tau$$^2$: \textbar{}r\textbar{} $\geq$ 0.5 $-$ x\ldots{}, 1--2 $\pm$ 3";
+    assert_eq!(shown, wanted);
+    let inference = crate::Inference::of(&[], &crate::InferenceOptions::default()).unwrap();
+    for table in crate::replication_tables(&inference) {
+        assert!(table.latex().is_ascii(), "{}", table.latex());
+    }
 }
 
 #[test]
