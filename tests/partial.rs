@@ -443,5 +443,11 @@ fn what_no_part_could_read_is_told_by_who_merges() {
     let (_, told) = run("merge", &[&one, &other], 1);
     assert!(told.contains("kind scan cannot be merged"), "{told}");
     let (_, told) = run("merge", &[&garbage], 1);
+    let no_state = "garbage.json: this is no partial state (scan --partial writes them)\n";
+    assert!(told.ends_with(no_state), "{told}");
+    fs::write(&garbage, "{\"simulations\": []}").unwrap();
+    assert!(run("merge", &[&garbage], 1).1.ends_with(no_state));
+    fs::write(&garbage, fs::read_to_string(&one).unwrap().split_at(80).0).unwrap();
+    let (_, told) = run("merge", &[&garbage], 1);
     assert!(told.contains("garbage.json: the partial state is damaged"), "{told}");
 }

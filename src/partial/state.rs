@@ -285,9 +285,13 @@ impl PartialState {
             #[serde(rename = "crate")]
             made_by: Option<String>,
         }
-        let head: Head = serde_json::from_slice(bytes).map_err(|error| damaged(&error))?;
+        let no_state = || Error::new(ErrorKind::Partial, NO_STATE);
+        let begins = format!("{{\"tracelint\":\"{MARK}\"");
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| {
+            if bytes.starts_with(begins.as_bytes()) { damaged(&error) } else { no_state() }
+        })?;
         if head.tracelint.as_deref() != Some(MARK) {
-            return Err(Error::new(ErrorKind::Partial, "the input is no partial state"));
+            return Err(no_state());
         }
         let version = head.version.map_or_else(|| "none".to_owned(), |version| version.to_string());
         if head.version != Some(VERSION) {
@@ -310,6 +314,9 @@ impl PartialState {
         Ok(Self { options: canonical_value(&written.options), splits: written.splits, content })
     }
 }
+
+/// What is said of an input that does not begin as a state.
+const NO_STATE: &str = "this is no partial state (scan --partial writes them)";
 
 fn damaged(error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Partial, format!("the partial state is damaged: {error}"))
