@@ -9,7 +9,7 @@ use super::row::SimulationRow;
 use crate::error::Result;
 use crate::stats::{
     ClusterBootstrap, ClusterStatistic, ClusteredPearson, ClusteredSpearman, Interval, PermutationTest,
-    Resampling, cluster_bootstrap, pearson, permutation_test, point_biserial, spearman,
+    Resampling, cluster_bootstrap, pearson, permutation_test, point_biserial, spearman, within_group,
 };
 
 /// With fewer clusters, intervals of the bootstrap are doubtful.
@@ -51,6 +51,10 @@ pub struct Association {
     pub pearson: Coefficient,
     /// Intervals of r over clusters, those chosen first.
     pub clustered: Vec<ClusteredInterval>,
+    /// The correlation that the next p-value tests: within model, domain and cluster; runs that are alone in their
+    /// cluster are compared with each other. Not in JSON.
+    #[serde(skip)]
+    pub within: Coefficient,
     /// p-value of the association within model and domain, rewards permuted among runs that are alike.
     pub permutation: Option<PermutationTest>,
     /// That p-value, adjusted for the tests of its table (Benjamini and Hochberg).
@@ -96,12 +100,35 @@ impl Association {
             relation,
             pearson: Coefficient(pearson(x, y)),
             clustered,
+            within: Coefficient(within_group(x, y, &alike)),
             permutation: permutation_test(x, y, &alike, options)?,
             q: None,
             spearman: Coefficient(spearman(x, y)),
             spearman_clustered: ranks,
             success: Coefficient(point_biserial(&succeeded, x)),
             success_clustered: binary,
+        })
+    }
+
+    /// Where r has another sign than the correlation that the p-value tests, a sentence that says so.
+    #[must_use]
+    pub fn turned(&self, cluster: ClusterBy) -> Option<String> {
+        let (r, within) = (self.pearson.r()?, self.within.r()?);
+        self.permutation?;
+        let inside = match cluster {
+            ClusterBy::None | ClusterBy::ModelDomain => "model and domain",
+            ClusterBy::Task => "model, domain and task",
+            ClusterBy::File => "model, domain and file",
+        };
+        let mut relation = self.relation.to_string();
+        if let Some(first) = relation.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        (r * within < 0.0).then(|| {
+            format!(
+                "{relation}: r is {r:+.3} over all models and domains, but {within:+.3} within {inside}; p and q belong \
+                 to the latter."
+            )
         })
     }
 
