@@ -43,6 +43,9 @@ pub struct Group {
     pub recovered: u64,
     /// Actions of the chosen actors.
     pub tool_calls: u64,
+    /// Runs without any of them, which count with a recovery rate of 1 and no error. Not in JSON.
+    #[serde(skip)]
+    pub sims_without_calls: u64,
     /// Mean reward of the runs that have one.
     pub mean_reward: Option<f64>,
     /// Mean reward of those among them that have errors.
@@ -74,6 +77,7 @@ impl Group {
             errors: total(|row| row.errors),
             recovered: total(|row| row.recovered),
             tool_calls: total(|row| row.tool_calls),
+            sims_without_calls: total(|row| u64::from(row.tool_calls == 0)),
             mean_reward: all.mean(),
             mean_reward_with_errors: failing.mean(),
             r_recovery_reward: r(Relation::Recovery),

@@ -38,6 +38,8 @@ pub(super) struct GroupSums {
     pub(super) trials: u64,
     pub(super) successes: u64,
     pub(super) infrastructure_errors: u64,
+    /// Runs without actions of the chosen actors.
+    idle: u64,
 }
 
 impl GroupSums {
@@ -51,6 +53,7 @@ impl GroupSums {
             trials: u64::from(!row.ended_by_infrastructure()),
             successes: u64::from(!row.ended_by_infrastructure() && row.succeeded()),
             infrastructure_errors: u64::from(row.ended_by_infrastructure()),
+            idle: u64::from(row.tool_calls == 0),
             ..Self::default()
         };
         let Some(reward) = row.reward else { return sums };
@@ -138,6 +141,7 @@ impl GroupSums {
             errors: self.errors,
             recovered: self.recovered,
             tool_calls: self.tool_calls,
+            sims_without_calls: self.idle,
             mean_reward: self.reward.mean(self.rewarded),
             mean_reward_with_errors: self.failing_reward.mean(self.failing),
             r_recovery_reward: r(Relation::Recovery),
@@ -149,7 +153,7 @@ impl GroupSums {
 }
 
 /// How many counts and sums there are.
-const COUNTS: usize = 10;
+const COUNTS: usize = 11;
 const SUMS: usize = 13;
 
 impl GroupSums {
@@ -165,6 +169,7 @@ impl GroupSums {
             self.trials,
             self.successes,
             self.infrastructure_errors,
+            self.idle,
         ]
     }
 
@@ -180,6 +185,7 @@ impl GroupSums {
             &mut self.trials,
             &mut self.successes,
             &mut self.infrastructure_errors,
+            &mut self.idle,
         ]
     }
 

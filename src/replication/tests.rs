@@ -198,3 +198,49 @@ fn options_out_of_range_are_refused_and_names_are_read_back() {
     assert_eq!(error.to_string(), "unknown cluster `tasks`; there are task, file, model-domain, none");
     infer(&[]);
 }
+
+#[test]
+fn runs_without_an_action_are_told() {
+    let mut rows = repeated("m");
+    assert!(!crate::render_inference(&infer(&rows)).contains("without an action"));
+    for (number, row) in rows.iter_mut().take(5).enumerate() {
+        (row.tool_calls, row.errors, row.recovered, row.recovery_rate) = (0, 0, 0, 1.0);
+        row.model = (number > 0).then(|| if number < 4 { "m".into() } else { "n".into() });
+    }
+    let inference = infer(&rows);
+    let told = "5 runs without an action that counts (m: 3, n: 1, no model named: 1) enter with recovery 1 and no error";
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(crate::render_inference(&inference)).contains(told));
+    let mut state = ReplicationState::new(3);
+    state.extend(rows);
+    let summed = SummedReplication::of(&state, &InferenceOptions::default()).unwrap().unwrap();
+    assert!(words(crate::render_summed(&summed)).contains(told));
+    let json = serde_json::to_value(&inference).unwrap();
+    assert_eq!(json["overall"].get("sims_without_calls"), None);
+}
+
+#[test]
+fn a_p_of_another_sign_than_its_r_is_told() {
+    // In either model recovery goes with reward; the model that recovers more is rewarded less.
+    let rows: Vec<SimulationRow> = (0..80)
+        .map(|task| {
+            let weak = task % 2 == 0;
+            let recovered = task % 10 < if weak { 8 } else { 2 };
+            let reward = if weak { 0.1 } else { 0.8 } + if recovered { 0.1 } else { 0.0 };
+            row(if weak { "weak" } else { "strong" }, task, recovered, reward)
+        })
+        .collect();
+    let inference = infer(&rows);
+    let one = errors_only(&inference);
+    assert!(one.pearson.r().unwrap() < -0.3 && (one.within.r().unwrap() - 1.0).abs() < 1e-9);
+    let sentence = one.turned(ClusterBy::Task).unwrap();
+    let begins = format!("Recovery rate, with errors: r is {:+.3} over all", one.pearson.r().unwrap());
+    assert!(sentence.starts_with(&begins), "{sentence}");
+    assert!(
+        sentence.ends_with("but +1.000 within model, domain and task; p and q belong to the latter."),
+        "{sentence}"
+    );
+    assert!(crate::replication_tables(&inference)[0].markdown().contains(&sentence));
+    let alike = infer(&repeated("m"));
+    assert!(alike.associations.overall.iter().all(|one| one.turned(ClusterBy::Task).is_none()));
+}

@@ -57,6 +57,11 @@ impl Cell {
     }
 }
 
+/// So many of something, in English: `1 run`, `2 runs`.
+pub(super) fn counted(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
 /// A figure with this many decimals, or a dash.
 pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
     Cell::of(value, |value| Cell::Real(value, decimals)).shown()

@@ -1,5 +1,6 @@
 //! What was read of the files of a scan, and what of it nobody should take for judged.
 
+use super::cell::counted;
 use crate::partial::{FileReport, FileSums, Files};
 
 /// How many runs without an action are named of a file.
@@ -31,7 +32,7 @@ fn line(path: &str, file: &FileReport) -> String {
         (None, 0, _) => "not read",
         (None, ..) => "several formats",
     };
-    let mut text = format!("{path}: {format}, {} runs", file.runs);
+    let mut text = format!("{path}: {format}, {}", counted(file.runs, "run"));
     if file.runs_lost > 0 {
         text += &format!(", {} not readable", file.runs_lost);
     }
@@ -39,7 +40,8 @@ fn line(path: &str, file: &FileReport) -> String {
     if file.runs_without_actions > 0 {
         let named = file.without_actions().take(NAMED).collect::<Vec<_>>().join(", ");
         let more = if file.runs_without_actions > NAMED as u64 { ", …" } else { "" };
-        text += &format!("  {} runs without an action: {named}{more}\n", file.runs_without_actions);
+        text +=
+            &format!("  {} without an action: {named}{more}\n", counted(file.runs_without_actions, "run"));
     }
     for (reason, count) in &file.passed_over {
         text += &format!("  passed over: {count} {reason}\n");
@@ -50,20 +52,20 @@ fn line(path: &str, file: &FileReport) -> String {
 fn summed(sums: &FileSums) -> String {
     let [whole, some, none] = sums.parts;
     let all = whole.saturating_add(some).saturating_add(none);
-    let mut text = format!("{all} files, {} runs", sums.runs);
+    let mut text = format!("{}, {}", counted(all, "file"), counted(sums.runs, "run"));
     if sums.runs_lost > 0 {
         text += &format!(", {} not readable", sums.runs_lost);
     }
     text += "\n";
     for (format, count) in &sums.formats {
         let format = if format.is_empty() { "no format" } else { format };
-        text += &format!("  {format}: {count} files\n");
+        text += &format!("  {format}: {}\n", counted(*count, "file"));
     }
     if some > 0 || none > 0 {
         text += &format!("  with errors: {some} files read in part, {none} not read\n");
     }
     if sums.runs_without_actions > 0 {
-        text += &format!("  {} runs without an action\n", sums.runs_without_actions);
+        text += &format!("  {} without an action\n", counted(sums.runs_without_actions, "run"));
     }
     for (reason, count) in &sums.passed_over {
         text += &format!("  passed over: {count} {reason}\n");

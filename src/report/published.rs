@@ -1,6 +1,6 @@
 //! The note's tables as the note has them, at their full width.
 
-use super::cell::{figure, name};
+use super::cell::{counted, figure, name};
 use super::wide::Wide;
 use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication, SignCount};
 use crate::stats::Correlation;
@@ -13,16 +13,16 @@ const STRONGEST: usize = 10;
 pub fn render_replication(replication: &Replication) -> String {
     let overall = &replication.overall;
     let mut text = format!(
-        "Overall\n  {} runs, {} with a reward (mean {}), {} with tool errors ({}; mean reward {})\n  \
-         {} tool calls, {} errors, {} recovered\n\n",
-        overall.sims,
+        "Overall\n  {}, {} with a reward (mean {}), {} with tool errors ({}; mean reward {})\n  {}, {}, \
+         {} recovered\n\n",
+        counted(overall.sims, "run"),
         overall.sims_with_reward,
         figure(overall.mean_reward, 4),
         overall.sims_with_errors,
         percent(overall.sims_with_errors, overall.sims),
         figure(overall.mean_reward_with_errors, 4),
-        overall.tool_calls,
-        overall.errors,
+        counted(overall.tool_calls, "tool call"),
+        counted(overall.errors, "error"),
         overall.recovered,
     );
     let mut table = Wide::new(1, ["correlation with reward", "r", "95% interval", "p", "n"]);

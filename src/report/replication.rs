@@ -1,6 +1,6 @@
 //! The replication with what can be inferred from it: text, and tables to take along.
 
-use super::cell::{Cell, figure};
+use super::cell::{Cell, counted, figure};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
 use crate::replication::{
@@ -15,26 +15,53 @@ const STRONGEST: usize = 10;
 pub(super) const ALL_RUNS: &str = "All runs: those without errors enter with a recovery rate of 1.";
 
 /// The figures of all runs, as a paragraph.
-pub(super) fn overall(overall: &Group) -> String {
-    format!(
-        "Overall\n  {} runs, {} with a reward (mean {})\n  {} with tool errors ({}; mean reward {})\n  \
-         {} tool calls, {} errors, {} recovered\n",
-        overall.sims,
+pub(super) fn overall(tables: &Replication) -> String {
+    let overall = &tables.overall;
+    let mut text = format!(
+        "Overall\n  {}, {} with a reward (mean {})\n  {} with tool errors ({}; mean reward {})\n  {}, {}, \
+         {} recovered\n",
+        counted(overall.sims, "run"),
         overall.sims_with_reward,
         figure(overall.mean_reward, 4),
         overall.sims_with_errors,
         Cell::of(share(overall.sims_with_errors, overall.sims), Cell::Share).shown(),
         figure(overall.mean_reward_with_errors, 4),
-        overall.tool_calls,
-        overall.errors,
+        counted(overall.tool_calls, "tool call"),
+        counted(overall.errors, "error"),
         overall.recovered,
-    )
+    );
+    if let Some(sentence) = without_calls(tables) {
+        paragraph(&mut text, &sentence);
+    }
+    text
+}
+
+/// Says how many runs have no action that counts, and whose they are.
+pub(super) fn without_calls(tables: &Replication) -> Option<String> {
+    let all = tables.overall.sims_without_calls;
+    let of_models: Vec<(&str, u64)> = tables
+        .by_model
+        .iter()
+        .filter_map(|one| Some((one.model.as_deref()?, one.group.sims_without_calls)))
+        .filter(|(_, runs)| *runs > 0)
+        .collect();
+    let named: u64 = of_models.iter().map(|(_, runs)| runs).sum();
+    let mut whose: Vec<String> = of_models.iter().map(|(model, runs)| format!("{model}: {runs}")).collect();
+    if named < all {
+        whose.push(format!("no model named: {}", all - named));
+    }
+    let enters = if all == 1 { "enters" } else { "enter" };
+    let runs = counted(all, "run");
+    let whose = whose.join(", ");
+    (all > 0).then(|| {
+        format!("{runs} without an action that counts ({whose}) {enters} with recovery 1 and no error")
+    })
 }
 
 /// The replication as text that fits 80 columns, the result first.
 #[must_use]
 pub fn render_inference(inference: &Inference) -> String {
-    let mut text = overall(&inference.tables.overall);
+    let mut text = overall(&inference.tables);
     if let Some(first) = inference.duplicates.first() {
         let named = |id: &Option<String>, file: &str| {
             let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
@@ -54,19 +81,19 @@ pub fn render_inference(inference: &Inference) -> String {
         text.push('\n');
         paragraph(&mut text, &change.to_string());
     }
-    let elsewhere = inference.changes.iter().filter(|change| change.scope != "all runs").count();
+    let elsewhere = inference.changes.iter().filter(|change| change.scope != "all runs").count() as u64;
     if elsewhere > 0 {
         text.push('\n');
         paragraph(
             &mut text,
             &format!(
-                "Clustering changes the verdict on {elsewhere} more correlations of single models or pairs; the \
-                 table of intervals has them"
+                "Clustering changes the verdict on {} of single models or pairs; a table below has them",
+                counted(elsewhere, "more correlation"),
             ),
         );
     }
     for mut table in replication_tables(inference) {
-        if table.name() == "verdicts" {
+        if table.name() == "verdicts" && elsewhere == 0 {
             continue;
         }
         if table.name() == "signals" {
@@ -136,6 +163,9 @@ fn measures(inference: &Inference) -> Table {
         if let Err(why) = &one.pearson.0 {
             table.note(format!("{}: no correlation, as {why}", one.relation));
         }
+        if let Some(sentence) = one.turned(inference.cluster) {
+            table.note(sentence);
+        }
     }
     table.note(ALL_RUNS);
     table.note(format!(
@@ -183,7 +213,7 @@ fn intervals(inference: &Inference) -> Table {
          {chosen}.",
     ));
     if let Some(one) = inference.associations.overall.first() {
-        let counts: Vec<String> = one.clustered.iter().map(counted).collect();
+        let counts: Vec<String> = one.clustered.iter().map(how_many).collect();
         if !counts.is_empty() {
             table.note(format!(
                 "Clusters: {}; {} resamples, seed {}.",
@@ -201,7 +231,7 @@ fn intervals(inference: &Inference) -> Table {
     table
 }
 
-fn counted(clustered: &ClusteredInterval) -> String {
+fn how_many(clustered: &ClusteredInterval) -> String {
     let ClusteredInterval { by, bootstrap } = clustered;
     let undefined = match bootstrap.undefined {
         0 => String::new(),

@@ -20,7 +20,7 @@ pub(super) fn too_many(summed: &SummedReplication) -> String {
 /// The replication as text that fits 80 columns.
 #[must_use]
 pub fn render_summed(summed: &SummedReplication) -> String {
-    let mut text = overall(&summed.tables.overall);
+    let mut text = overall(&summed.tables);
     paragraph(&mut text, &too_many(summed));
     for table in summed_tables(summed) {
         if !table.is_empty() {

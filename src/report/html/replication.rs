@@ -3,8 +3,8 @@
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::page::HtmlReport;
 use crate::replication::{ClusteredInterval, Inference, PassK, Relation, SimulationRow, SummedReplication};
-use crate::report::cell::Cell;
-use crate::report::replication::replication_tables;
+use crate::report::cell::{Cell, counted};
+use crate::report::replication::{replication_tables, without_calls};
 use crate::report::runs::pass_k_table;
 use crate::report::summed::{summed_tables, too_many};
 use crate::stats::{ExactSum, Interval, wilson};
@@ -15,14 +15,21 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
     let overall = &inference.tables.overall;
     let mut report = HtmlReport::new("Recovery from tool errors and reward");
     report.lead(format!(
-        "{} runs, {} with a reward, {} with tool errors.",
-        overall.sims, overall.sims_with_reward, overall.sims_with_errors
+        "{}, {} with a reward, {} with tool errors.",
+        counted(overall.sims, "run"),
+        overall.sims_with_reward,
+        overall.sims_with_errors
     ));
+    if let Some(sentence) = without_calls(&inference.tables) {
+        report.lead(format!("{sentence}."));
+    }
     if !inference.duplicates.is_empty() {
-        report.lead(format!(
-            "{} more runs repeat the messages of another run and are left out.",
-            inference.duplicates.len()
-        ));
+        let (repeat, are) = match inference.duplicates.len() {
+            1 => ("repeats", "is"),
+            _ => ("repeat", "are"),
+        };
+        let runs = counted(inference.duplicates.len() as u64, "more run");
+        report.lead(format!("{runs} {repeat} the messages of another run and {are} left out."));
     }
     report.section("Result");
     for change in &inference.changes {
@@ -53,9 +60,14 @@ pub fn summed_html(summed: &SummedReplication) -> String {
     let overall = &summed.tables.overall;
     let mut report = HtmlReport::new("Recovery from tool errors and reward");
     report.lead(format!(
-        "{} runs, {} with a reward, {} with tool errors.",
-        overall.sims, overall.sims_with_reward, overall.sims_with_errors
+        "{}, {} with a reward, {} with tool errors.",
+        counted(overall.sims, "run"),
+        overall.sims_with_reward,
+        overall.sims_with_errors
     ));
+    if let Some(sentence) = without_calls(&summed.tables) {
+        report.lead(format!("{sentence}."));
+    }
     report.lead(too_many(summed));
     report.section("Result");
     report.chart(Chart::Intervals(IntervalChart {
