@@ -145,6 +145,8 @@ pub(crate) struct Assembler<'a> {
     /// The oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
     hold: bool,
+    /// The tokens of turns, for their messages.
+    spent: Vec<(u64, Usage)>,
     unpaired: Unpaired,
     actions: u64,
 }
@@ -183,6 +185,7 @@ impl<'a> Assembler<'a> {
         self.seen = 0;
         empty(&mut self.open);
         self.hold = hold;
+        self.spent.clear();
         self.unpaired = Unpaired::default();
         self.actions = 0;
     }
@@ -201,6 +204,16 @@ impl<'a> Assembler<'a> {
         time: Option<u64>,
     ) {
         self.queue.push_back(Entry::Message { actor, turn, text: text.into(), time });
+    }
+
+    /// The tokens of the response that a turn is, which the messages of the agent in it bear where it makes no call;
+    /// calls bring their own. What is told first for a turn holds. Whether a call comes shows at the end of the run, for
+    /// which everything waits.
+    pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
+        if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
+            self.hold = true;
+            self.spent.push((turn, tokens));
+        }
     }
 
     /// A call.
@@ -360,8 +373,36 @@ impl<'a> Assembler<'a> {
         Ok(self.unpaired)
     }
 
+    /// Leaves of the tokens those of turns without calls, one for each, in the order of the turns.
+    fn leave_tokens_of_messages(&mut self) {
+        let Self { spent, queue, .. } = self;
+        spent.sort_by_key(|(turn, _)| *turn);
+        spent.dedup_by_key(|(turn, _)| *turn);
+        for entry in &*queue {
+            if let Entry::Call(call, ..) = entry
+                && let Ok(place) = spent.binary_search_by_key(&call.turn, |(turn, _)| *turn)
+                && let Some((_, tokens)) = spent.get_mut(place)
+            {
+                *tokens = Usage::default();
+            }
+        }
+        spent.retain(|(_, tokens)| !tokens.is_empty());
+    }
+
+    /// The tokens that a message bears.
+    fn tokens_of_message(&self, actor: Actor, turn: u64) -> Option<Usage> {
+        if self.spent.is_empty() || actor != Actor::Agent {
+            return None;
+        }
+        let place = self.spent.binary_search_by_key(&turn, |(turn, _)| *turn).ok()?;
+        self.spent.get(place).map(|(_, tokens)| *tokens)
+    }
+
     /// Hands on so many entries.
     fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        if !self.spent.is_empty() {
+            self.leave_tokens_of_messages();
+        }
         for entry in self.queue.range(..count) {
             let input = match entry {
                 // What is handed on has been paired, so that no answer is left as it came.
@@ -369,6 +410,7 @@ impl<'a> Assembler<'a> {
                 Entry::Message { actor, turn, text, time } => {
                     let mut input = StepInput::message(*actor, text.text()).turn(*turn);
                     input.time = *time;
+                    input.usage = self.tokens_of_message(*actor, *turn);
                     input
                 }
                 Entry::Orphan { turn, answer, .. } => {
