@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::ids::SpanId;
 use super::maps::{DigestMap, empty};
 use super::sink::{Gate, Unpaired};
+use super::spent::Spent;
 use super::step::{Actor, Step, StepInput};
 use super::text::Text;
 use super::usage::Usage;
@@ -145,8 +146,7 @@ pub(crate) struct Assembler<'a> {
     /// The oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
     hold: bool,
-    /// The tokens of turns, for their messages.
-    spent: Vec<(u64, Usage)>,
+    spent: Spent,
     unpaired: Unpaired,
     actions: u64,
 }
@@ -212,7 +212,7 @@ impl<'a> Assembler<'a> {
     pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
             self.hold = true;
-            self.spent.push((turn, tokens));
+            self.spent.add(turn, tokens);
         }
     }
 
@@ -373,35 +373,13 @@ impl<'a> Assembler<'a> {
         Ok(self.unpaired)
     }
 
-    /// Leaves of the tokens those of turns without calls, one for each, in the order of the turns.
-    fn leave_tokens_of_messages(&mut self) {
-        let Self { spent, queue, .. } = self;
-        spent.sort_by_key(|(turn, _)| *turn);
-        spent.dedup_by_key(|(turn, _)| *turn);
-        for entry in &*queue {
-            if let Entry::Call(call, ..) = entry
-                && let Ok(place) = spent.binary_search_by_key(&call.turn, |(turn, _)| *turn)
-                && let Some((_, tokens)) = spent.get_mut(place)
-            {
-                *tokens = Usage::default();
-            }
-        }
-        spent.retain(|(_, tokens)| !tokens.is_empty());
-    }
-
-    /// The tokens that a message bears.
-    fn tokens_of_message(&self, actor: Actor, turn: u64) -> Option<Usage> {
-        if self.spent.is_empty() || actor != Actor::Agent {
-            return None;
-        }
-        let place = self.spent.binary_search_by_key(&turn, |(turn, _)| *turn).ok()?;
-        self.spent.get(place).map(|(_, tokens)| *tokens)
-    }
-
     /// Hands on so many entries.
     fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         if !self.spent.is_empty() {
-            self.leave_tokens_of_messages();
+            self.spent.leave_out(self.queue.iter().filter_map(|entry| match entry {
+                Entry::Call(call, ..) => Some(call.turn),
+                _ => None,
+            }));
         }
         for entry in self.queue.range(..count) {
             let input = match entry {
@@ -410,7 +388,7 @@ impl<'a> Assembler<'a> {
                 Entry::Message { actor, turn, text, time } => {
                     let mut input = StepInput::message(*actor, text.text()).turn(*turn);
                     input.time = *time;
-                    input.usage = self.tokens_of_message(*actor, *turn);
+                    input.usage = self.spent.of_message(*actor, *turn);
                     input
                 }
                 Entry::Orphan { turn, answer, .. } => {
