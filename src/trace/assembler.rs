@@ -207,8 +207,8 @@ impl<'a> Assembler<'a> {
     }
 
     /// The tokens of the response that a turn is, which the messages of the agent in it bear where it makes no call;
-    /// calls bring their own. What is told first for a turn holds. Whether a call comes shows at the end of the run, for
-    /// which everything waits.
+    /// calls bring their own. What is told first for a turn holds. Whether a call comes shows at the end of the run,
+    /// for which everything waits.
     pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
             self.hold = true;

@@ -35,9 +35,9 @@ use crate::objects::Objects;
 /// `version` and `steps` are required. A later version 1 may have more fields than these: fields that are not known
 /// are passed over. A step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the
 /// agent, `status` is `unknown`, `step` is one more than before, `turn` likewise. What `not_recorded` names was left
-/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. `usage` is what the step took;
-/// every action of a turn has the tokens of the response that issued it, or, in a turn without actions, every message of
-/// the agent. `span` is the span of a tracing system that shows the step. A route of
+/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. `usage` is what the step
+/// took; every action of a turn has the tokens of the response that issued it, or, in a turn without actions, every
+/// message of the agent. `span` is the span of a tracing system that shows the step. A route of
 /// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
 /// as in [`ExpectedAction::new`](crate::ExpectedAction::new).
 pub const NATIVE_VERSION: u32 = 1;

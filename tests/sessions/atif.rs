@@ -372,7 +372,10 @@ fn tokens_and_times() {
 
 #[test]
 fn messages_bear_the_tokens_of_responses_without_calls() {
-    let step = |source: &str, input: u64, calls: Value| json!({"source": source, "message": "x", "tool_calls": calls, "metrics": {"prompt_tokens": input}});
+    let step = |source: &str, input: u64, calls: Value| {
+        json!({"source": source, "message": "x", "tool_calls": calls,
+            "metrics": {"prompt_tokens": input}})
+    };
     let call = || json!([{"tool_call_id": "1", "function_name": "t"}]);
     let steps = json!([
         step("user", 1, Value::Null),

@@ -308,7 +308,8 @@ fn messages_bear_the_tokens_of_responses_without_calls() {
         {"role": "assistant", "content": "b", "extra": {"response": {"usage": {"prompt_tokens": 10}}}},
         {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f"}}]},
         {"role": "tool", "tool_call_id": "1", "content": "x"},
-        {"role": "assistant", "content": "c", "usage": {"prompt_tokens": 11, "prompt_tokens_details": {"cached_tokens": 4}}},
+        {"role": "assistant", "content": "c",
+         "usage": {"prompt_tokens": 11, "prompt_tokens_details": {"cached_tokens": 4}}},
         {"role": "user", "content": "on"},
         {"role": "assistant", "content": "d"}
     ]"#;
