@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use common::tables::{self, TableFiles};
 use tracelint::{
-    ComparedRun, Comparison, ScanOptions, Scanner, comparison_html, comparison_tables, default_detectors,
-    render_comparison, stats::Resampling,
+    ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, comparison_html, comparison_tables,
+    default_detectors, render_comparison, stats::Resampling,
 };
 
 /// Compares two agents on the tasks that both tried.
@@ -80,16 +80,17 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut sides = Vec::new();
     let mut inputs = Vec::new();
     for (path, model) in paths.iter().zip(&models) {
-        let (read, runs) = tables::scan(&scanner, std::slice::from_ref(path), |record| {
+        let mut runs = Vec::new();
+        let chosen = |record: TraceRecord| {
             let chosen = model.is_none() || record.metadata.model.as_deref() == model.as_deref();
             chosen.then(|| ComparedRun::of(&record))
-        })?;
-        inputs.extend(read);
+        };
+        inputs.push(tables::scan(&scanner, std::slice::from_ref(path), chosen, |run| runs.push(run))?);
         sides.push((label(path, model.as_deref()), runs));
     }
     let status = common::status(&inputs);
     if status == 1 {
-        tables::tell_errors(&inputs);
+        inputs.iter().for_each(tables::tell_errors);
         return Err("nothing could be read".into());
     }
     let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
@@ -107,7 +108,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(path) = &arguments.summary {
         common::write_json(path, &paths, &comparison)?;
     }
-    tables::tell_errors(&inputs);
+    inputs.iter().for_each(tables::tell_errors);
     Ok(status)
 }
 

@@ -10,20 +10,17 @@
 
 mod common;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
-use common::tables::{self, TableFiles};
-use serde::Serialize;
+use common::parts::{self, PartialFile};
+use common::replicated::{self, Options, Outputs};
+use common::tables;
 use tracelint::{
-    Actors, ClusterBy, Detector, Format, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK,
-    ReadOptions, RecoveryByProgram, Relation, Replication, ScanOptions, Scanner, SimulationRow, TEXT_WIDTH,
-    ToolErrorRecovery, ToolErrorRecoveryConfig, distinct_runs, forest_chart, grouped_tables, pass_k_by_pair,
-    pass_k_table, render_grouped, render_inference, render_pass_k, render_replication, replication_html,
-    replication_tables, simulation_table, stats::Resampling,
+    Actors, ClusterBy, Detector, Format, GroupBy, PartialContent, ReadOptions, RecoveryByProgram,
+    ReplicationPart, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
 };
 
 /// Correlates recovery from tool errors with reward, on tau2-bench results.
@@ -62,16 +59,12 @@ struct Arguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
-    files: TableFiles,
-    /// Write the forest plot of recovery on runs with errors to this file
-    #[arg(long, value_name = "OUT.svg")]
-    chart: Option<PathBuf>,
-    /// Write one JSON object per run to this file, or CSV if its name ends in .csv
-    #[arg(long, value_name = "OUT.jsonl")]
-    sims: Option<PathBuf>,
-    /// Write the figures as JSON to this file
-    #[arg(long, value_name = "OUT.json")]
-    summary: Option<PathBuf>,
+    outputs: Outputs,
+    #[command(flatten)]
+    partial: PartialFile,
+    /// Runs that are kept one by one; of more, exact sums by model, domain and task are kept
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    exact_runs: u64,
     /// Add tau-bench's pass^k per model and domain
     #[arg(long)]
     pass_k: bool,
@@ -92,26 +85,6 @@ impl From<Chosen> for Actors {
             Chosen::User => Self::User,
         }
     }
-}
-
-#[derive(Serialize)]
-struct Summary<'r, F: Serialize> {
-    #[serde(flatten)]
-    figures: &'r F,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pass_k: Option<&'r [PassK]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grouped: Option<&'r GroupedReplication>,
-    inputs: &'r [common::Input],
-    config: Config,
-}
-
-/// What the figures depend on, and nothing else.
-#[derive(Serialize)]
-struct Config {
-    actors: Actors,
-    threshold: f64,
-    version: &'static str,
 }
 
 fn main() -> ExitCode {
@@ -143,92 +116,38 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let paths = if arguments.paths.is_empty() {
         vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"))]
     } else {
-        arguments.paths
+        arguments.paths.clone()
     };
 
     let scanner = Scanner::new(detectors, options)?;
-    let (inputs, rows) = tables::scan(&scanner, &paths, |record| SimulationRow::of(&record))?;
-    let status = common::status(&inputs);
-    if status == 1 {
-        tables::tell_errors(&inputs);
-        return Err("nothing could be read".into());
-    }
-    if let Some(path) = &arguments.sims {
-        write_sims(path, &paths, &rows)?;
-    }
-    let pass_k = arguments.pass_k.then(|| pass_k_by_pair(&rows));
-    let config =
-        Config { actors: config.actors, threshold: config.threshold, version: env!("CARGO_PKG_VERSION") };
-    if arguments.as_published {
-        let replication = Replication::of(&rows);
-        common::print(&render_replication(&replication))?;
-        common::print(&pass_k.as_deref().map(render_pass_k).unwrap_or_default())?;
-        if let Some(path) = &arguments.summary {
-            let summary = Summary {
-                figures: &replication,
-                pass_k: pass_k.as_deref(),
-                grouped: None,
-                inputs: &inputs,
-                config,
-            };
-            common::write_json(path, &paths, &summary)?;
-        }
-    } else {
-        let options = InferenceOptions {
-            cluster: arguments.cluster,
-            min_n: arguments.min_n,
-            keep_duplicates: arguments.keep_duplicates,
-            resampling: Resampling {
-                resamples: arguments.resamples as usize,
-                seed: arguments.seed,
-                ..Resampling::default()
-            },
-        };
-        let threads = arguments.threads.map_or(0, usize::from);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let inference = pool.install(|| Inference::of(&rows, &options))?;
-        common::print(&render_inference(&inference))?;
-        let mut all = replication_tables(&inference);
-        let grouped = groups
-            .then(|| pool.install(|| GroupedReplication::of(&rows, &arguments.group_by, &options)))
-            .transpose()?;
-        if let Some(grouped) = &grouped {
-            common::print(&format!("\n{}", render_grouped(grouped)))?;
-            all.extend(grouped_tables(grouped));
-        }
-        if let Some(groups) = &pass_k {
-            let table = pass_k_table(groups);
-            common::print(&format!("\n{}", table.text(TEXT_WIDTH)))?;
-            all.push(table);
-        }
-        arguments.files.write(&paths, &all)?;
-        if let Some(path) = &arguments.files.html {
-            let html = replication_html(&distinct_runs(&rows).0, &inference, &pass_k_by_pair(&rows));
-            tables::write_text(path, &paths, &html)?;
-        }
-        if let Some(path) = &arguments.chart {
-            let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
-            tables::write_text(path, &paths, &chart.svg())?;
-        }
-        if let Some(path) = &arguments.summary {
-            let (pass_k, grouped) = (pass_k.as_deref(), grouped.as_ref());
-            let summary = Summary { figures: &inference, pass_k, grouped, inputs: &inputs, config };
-            common::write_json(path, &paths, &summary)?;
+    let out = arguments.partial.create(&paths)?;
+    let mut part = ReplicationPart::new(arguments.exact_runs);
+    let row = |record| SimulationRow::of(&record);
+    part.files = tables::scan(&scanner, &paths, row, |row| part.runs.extend([row]))?;
+    let options = Options {
+        actors: config.actors,
+        threshold: config.threshold,
+        as_published: arguments.as_published,
+        cluster: arguments.cluster,
+        min_n: arguments.min_n,
+        group_by: arguments.group_by,
+        keep_duplicates: arguments.keep_duplicates,
+        resamples: arguments.resamples,
+        seed: arguments.seed,
+        pass_k: arguments.pass_k,
+        exact_runs: arguments.exact_runs,
+    };
+    if let Some(out) = out {
+        let content = PartialContent::Replication(Box::new(part.clone()));
+        let state = arguments.partial.state(&paths, &serde_json::to_value(&options)?, content)?;
+        parts::write(out, &state)?;
+        if arguments.partial.no_report {
+            if let (Some(path), Some(rows)) = (&arguments.outputs.sims, part.runs.rows()) {
+                replicated::write_sims(path, &paths, rows)?;
+            }
+            tables::tell_errors(&part.files);
+            return Ok(parts::status_of_part(common::status([&part.files])));
         }
     }
-    tables::tell_errors(&inputs);
-    Ok(status)
-}
-
-fn write_sims(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), common::Failure> {
-    let mut out = common::Output::create(path, inputs)?;
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
-        simulation_table(rows).write_csv(&mut out)?;
-    } else {
-        for row in rows {
-            serde_json::to_writer(&mut out, row)?;
-            writeln!(out)?;
-        }
-    }
-    out.finish()
+    replicated::report(part, &options, &arguments.outputs, &paths, arguments.threads)
 }

@@ -12,10 +12,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use common::parts::{self, PartialFile};
 use serde_json::Value;
 use tracelint::{
-    ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, Preset, ReadOptions,
-    Registry, ScanOptions, ScanSummary, Scanner, TraceRecord, otlp_json, scan_html,
+    ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset,
+    ReadOptions, Registry, ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
@@ -33,7 +34,7 @@ struct Arguments {
     alignment: Option<Alignment>,
     /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
     /// are scanned as always
-    #[arg(long)]
+    #[arg(long, conflicts_with = "path")]
     join: bool,
     /// Detectors, comma-separated; default: all but the opt-in ones, of which those with an entry in --config
     #[arg(long, value_delimiter = ',')]
@@ -65,6 +66,8 @@ struct Arguments {
     /// Write the verdicts and findings to this file as evaluation events: OTLP/JSON log records, a request per run
     #[arg(long, value_name = "EVENTS.jsonl")]
     otlp_out: Option<PathBuf>,
+    #[command(flatten)]
+    partial: PartialFile,
     /// List the formats that can be read, and end
     #[arg(long)]
     list_formats: bool,
@@ -120,19 +123,26 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     };
     let (mut out, mut events) = (create(&arguments.out)?, create(&arguments.otlp_out)?);
     let html = create(&arguments.html)?;
-    let (mut summary, mut flagged) = (ScanSummary::default(), FlaggedRuns::default());
-    let (writes, sends, draws) = (out.is_some(), events.is_some(), html.is_some());
+    let partial = arguments.partial.create(&arguments.paths)?;
+    let mut part = ScanPart::default();
+    let (writes, sends) = (out.is_some(), events.is_some());
+    let draws = html.is_some() || partial.is_some();
     // Records become text where they are read, and are only put in order here.
-    let map = |record: TraceRecord| {
+    let map = |mut record: TraceRecord| {
         let line = if writes { common::json_line(&record) } else { Ok(Vec::new()) };
         let events = if sends { event_line(&record) } else { String::new() };
         let mut counts = ScanSummary::default();
         counts.add(&record);
-        (line, events, counts, if draws { FlaggedRun::of(&record) } else { None })
+        let flagged = if draws { FlaggedRun::of(&record) } else { None };
+        (line, events, counts, flagged, record.fingerprint.take().map(|taken| (record.metadata.model, taken)))
     };
-    let inputs = common::scan(&scanner, &arguments.paths, map, |(line, told, counts, run)| {
-        summary.merge(&counts);
-        flagged.extend(run);
+    part.files = common::scan(&scanner, &arguments.paths, map, |(line, told, counts, run, fingerprint)| {
+        part.summary.merge(&counts);
+        part.worst.extend(run);
+        if let Some((model, fingerprint)) = fingerprint.filter(|_| arguments.partial.path.is_some()) {
+            let model = model.as_deref().unwrap_or_default().to_owned();
+            part.fingerprints.entry(model).or_default().merge(&fingerprint);
+        }
         if let Some(out) = &mut out {
             out.write_all(&line?)?;
         }
@@ -144,15 +154,36 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     for out in [out, events].into_iter().flatten() {
         out.finish()?;
     }
-    if let Some(mut out) = html {
-        let flagged =
-            if arguments.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) };
-        out.write_all(scan_html(&summary, &summary.costs(), flagged).as_bytes())?;
-        out.finish()?;
+    let status = common::status([&part.files]);
+    let draw = |flagged: FlaggedRuns| {
+        if arguments.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
+    };
+    if let Some(out) = partial {
+        let content = PartialContent::Scan(Box::new(part.clone()));
+        parts::write(out, &arguments.partial.state(&arguments.paths, &options_of(arguments)?, content)?)?;
+        if !arguments.partial.no_report {
+            parts::report_scan(part, draw, html)?;
+        }
+        return Ok(parts::status_of_part(status));
     }
-    common::print(&format!("{}\n{}", common::render_inputs(&inputs), summary.render()))?;
-    let status = common::status(&inputs);
+    parts::report_scan(part, draw, html)?;
     if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
+}
+
+/// What the findings depend on besides the runs.
+fn options_of(arguments: &Arguments) -> Result<Value, common::Failure> {
+    let mut detectors = arguments.detectors.clone();
+    detectors.sort();
+    detectors.dedup();
+    Ok(serde_json::json!({
+        "format": arguments.format,
+        "alignment": arguments.alignment,
+        "detectors": detectors,
+        "actors": arguments.actors,
+        "preset": arguments.preset,
+        "config": overrides(arguments)?,
+        "fingerprints": arguments.fingerprints,
+    }))
 }
 
 /// The evaluation events of a run, as a request of OTLP.
@@ -161,15 +192,15 @@ fn event_line(record: &TraceRecord) -> String {
     otlp_json(&context.of_verdicts(&record.verdicts)) + "\n"
 }
 
+fn overrides(arguments: &Arguments) -> Result<serde_json::Map<String, Value>, common::Failure> {
+    let Some(path) = &arguments.config else { return Ok(serde_json::Map::new()) };
+    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
+    Ok(serde_json::from_str(&text).map_err(|error| place(&error))?)
+}
+
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
-    let overrides = match &arguments.config {
-        None => serde_json::Map::new(),
-        Some(path) => {
-            let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-            let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
-            serde_json::from_str(&text).map_err(|error| place(&error))?
-        }
-    };
     let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
-    Ok(Registry::default().build(&ids, arguments.preset, arguments.actors, &Value::Object(overrides))?)
+    let overrides = Value::Object(overrides(arguments)?);
+    Ok(Registry::default().build(&ids, arguments.preset, arguments.actors, &overrides)?)
 }

@@ -35,6 +35,11 @@ pub enum ErrorKind {
     Evaluation,
     /// A statistic is not defined for its input.
     Statistics,
+    /// A partial state is damaged, or cannot be merged with another: of another kind, with other options, or with runs
+    /// that would count twice.
+    Partial,
+    /// A partial state was written in another version.
+    Version,
 }
 
 /// A place in a JSON text.

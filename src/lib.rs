@@ -85,6 +85,11 @@
 //! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and Recovery-Bench ask of
 //! models: to find and explain failures, to avoid them, to recover from them.
 //!
+//! # Past one machine
+//!
+//! A [`PartialState`] holds what was found in a part of a corpus. States merge in any order to the very state of the
+//! whole, of which every report is made, so that a corpus can be divided among any number of processes.
+//!
 //! # Determinism
 //!
 //! Detectors never read clocks, use randomness or depend on hash order. A scan gives the same bytes at any number of
@@ -133,6 +138,8 @@ mod monitor;
 mod names;
 mod objects;
 #[cfg(feature = "statistics")]
+mod partial;
+#[cfg(feature = "statistics")]
 mod replication;
 #[cfg(feature = "statistics")]
 mod report;
@@ -152,6 +159,8 @@ pub use export::*;
 pub use fingerprint::*;
 pub use input::*;
 pub use monitor::*;
+#[cfg(feature = "statistics")]
+pub use partial::*;
 #[cfg(feature = "statistics")]
 pub use replication::*;
 #[cfg(feature = "statistics")]

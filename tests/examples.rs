@@ -28,6 +28,8 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
     ("embed", &[], "support-17: closed: loop: detected"),
     ("label", &["golden/loop.jsonl", "--second", "golden/loop.jsonl"], "Cohen's kappa 1.0000"),
+    // What it merges is made by others: tests/partial.rs.
+    ("merge", &["--help"], "Partial states, or directories of them"),
     ("recovery", &["compare"], "Kendall's tau-b"),
     ("replicate_tau2", &[], "407 runs, 407 with a reward"),
     ("scan", &["golden/tau2"], "tool_error_recovery"),

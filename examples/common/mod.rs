@@ -4,7 +4,11 @@
 #![allow(dead_code, reason = "no example uses all of it")]
 
 #[cfg(feature = "html")]
+pub(crate) mod parts;
+#[cfg(feature = "html")]
 pub(crate) mod records;
+#[cfg(feature = "html")]
+pub(crate) mod replicated;
 pub(crate) mod tables;
 
 use std::fs::{self, File};
@@ -14,7 +18,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tracelint::{ErrorKind, FileSummary, Progress, ScanEvent, Scanner, TraceRecord};
+use tracelint::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
 
 /// Any failure that ends the program: wrong usage, or output that cannot be written.
 pub(crate) type Failure = Box<dyn std::error::Error>;
@@ -69,54 +73,53 @@ pub(crate) fn width() -> usize {
     console::Term::stdout().size_checked().map_or(120, |(_, columns)| usize::from(columns))
 }
 
-/// What became of one input, for the reader and for the summary.
+/// What became of one input, for a summary in JSON.
 #[derive(Debug, Serialize)]
-pub(crate) struct Input {
-    pub(crate) file: String,
-    pub(crate) format: Option<&'static str>,
-    pub(crate) runs_read: u64,
-    pub(crate) runs_skipped: u64,
-    pub(crate) runs_without_actions: u64,
-    #[serde(skip)]
-    pub(crate) without_actions: Vec<String>,
-    pub(crate) passed_over: tracelint::PassedOver,
-    /// Whether it is of no format that is known.
-    #[serde(skip)]
-    pub(crate) is_foreign: bool,
-    #[serde(skip)]
-    pub(crate) faults: u64,
+struct Input {
+    file: String,
+    format: Option<&'static str>,
+    runs_read: u64,
+    runs_skipped: u64,
+    runs_without_actions: u64,
+    passed_over: tracelint::PassedOver,
     /// The first of them.
-    pub(crate) errors: Vec<String>,
+    errors: Vec<String>,
 }
 
-impl Input {
-    fn of(summary: FileSummary, errors: Vec<String>) -> Self {
-        Self {
-            file: summary.path.display().to_string(),
-            format: summary.format.map(tracelint::Format::name),
-            runs_read: summary.runs,
-            runs_skipped: summary.runs_lost,
-            runs_without_actions: summary.runs_without_actions,
-            without_actions: summary.without_actions,
-            passed_over: summary.passed_over,
-            is_foreign: false,
-            faults: summary.errors,
-            errors,
-        }
+/// The inputs for a summary in JSON: each by itself, or sums where there are too many.
+pub(crate) fn inputs(files: &Files) -> impl Serialize {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Inputs<'f> {
+        Listed(Vec<Input>),
+        Summed(Option<&'f FileSums>),
     }
+    let Some(listed) = files.listed() else { return Inputs::Summed(files.sums()) };
+    let input = |(path, report): (&Path, &'_ FileReport)| Input {
+        file: path.display().to_string(),
+        format: report.format().map(tracelint::Format::name),
+        runs_read: report.runs,
+        runs_skipped: report.runs_lost,
+        runs_without_actions: report.runs_without_actions,
+        passed_over: report.passed_over.clone(),
+        errors: report.first_errors().map(str::to_owned).collect(),
+    };
+    Inputs::Listed(listed.into_iter().map(input).collect())
 }
 
 /// How many errors of a file are told.
 const TOLD: usize = 10;
 
 /// The exit status: 0 when every file was read, 2 when some were not, 1 when nothing could be read.
-pub(crate) fn status(inputs: &[Input]) -> u8 {
-    let read = |input: &Input| input.faults == 0;
-    if inputs.iter().all(read) {
-        u8::from(inputs.is_empty())
-    } else {
-        let some = inputs.iter().any(|input| read(input) || input.runs_read > 0);
-        if some { 2 } else { 1 }
+pub(crate) fn status<'f>(files: impl IntoIterator<Item = &'f Files>) -> u8 {
+    let sum = |[whole, some, none]: [u64; 3], files: &Files| {
+        let [more_whole, more_some, more_none] = files.read_how_far();
+        [whole.saturating_add(more_whole), some.saturating_add(more_some), none.saturating_add(more_none)]
+    };
+    match files.into_iter().fold([0; 3], sum) {
+        [whole, 0, 0] if whole > 0 => 0,
+        [0, 0, _] => 1,
+        _ => 2,
     }
 }
 
@@ -128,12 +131,12 @@ pub(crate) fn scan<T: Send>(
     paths: &[PathBuf],
     map: impl Fn(TraceRecord) -> T + Sync,
     mut each: impl FnMut(T) -> Result<(), Failure> + Send,
-) -> Result<Vec<Input>, Failure> {
+) -> Result<Files, Failure> {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
         bar.set_style(style);
     }
-    let mut inputs = Vec::new();
+    let mut files = Files::default();
     let progress = |now: Progress| {
         bar.set_length(now.bytes_total);
         bar.set_position(now.bytes);
@@ -142,7 +145,7 @@ pub(crate) fn scan<T: Send>(
     let mut failure: Option<String> = None;
     let mut closed = false;
     let mut errors = Vec::new();
-    let (mut is_foreign, mut told_formats) = (false, false);
+    let (mut foreign, mut told_formats) = (0, false);
     scanner.scan_map(paths, progress, map, |event| match event {
         ScanEvent::Record(record) => {
             if failure.is_none()
@@ -154,7 +157,7 @@ pub(crate) fn scan<T: Send>(
             }
         }
         ScanEvent::Error(error) => {
-            is_foreign |= error.kind() == ErrorKind::Format;
+            foreign += u64::from(error.kind() == ErrorKind::Format);
             let is_told = errors.len() < TOLD;
             if is_told {
                 let mut told = error.to_string();
@@ -176,8 +179,8 @@ pub(crate) fn scan<T: Send>(
                     let _ = writeln!(io::stderr(), "error: {}: {more} more", summary.path.display());
                 });
             }
-            let is_foreign = std::mem::take(&mut is_foreign);
-            inputs.push(Input { is_foreign, ..Input::of(summary, std::mem::take(&mut errors)) });
+            let report = FileReport::of(&summary, &std::mem::take(&mut errors), std::mem::take(&mut foreign));
+            files.add(&summary.path, summary.is_reachable, &report);
         }
         _ => {}
     })?;
@@ -187,39 +190,8 @@ pub(crate) fn scan<T: Send>(
     }
     match failure {
         Some(failure) => Err(failure.into()),
-        None => Ok(inputs),
+        None => Ok(files),
     }
-}
-
-/// What was read of each file, a line each, and what of it nobody should take for judged.
-pub(crate) fn render_inputs(inputs: &[Input]) -> String {
-    let mut text = String::new();
-    for input in inputs {
-        let format = input.format.unwrap_or(match (input.runs_read, input.faults) {
-            (0, 0) => "no runs of its own",
-            (0, _) if input.is_foreign => "no known format",
-            (0, _) => "not read",
-            _ => "several formats",
-        });
-        text += &format!("{}: {format}, {} runs", input.file, input.runs_read);
-        if input.runs_skipped > 0 {
-            text += &format!(", {} not readable", input.runs_skipped);
-        }
-        text += "\n";
-        if input.runs_without_actions > 0 {
-            let named = input.without_actions.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-            let more = if input.runs_without_actions > 5 { ", …" } else { "" };
-            text += &format!("  {} runs without an action: {named}{more}\n", input.runs_without_actions);
-        }
-        for (reason, count) in &input.passed_over {
-            text += &format!("  passed over: {count} {reason}\n");
-        }
-    }
-    let foreign = inputs.iter().filter(|input| input.is_foreign && input.runs_read == 0).count();
-    if foreign > 0 {
-        text += &format!("of no known format: {foreign} of {} files\n", inputs.len());
-    }
-    text
 }
 
 /// A file that is there whole or not at all: it is written beside its place, and takes it when it is complete.

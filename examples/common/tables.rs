@@ -3,38 +3,54 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tracelint::{Progress, ScanEvent, Scanner, Table, TraceRecord};
+use tracelint::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, Table, TraceRecord};
 
-use super::{Failure, Input, Output};
+use super::{Failure, Output};
 
 /// Scans, keeping what could not be read for [`tell_errors`].
 pub(crate) fn scan<T: Send>(
     scanner: &Scanner,
     paths: &[PathBuf],
     map: impl Fn(TraceRecord) -> Option<T> + Sync,
-) -> Result<(Vec<Input>, Vec<T>), Failure> {
-    let (mut inputs, mut rows) = (Vec::new(), Vec::new());
+    mut each: impl FnMut(T) + Send,
+) -> Result<Files, Failure> {
+    let mut files = Files::default();
     let mut errors = Vec::new();
-    let event = |event| match event {
-        ScanEvent::Record(row) => rows.extend(row),
-        ScanEvent::Error(error) if errors.len() < super::TOLD => errors.push(error.to_string()),
-        ScanEvent::End(summary) => inputs.push(Input::of(summary, std::mem::take(&mut errors))),
+    let mut foreign = 0;
+    let event = |event: ScanEvent<Option<T>>| match event {
+        ScanEvent::Record(row) => row.map_or((), &mut each),
+        ScanEvent::Error(error) => {
+            foreign += u64::from(error.kind() == ErrorKind::Format);
+            if errors.len() < super::TOLD {
+                errors.push(error.to_string());
+            }
+        }
+        ScanEvent::End(summary) => {
+            let report = FileReport::of(&summary, &std::mem::take(&mut errors), std::mem::take(&mut foreign));
+            files.add(&summary.path, summary.is_reachable, &report);
+        }
         _ => {}
     };
     scanner.scan_map(paths, |_: Progress| {}, map, event)?;
-    Ok((inputs, rows))
+    Ok(files)
 }
 
 /// One line per file that could not be read whole: the first error, and how many more there are.
-pub(crate) fn tell_errors(inputs: &[Input]) {
-    for input in inputs {
-        if let Some(first) = input.errors.first() {
-            let more = match input.faults.saturating_sub(1) {
+pub(crate) fn tell_errors(files: &Files) {
+    let tell = |first: Option<&str>, errors: u64| {
+        if let Some(first) = first {
+            let more = match errors.saturating_sub(1) {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
             };
             let _ = writeln!(std::io::stderr(), "error: {first}{more}");
         }
+    };
+    for (_, report) in files.listed().unwrap_or_default() {
+        tell(report.first_errors().next(), report.errors);
+    }
+    for (_, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
+        tell(first, errors);
     }
 }
 

@@ -100,8 +100,7 @@ where
     }
     for error in unreachable {
         let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();
-        let mut summary = FileSummary::new(Arc::clone(&path));
-        summary.errors = 1;
+        let summary = FileSummary::unreachable(Arc::clone(&path));
         each(ScanEvent::Begin(path))?;
         each(ScanEvent::Error(error))?;
         each(ScanEvent::End(summary))?;

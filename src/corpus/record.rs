@@ -129,6 +129,9 @@ pub struct FileSummary {
     /// Whether there were documents of several formats.
     #[serde(skip)]
     is_mixed: bool,
+    /// Whether it could be found at all. What could not comes last in a scan.
+    #[serde(skip)]
+    pub is_reachable: bool,
     /// Runs that were read.
     pub runs: u64,
     /// Those of them in which nobody acts.
@@ -149,6 +152,7 @@ impl FileSummary {
             path,
             format: None,
             is_mixed: false,
+            is_reachable: true,
             runs: 0,
             runs_without_actions: 0,
             without_actions: Vec::new(),
@@ -156,6 +160,16 @@ impl FileSummary {
             runs_lost: 0,
             passed_over: PassedOver::new(),
         }
+    }
+
+    /// Whether there were documents of several formats.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.is_mixed
+    }
+
+    /// What a path gives that cannot be reached.
+    pub(super) fn unreachable(path: Arc<Path>) -> Self {
+        Self { is_reachable: false, errors: 1, ..Self::new(path) }
     }
 
     /// Adds what another part of the file gave.

@@ -44,6 +44,8 @@ pub use polling::PollingCall;
 pub use registry::Registry;
 pub use rule::{DetectorInfo, Grid, Preset, Rule};
 pub use shell::default_subtools;
+#[cfg(feature = "statistics")]
+pub(crate) use tool_error_recovery::recovery_rate;
 pub use transient::TransientRules;
 
 use std::borrow::Cow;

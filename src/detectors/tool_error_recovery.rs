@@ -278,7 +278,7 @@ impl Fold for State {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of errors are far below 2^53")]
-pub(super) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
+pub(crate) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
     if errors == 0 { 1.0 } else { recovered as f64 / errors as f64 }
 }
 

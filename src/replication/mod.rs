@@ -4,6 +4,9 @@
 //! any corpus: per group of runs the Pearson correlations of recovery rate, error count and call count with the reward.
 //! [`Inference`] says how far they can be trusted: runs of one task are alike, runs may repeat one another, and among
 //! many pairs of model and domain some look strong by chance.
+//!
+//! A [`ReplicationState`] holds the runs of a part of a corpus, and merges with those of other parts. Of more runs than
+//! it keeps one by one it holds exact sums, and [`SummedReplication`] is what they tell.
 
 mod association;
 mod by_program;
@@ -17,6 +20,9 @@ mod published;
 mod relation;
 mod row;
 mod signals;
+mod state;
+mod summed;
+mod sums;
 mod verdict;
 
 pub use association::{Association, ClusteredInterval};
@@ -34,6 +40,8 @@ pub use published::Replication;
 pub use relation::Relation;
 pub use row::SimulationRow;
 pub use signals::Signal;
+pub use state::ReplicationState;
+pub use summed::{SummedAssociation, SummedPair, SummedReplication};
 pub use verdict::VerdictChange;
 
 #[cfg(test)]

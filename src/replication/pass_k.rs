@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::published::by_pair;
+use super::published::{Pair, by_pair};
 use super::row::SimulationRow;
+use super::state::TaskOfPair;
+use super::sums::GroupSums;
 use crate::stats::{TaskTrials, pass_hat_k};
 
 /// tau-bench's pass^k of one model in one domain (arXiv:2406.12045).
@@ -38,15 +40,7 @@ pub fn pass_k_by_pair(rows: &[SimulationRow]) -> Vec<PassK> {
 
 fn pass_k(model: Option<&str>, domain: Option<&str>, rows: &[&SimulationRow]) -> PassK {
     let mut tasks: BTreeMap<&str, TaskTrials> = BTreeMap::new();
-    let mut result = PassK {
-        model: model.map(str::to_owned),
-        domain: domain.map(str::to_owned),
-        tasks: 0,
-        runs: 0,
-        pass: Vec::new(),
-        infrastructure_errors: 0,
-        without_task: 0,
-    };
+    let mut result = PassK::of_pair((model, domain));
     for row in rows {
         if row.ended_by_infrastructure() {
             result.infrastructure_errors += 1;
@@ -59,8 +53,47 @@ fn pass_k(model: Option<&str>, domain: Option<&str>, rows: &[&SimulationRow]) ->
             result.without_task += 1;
         }
     }
-    let tasks: Vec<TaskTrials> = tasks.into_values().collect();
-    result.tasks = tasks.len() as u64;
-    result.pass = (1..).map_while(|k| pass_hat_k(&tasks, k).ok()).collect();
+    result.count(&tasks.into_values().collect::<Vec<_>>());
     result
+}
+
+impl PassK {
+    fn of_pair((model, domain): Pair<'_>) -> Self {
+        Self {
+            model: model.map(str::to_owned),
+            domain: domain.map(str::to_owned),
+            tasks: 0,
+            runs: 0,
+            pass: Vec::new(),
+            infrastructure_errors: 0,
+            without_task: 0,
+        }
+    }
+
+    fn count(&mut self, tasks: &[TaskTrials]) {
+        self.tasks = tasks.len() as u64;
+        self.pass = (1..).map_while(|k| pass_hat_k(tasks, k).ok()).collect();
+    }
+}
+
+/// The same of sums by task, sorted by model and domain.
+pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<PassK> {
+    let mut pairs: BTreeMap<Pair<'_>, (PassK, Vec<TaskTrials>)> = BTreeMap::new();
+    for ((model, domain, task), sums) in groups {
+        let pair = (model.as_deref(), domain.as_deref());
+        let (result, tasks) = pairs.entry(pair).or_insert_with(|| (PassK::of_pair(pair), Vec::new()));
+        let GroupSums { trials, successes, infrastructure_errors, .. } = sums;
+        result.infrastructure_errors = result.infrastructure_errors.saturating_add(*infrastructure_errors);
+        let sum = if task.is_some() { &mut result.runs } else { &mut result.without_task };
+        *sum = sum.saturating_add(*trials);
+        if task.is_some() && *trials > 0 {
+            let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+            tasks.push(TaskTrials { trials: count(*trials), successes: count(*successes) });
+        }
+    }
+    let finish = |(mut result, tasks): (PassK, Vec<TaskTrials>)| {
+        result.count(&tasks);
+        result
+    };
+    pairs.into_values().map(finish).collect()
 }

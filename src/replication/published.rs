@@ -43,18 +43,26 @@ impl Replication {
                 group: Group::of(&rows),
             })
             .collect();
+        Self::with(Group::of(&all), by_model, by_model_domain)
+    }
+
+    pub(super) fn with(overall: Group, by_model: Vec<ModelGroup>, by_model_domain: Vec<PairGroup>) -> Self {
         let direction = Direction::of(&by_model_domain);
-        Self { overall: Group::of(&all), by_model, by_model_domain, direction }
+        Self { overall, by_model, by_model_domain, direction }
     }
 
     /// The replication where pairs are those of a known model in a known domain; by model, too, only where it is
     /// known.
     pub(super) fn of_known(rows: &[SimulationRow]) -> Self {
-        let mut tables = Self::of(rows);
+        Self::of(rows).known()
+    }
+
+    pub(super) fn known(mut self) -> Self {
+        let tables = &mut self;
         tables.by_model.retain(|group| group.model.is_some());
         tables.by_model_domain.retain(|group| group.model.is_some() && group.domain.is_some());
         tables.direction = Direction::of(&tables.by_model_domain);
-        tables
+        self
     }
 }
 

@@ -1,5 +1,7 @@
 //! One run, as the replication sees it.
 
+use std::cmp::Ordering;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -17,6 +19,9 @@ const SUCCESS_TOLERANCE: f64 = 1e-6;
 pub struct SimulationRow {
     /// The file.
     pub file: String,
+    /// The 0-based place of the run in its file. Not in JSON.
+    #[serde(skip)]
+    pub position: u64,
     /// The source's own id.
     pub id: Option<String>,
     /// The model.
@@ -62,6 +67,7 @@ impl SimulationRow {
         let count = |name| verdict.measure(name).map(|value| value as u64);
         Some(Self {
             file: record.file.display().to_string(),
+            position: record.position,
             id: record.metadata.id.clone(),
             model: record.metadata.model.clone(),
             domain: record.metadata.domain.clone(),
@@ -85,6 +91,30 @@ impl SimulationRow {
     #[must_use]
     pub fn succeeded(&self) -> bool {
         self.reward.is_some_and(|reward| (reward - 1.0).abs() <= SUCCESS_TOLERANCE)
+    }
+
+    /// The order of a scan: by path, then as in the file. Runs of standard input that several read stand at the same
+    /// places; all else that is known of them decides there.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        let (one, two) = (self, other);
+        if one.file == two.file {
+            one.position.cmp(&two.position)
+        } else {
+            Path::new(&one.file).cmp(Path::new(&two.file))
+        }
+        .then_with(|| one.id.cmp(&two.id))
+        .then_with(|| (&one.model, &one.domain, &one.task).cmp(&(&two.model, &two.domain, &two.task)))
+        .then_with(|| (one.trial, &one.agent).cmp(&(two.trial, &two.agent)))
+        .then_with(|| one.reward.map(f64::to_bits).cmp(&two.reward.map(f64::to_bits)))
+        .then_with(|| {
+            let counts = |row: &Self| (row.tool_calls, row.errors, row.recovered, row.detected);
+            counts(one).cmp(&counts(two))
+        })
+        .then_with(|| {
+            let recovered = |row: &Self| row.by_program.map(|by_program| by_program.recovered);
+            recovered(one).cmp(&recovered(two))
+        })
+        .then_with(|| (one.digest, &one.termination).cmp(&(two.digest, &two.termination)))
     }
 
     pub(super) fn ended_by_infrastructure(&self) -> bool {

@@ -5,9 +5,10 @@ use crate::stats::Resampling;
 use crate::trace::Digest;
 
 /// A run of a task, with one error that was recovered or not.
-fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
+pub(super) fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
     SimulationRow {
         file: format!("{model}.json"),
+        position: 0,
         id: Some(format!("{model}-{task}")),
         model: Some(model.into()),
         domain: Some("d".into()),

@@ -5,17 +5,18 @@ mod cell;
 mod comparison;
 mod evaluation;
 mod explanation;
+mod files;
 mod gate;
 mod grouped;
 #[cfg(feature = "html")]
 mod html;
 mod published;
 mod recovery;
-mod repeats;
 mod replication;
 mod run;
 mod runs;
 mod scan;
+mod summed;
 mod table;
 mod wide;
 mod wrap;
@@ -28,15 +29,15 @@ pub use evaluation::{
     relation_tables,
 };
 pub use explanation::render_explanation;
+pub use files::render_files;
 pub use gate::{calibration_markdown, junit, render_gate};
 pub use grouped::{grouped_tables, render_grouped};
 #[cfg(feature = "html")]
 pub use html::*;
 pub use published::{render_pass_k, render_replication};
 pub use recovery::{inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables};
-pub use repeats::Repeats;
 pub use replication::{render_inference, replication_tables};
 pub use run::{render_run, render_step};
 pub use runs::{pass_k_table, simulation_table};
-pub use scan::ScanSummary;
+pub use summed::{render_summed, summed_tables};
 pub use table::{TEXT_WIDTH, Table, render_tables};

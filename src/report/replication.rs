@@ -4,7 +4,7 @@ use super::cell::{Cell, figure};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
 use crate::replication::{
-    Association, ClusterBy, ClusteredInterval, Coefficient, Group, Inference, Relation, Signal,
+    Association, ClusterBy, ClusteredInterval, Coefficient, Group, Inference, Relation, Replication, Signal,
 };
 use crate::stats::{Correlation, Interval};
 
@@ -12,13 +12,11 @@ use crate::stats::{Correlation, Interval};
 const STRONGEST: usize = 10;
 
 /// What every table with a column of all runs says.
-const ALL_RUNS: &str = "All runs: those without errors enter with a recovery rate of 1.";
+pub(super) const ALL_RUNS: &str = "All runs: those without errors enter with a recovery rate of 1.";
 
-/// The replication as text that fits 80 columns, the result first.
-#[must_use]
-pub fn render_inference(inference: &Inference) -> String {
-    let overall = &inference.tables.overall;
-    let mut text = format!(
+/// The figures of all runs, as a paragraph.
+pub(super) fn overall(overall: &Group) -> String {
+    format!(
         "Overall\n  {} runs, {} with a reward (mean {})\n  {} with tool errors ({}; mean reward {})\n  \
          {} tool calls, {} errors, {} recovered\n",
         overall.sims,
@@ -30,7 +28,13 @@ pub fn render_inference(inference: &Inference) -> String {
         overall.tool_calls,
         overall.errors,
         overall.recovered,
-    );
+    )
+}
+
+/// The replication as text that fits 80 columns, the result first.
+#[must_use]
+pub fn render_inference(inference: &Inference) -> String {
+    let mut text = overall(&inference.tables.overall);
     if let Some(first) = inference.duplicates.first() {
         let named = |id: &Option<String>, file: &str| {
             let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
@@ -72,17 +76,17 @@ pub fn render_inference(inference: &Inference) -> String {
             text += &format!("\n{}", table.text(TEXT_WIDTH));
         }
     }
-    text + &direction(inference)
+    text + &direction(&inference.tables)
 }
 
-fn paragraph(text: &mut String, sentence: &str) {
+pub(super) fn paragraph(text: &mut String, sentence: &str) {
     for line in wrapped(sentence, TEXT_WIDTH - 2) {
         *text += &format!("  {line}\n");
     }
 }
 
-fn direction(inference: &Inference) -> String {
-    let direction = &inference.tables.direction;
+pub(super) fn direction(tables: &Replication) -> String {
+    let direction = &tables.direction;
     format!(
         "\nDirection, over {} pairs of model and domain\n  recovery positive in {} of {} (with errors: {} of {})\n  \
          error count negative in {} of {}, of those where r is defined\n",
@@ -102,8 +106,8 @@ pub fn replication_tables(inference: &Inference) -> Vec<Table> {
     vec![
         measures(inference),
         intervals(inference),
-        by_model(inference),
-        by_pair(inference),
+        by_model(&inference.tables),
+        by_pair(&inference.tables, inference.unknown.as_ref()),
         pair_intervals(inference),
         pooled(inference),
         signals(inference),
@@ -231,11 +235,11 @@ fn figures(group: &Group) -> [Cell; 7] {
 const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
                             recovery rate (runs with errors); err#, error count; calls, call count.";
 
-fn by_model(inference: &Inference) -> Table {
+pub(super) fn by_model(tables: &Replication) -> Table {
     let mut columns = vec![("model", "model", Kind::Text)];
     columns.extend(FIGURES);
     let mut table = Table::new("by_model", "By model", &columns);
-    for model in &inference.tables.by_model {
+    for model in &tables.by_model {
         let mut row = vec![Cell::text(model.model.clone().unwrap_or_default())];
         row.extend(figures(&model.group));
         table.row(row);
@@ -244,11 +248,11 @@ fn by_model(inference: &Inference) -> Table {
     table
 }
 
-fn by_pair(inference: &Inference) -> Table {
+pub(super) fn by_pair(tables: &Replication, unknown: Option<&Group>) -> Table {
     let mut columns = vec![("model", "model", Kind::Text), ("domain", "domain", Kind::Text)];
     columns.extend(FIGURES);
     let mut table = Table::new("by_model_domain", "By model and domain", &columns).grouped();
-    for pair in &inference.tables.by_model_domain {
+    for pair in &tables.by_model_domain {
         let mut row = vec![
             Cell::text(pair.model.clone().unwrap_or_default()),
             Cell::text(pair.domain.clone().unwrap_or_default()),
@@ -256,7 +260,7 @@ fn by_pair(inference: &Inference) -> Table {
         row.extend(figures(&pair.group));
         table.row(row);
     }
-    if let Some(unknown) = &inference.unknown {
+    if let Some(unknown) = unknown {
         let mut row = vec![Cell::text("model or domain not named, no pair"), Cell::text("–")];
         row.extend(figures(unknown));
         table.row(row);
@@ -402,11 +406,11 @@ fn verdicts(inference: &Inference) -> Table {
     table
 }
 
-fn n(coefficient: &Coefficient) -> Cell {
+pub(super) fn n(coefficient: &Coefficient) -> Cell {
     Cell::of(coefficient.0.as_ref().ok(), |c| Cell::Count(c.n as u64))
 }
 
-fn r(coefficient: &Coefficient) -> Cell {
+pub(super) fn r(coefficient: &Coefficient) -> Cell {
     Cell::of(coefficient.r(), |r| Cell::Signed(r, 4))
 }
 
@@ -414,11 +418,11 @@ fn r3(coefficient: &Coefficient) -> Cell {
     Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
 }
 
-fn fisher(coefficient: &Coefficient) -> Option<Interval> {
+pub(super) fn fisher(coefficient: &Coefficient) -> Option<Interval> {
     coefficient.0.as_ref().ok().and_then(|correlation: &Correlation| correlation.ci95)
 }
 
-fn ci(interval: Option<Interval>) -> Cell {
+pub(super) fn ci(interval: Option<Interval>) -> Cell {
     Cell::of(interval, |interval| Cell::SignedInterval(interval, 3))
 }
 

@@ -1,57 +1,14 @@
 //! The summary of a scan.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::cell::{Cell, name};
-use super::repeats::{Ids, Repeats};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
-use crate::corpus::TraceRecord;
-use crate::detectors::Cost;
+use crate::partial::{CostPart, Counts, DetectorOfModel, ScanSummary};
 use crate::stats::wilson;
 
-/// Counts, per detector and model, over the runs of a scan, and what failures cost.
-#[derive(Debug, Clone, Default)]
-pub struct ScanSummary {
-    runs: u64,
-    flagged: u64,
-    ids: Ids,
-    counts: BTreeMap<(Cow<'static, str>, Option<Arc<str>>), Counts>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    traces: u64,
-    applicable: u64,
-    detected: u64,
-    steps: Part,
-    duration_ns: Part,
-    tokens: Part,
-}
-
-/// How much of something lies inside of findings; of runs that tell it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Part {
-    inside: u64,
-    all: u64,
-}
-
-impl Part {
-    fn of(inside: Option<u64>, all: Option<u64>) -> Self {
-        all.map_or(Self::default(), |all| Self { inside: inside.unwrap_or(0).min(all), all })
-    }
-
-    fn add(&mut self, other: Self) {
-        self.inside = self.inside.saturating_add(other.inside);
-        self.all = self.all.saturating_add(other.all);
-    }
-
-    fn is_known(self) -> bool {
-        self.all > 0
-    }
-
+impl CostPart {
     #[expect(clippy::cast_precision_loss, reason = "a share, shown with one decimal")]
     fn share(self) -> Cell {
         Cell::of(self.is_known().then(|| self.inside as f64 / self.all as f64), Cell::Share)
@@ -59,15 +16,6 @@ impl Part {
 }
 
 impl Counts {
-    fn add(&mut self, other: Self) {
-        self.traces += other.traces;
-        self.applicable += other.applicable;
-        self.detected += other.detected;
-        self.steps.add(other.steps);
-        self.duration_ns.add(other.duration_ns);
-        self.tokens.add(other.tokens);
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
     fn share(self) -> Option<f64> {
         (self.applicable > 0).then(|| self.detected as f64 / self.applicable as f64)
@@ -94,72 +42,17 @@ const COUNTS: [(&str, &str, Kind); 5] = [
 ];
 
 impl ScanSummary {
-    /// Counts a run.
-    pub fn add(&mut self, record: &TraceRecord) {
-        self.runs += 1;
-        self.ids.add(record);
-        self.flagged +=
-            u64::from(record.verdicts.iter().any(|(_, verdict)| verdict.detected() == Some(true)));
-        for (detector, verdict) in &record.verdicts {
-            let detected = verdict.detected();
-            let inside = record.costs_inside.iter().find(|(id, _)| id == detector).map(|(_, cost)| *cost);
-            let part = |of: fn(&Cost) -> Option<u64>| match detected {
-                Some(_) => Part::of(inside.as_ref().and_then(of), of(&record.cost)),
-                None => Part::default(),
-            };
-            self.counts.entry((detector.clone(), record.metadata.model.clone())).or_default().add(Counts {
-                traces: 1,
-                applicable: u64::from(detected.is_some()),
-                detected: u64::from(detected == Some(true)),
-                steps: part(|cost| Some(cost.steps)),
-                duration_ns: part(|cost| cost.duration_ns),
-                tokens: part(Cost::tokens),
-            });
-        }
-    }
-
-    /// Adds the counts of another part of the scan.
-    pub fn merge(&mut self, other: &Self) {
-        self.runs += other.runs;
-        self.flagged += other.flagged;
-        self.ids.merge(&other.ids);
-        for (key, counts) in &other.counts {
-            self.counts.entry(key.clone()).or_default().add(*counts);
-        }
-    }
-
-    /// Runs.
-    #[must_use]
-    pub fn runs(&self) -> u64 {
-        self.runs
-    }
-
-    /// Runs in which at least one detector fires.
-    #[must_use]
-    pub fn flagged(&self) -> u64 {
-        self.flagged
-    }
-
-    /// Runs that have the id of another run, where the scan takes digests
-    /// ([`ScanOptions::digests`](crate::ScanOptions)).
-    #[must_use]
-    pub fn repeats(&self) -> Repeats {
-        self.ids.repeats()
-    }
-
     /// What the findings of each detector cost in the runs of each model, of the runs to which it applies.
     #[cfg(feature = "html")]
     #[must_use]
     pub fn costs(&self) -> Vec<super::html::FailureCost> {
-        let pair = |part: Part| part.is_known().then_some((part.inside, part.all));
-        let cost = |((detector, model), counts): (&(Cow<'static, str>, Option<Arc<str>>), &Counts)| {
-            super::html::FailureCost {
-                detector: detector.to_string(),
-                model: model.as_deref().map(str::to_owned),
-                steps: pair(counts.steps),
-                duration_ns: pair(counts.duration_ns),
-                tokens: pair(counts.tokens),
-            }
+        let pair = |part: CostPart| part.is_known().then_some((part.inside, part.all));
+        let cost = |((detector, model), counts): (&DetectorOfModel, &Counts)| super::html::FailureCost {
+            detector: detector.to_string(),
+            model: model.as_deref().map(str::to_owned),
+            steps: pair(counts.steps),
+            duration_ns: pair(counts.duration_ns),
+            tokens: pair(counts.tokens),
         };
         self.counts.iter().map(cost).collect()
     }
@@ -178,16 +71,14 @@ impl ScanSummary {
     /// The rates as rows of a chart.
     #[cfg(feature = "html")]
     pub(super) fn interval_rows(&self) -> Vec<super::html::IntervalRow> {
-        let row = |((detector, model), counts): (&(Cow<'static, str>, Option<Arc<str>>), &Counts)| {
-            super::html::IntervalRow {
-                label: format!("{detector}: {}", model.as_deref().unwrap_or("model not named")),
-                note: format!("{} of {}", counts.detected, counts.applicable),
-                estimate: counts.share(),
-                interval: wilson(counts.detected, counts.applicable, 0.95).ok(),
-                other: None,
-                baseline: None,
-                pooled: false,
-            }
+        let row = |((detector, model), counts): (&DetectorOfModel, &Counts)| super::html::IntervalRow {
+            label: format!("{detector}: {}", model.as_deref().unwrap_or("model not named")),
+            note: format!("{} of {}", counts.detected, counts.applicable),
+            estimate: counts.share(),
+            interval: wilson(counts.detected, counts.applicable, 0.95).ok(),
+            other: None,
+            baseline: None,
+            pooled: false,
         };
         self.counts.iter().filter(|(_, counts)| counts.applicable > 0).map(row).collect()
     }
@@ -215,7 +106,7 @@ impl ScanSummary {
             columns.insert(1, ("model", "model", Kind::Text));
             let mut table = Table::new("detectors_by_model", "Detectors by model", &columns).grouped();
             for ((detector, model), counts) in &self.counts {
-                let mut row = vec![Cell::text(detector.as_ref()), Cell::text(name(model.as_deref()))];
+                let mut row = vec![Cell::text(detector.to_string()), Cell::text(name(model.as_deref()))];
                 row.extend(counts.cells());
                 table.row(row);
             }

@@ -38,6 +38,11 @@ pub struct PairSums {
 }
 
 impl PairSums {
+    /// Sums that were taken elsewhere: n, Σx, Σy, Σx², Σy², Σxy.
+    pub(super) fn of([n, x, y, xx, yy, xy]: [f64; 6]) -> Self {
+        Self { n, x, y, xx, yy, xy }
+    }
+
     fn push(&mut self, x: f64, y: f64) {
         self.add(&Self { n: 1.0, x, y, xx: x * x, yy: y * y, xy: x * y }, 1.0);
     }
@@ -75,6 +80,11 @@ impl ClusteredPearson {
             }
         }
         Ok(Self { clusters })
+    }
+
+    /// The statistic of what was summed up before, cluster by cluster, around means of all.
+    pub(super) fn of_sums(clusters: Vec<PairSums>) -> Self {
+        Self { clusters }
     }
 }
 

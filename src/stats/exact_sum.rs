@@ -144,7 +144,7 @@ pub(super) fn integer_of(value: f64) -> BigInt {
 }
 
 /// The mantissa of a finite float, and how far it is shifted above 2^-1074.
-fn parts(value: f64) -> (u64, u32) {
+pub(super) fn parts(value: f64) -> (u64, u32) {
     let bits = value.to_bits();
     let fraction = bits & ((1 << 52) - 1);
     match u32::try_from((bits >> 52) & 0x7ff).unwrap_or(0) {

@@ -142,15 +142,40 @@ impl PearsonAccumulator {
     ///
     /// [`StatsError::TooFew`] for fewer than three pairs and [`StatsError::ZeroVariance`].
     pub fn correlation(&self) -> Result<Correlation, StatsError> {
-        let n = self.count();
+        let pairs = PairIntegers {
+            n: self.count(),
+            x: self.x.integer(),
+            y: self.y.integer(),
+            xx: self.xx.integer(),
+            yy: self.yy.integer(),
+            xy: self.xy.integer(),
+        };
+        pairs.correlation()
+    }
+}
+
+/// The sums of pairs as integers: of values in units of 2^-1074, of products in units of 2^-2148.
+#[derive(Debug)]
+pub(super) struct PairIntegers {
+    pub(super) n: usize,
+    pub(super) x: BigInt,
+    pub(super) y: BigInt,
+    pub(super) xx: BigInt,
+    pub(super) yy: BigInt,
+    pub(super) xy: BigInt,
+}
+
+impl PairIntegers {
+    /// The correlation, which any common change of the units leaves alone.
+    pub(super) fn correlation(&self) -> Result<Correlation, StatsError> {
+        let Self { n, x, y, .. } = self;
+        let n = *n;
         if n < MIN_PAIRS {
             return Err(StatsError::TooFew { n, needed: MIN_PAIRS });
         }
-        let (x, y) = (self.x.integer(), self.y.integer());
-        let deviations = |products: &ExactProducts, one: &BigInt, other: &BigInt| {
-            products.integer() * BigInt::from(n) - one * other
-        };
-        let (x_squares, y_squares) = (deviations(&self.xx, &x, &x), deviations(&self.yy, &y, &y));
+        let deviations =
+            |products: &BigInt, one: &BigInt, other: &BigInt| products * BigInt::from(n) - one * other;
+        let (x_squares, y_squares) = (deviations(&self.xx, x, x), deviations(&self.yy, y, y));
         for (side, squares) in [(Side::X, &x_squares), (Side::Y, &y_squares)] {
             // Never negative but in a form that was not written by this crate.
             if squares.sign() != Sign::Plus {
@@ -158,7 +183,7 @@ impl PearsonAccumulator {
             }
         }
         let square = x_squares.magnitude() * y_squares.magnitude();
-        let r = ratio_to_root(&deviations(&self.xy, &x, &y), &square);
+        let r = ratio_to_root(&deviations(&self.xy, x, y), &square);
         Ok(Correlation::of(r, n, float(n as u64) - 2.0))
     }
 }

@@ -3,16 +3,20 @@
 //! XXH3-128 is fast and well spread, but not cryptographic: two texts that somebody constructed to
 //! collide would be taken for equal. By chance it does not happen (10^9 texts: below 10^-20).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::str::FromStr;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use super::action::Digests;
 use super::canonical::{self, MAX_DEPTH};
 use super::step::{Event, Step};
+use crate::error::{Error, ErrorKind};
 use crate::json::{Escapes, Json, Kind, Number, Read, spelling_of};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
@@ -24,6 +28,36 @@ impl fmt::Display for Digest {
     /// 32 hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}{:016x}", self.0, self.1)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = Error;
+
+    /// Reads 32 hexadecimal digits.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Shape`] where they are something else.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let half = |range| text.get(range).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match (half(0..16), half(16..32)) {
+            (Some(high), Some(low)) if is_hex => Ok(Self(high, low)),
+            _ => Err(Error::new(ErrorKind::Shape, "a digest is 32 hexadecimal digits")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -43,6 +77,11 @@ const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
 
 impl Digest {
+    /// The leading 64 bits, by which digests are ordered first. They are spread evenly.
+    pub(crate) fn leading_bits(self) -> u64 {
+        self.0
+    }
+
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
 

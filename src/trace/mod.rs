@@ -6,6 +6,7 @@ mod canonical;
 mod content;
 mod digest;
 mod digest_table;
+mod distinct;
 mod ids;
 mod maps;
 mod native;
@@ -28,6 +29,9 @@ pub use content::Content;
 pub use digest::Digest;
 pub(crate) use digest::Members;
 pub(crate) use digest_table::DigestTable;
+pub use distinct::DistinctCount;
+#[cfg(feature = "statistics")]
+pub(crate) use distinct::{Distinct, estimate};
 pub use ids::{SpanId, TraceId};
 pub(crate) use maps::{DigestMap, TextMap, TextSet, empty, lean_push, map_bytes};
 pub use native::NATIVE_VERSION;

@@ -10,7 +10,6 @@ mod comparison;
 mod cost;
 mod draw;
 mod evaluation;
-mod flagged;
 mod markup;
 mod page;
 mod replication;
@@ -22,8 +21,6 @@ pub use chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChar
 pub use comparison::comparison_html;
 pub use cost::{FailureCost, cost_charts};
 pub use evaluation::{evolution_chart, recovery_charts, reflection_chart};
-pub use flagged::{FlaggedRun, FlaggedRuns};
 pub use page::HtmlReport;
-pub use replication::{forest_chart, replication_html};
+pub use replication::{forest_chart, replication_html, summed_html};
 pub use scan::scan_html;
-pub use strip::{RunStrip, StripFinding, StripStep};

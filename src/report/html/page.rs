@@ -2,7 +2,8 @@
 
 use super::chart::Chart;
 use super::markup::Markup;
-use super::strip::{RunStrip, strips};
+use super::strip::strips;
+use crate::partial::RunStrip;
 use crate::report::cell::Cell;
 use crate::report::table::Table;
 

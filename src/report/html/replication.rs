@@ -2,10 +2,11 @@
 
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::page::HtmlReport;
-use crate::replication::{ClusteredInterval, Inference, PassK, Relation, SimulationRow};
+use crate::replication::{ClusteredInterval, Inference, PassK, Relation, SimulationRow, SummedReplication};
 use crate::report::cell::Cell;
 use crate::report::replication::replication_tables;
 use crate::report::runs::pass_k_table;
+use crate::report::summed::{summed_tables, too_many};
 use crate::stats::{ExactSum, Interval, wilson};
 
 /// The replication as one HTML file.
@@ -41,6 +42,50 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
     }
     report.section("Tables");
     for table in replication_tables(inference) {
+        report.table(table);
+    }
+    report.render()
+}
+
+/// The replication of more runs than are kept one by one, as one HTML file.
+#[must_use]
+pub fn summed_html(summed: &SummedReplication) -> String {
+    let overall = &summed.tables.overall;
+    let mut report = HtmlReport::new("Recovery from tool errors and reward");
+    report.lead(format!(
+        "{} runs, {} with a reward, {} with tool errors.",
+        overall.sims, overall.sims_with_reward, overall.sims_with_errors
+    ));
+    report.lead(too_many(summed));
+    report.section("Result");
+    report.chart(Chart::Intervals(IntervalChart {
+        title: format!("Correlation with reward: {}", Relation::RecoveryWithErrors),
+        caption: format!("r with its 95% interval over clusters (by {}).", summed.cluster),
+        rows: summed
+            .pairs
+            .iter()
+            .filter_map(|pair| {
+                let r = pair.association.pearson.0.as_ref().ok()?;
+                let interval = pair.association.clustered.as_ref().and_then(ClusteredInterval::interval);
+                Some(IntervalRow {
+                    label: format!("{} / {}", pair.model, pair.domain),
+                    note: format!("n = {}, {}", r.n, shown(r.r, interval)),
+                    estimate: Some(r.r),
+                    interval,
+                    other: r.ci95,
+                    baseline: None,
+                    pooled: false,
+                })
+            })
+            .collect(),
+        range: Some((-1.0, 1.0)),
+        reference: Some(0.0),
+    }));
+    if !summed.pass_k.is_empty() {
+        report.section("pass^k").table(pass_k_table(&summed.pass_k));
+    }
+    report.section("Tables");
+    for table in summed_tables(summed) {
         report.table(table);
     }
     report.render()

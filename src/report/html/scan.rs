@@ -3,8 +3,7 @@
 use super::chart::{Chart, IntervalChart};
 use super::cost::{FailureCost, cost_charts};
 use super::page::HtmlReport;
-use super::strip::RunStrip;
-use crate::report::scan::ScanSummary;
+use crate::partial::{RunStrip, ScanSummary};
 
 /// A scan as one HTML file: detector rates by model, what failures cost, and the flagged runs.
 #[must_use]

@@ -3,10 +3,8 @@
 use std::fmt::Write as _;
 
 use super::markup::Markup;
+use crate::partial::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
-
-/// As many runs are shown, the worst first.
-pub(super) const RUNS: usize = 50;
 
 /// Bytes that the steps of one run may take, so that 50 runs stay below 5 MB.
 const RUN_BYTES: usize = 68_000;
@@ -22,47 +20,6 @@ const STEP_CHARS: usize = 1_200;
 
 /// Characters of a message or of evidence.
 const TEXT_CHARS: usize = 600;
-
-/// A run, to be drawn.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct RunStrip {
-    /// What the run is called.
-    pub title: String,
-    /// Its steps, in order.
-    pub steps: Vec<StripStep>,
-    /// What was found in it.
-    pub findings: Vec<StripFinding>,
-}
-
-/// A step of a [`RunStrip`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct StripStep {
-    /// The index in the source, which findings point to.
-    pub index: u64,
-    /// Who acts or speaks.
-    pub actor: Actor,
-    /// The tool, or nothing where somebody speaks.
-    pub tool: Option<String>,
-    /// How an action ended.
-    pub status: Option<Status>,
-    /// The step as it was recorded.
-    pub raw: String,
-}
-
-/// A finding in a [`RunStrip`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct StripFinding {
-    /// The detector.
-    pub detector: String,
-    /// Index of the first step.
-    pub first: u64,
-    /// Index of the last step, inclusive.
-    pub last: u64,
-    /// The message.
-    pub message: String,
-    /// The evidence, as JSON.
-    pub evidence: String,
-}
 
 impl RunStrip {
     /// Steps inside of findings.

@@ -1,15 +1,61 @@
 //! The worst of the flagged runs of a scan: which they are, and, when the scan is over, their steps.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::strip::{RUNS, RunStrip, StripFinding, StripStep};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::corpus::{ScanEvent, TraceRecord, read_files, read_joined};
 use crate::input::ReadOptions;
-use crate::trace::{Content, Event, Step, Trace};
+use crate::trace::{Actor, Content, Event, Status, Step, Trace};
+
+/// As many runs are kept for a report to draw.
+pub(crate) const WORST_RUNS: usize = 50;
+
+/// A run, to be drawn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunStrip {
+    /// What the run is called.
+    pub title: String,
+    /// Its steps, in order.
+    pub steps: Vec<StripStep>,
+    /// What was found in it.
+    pub findings: Vec<StripFinding>,
+}
+
+/// A step of a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct StripStep {
+    /// The index in the source, which findings point to.
+    pub index: u64,
+    /// Who acts or speaks.
+    pub actor: Actor,
+    /// The tool, or nothing where somebody speaks.
+    pub tool: Option<String>,
+    /// How an action ended.
+    pub status: Option<Status>,
+    /// The step as it was recorded.
+    pub raw: String,
+}
+
+/// A finding in a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StripFinding {
+    /// The detector.
+    pub detector: String,
+    /// Index of the first step.
+    pub first: u64,
+    /// Index of the last step, inclusive.
+    pub last: u64,
+    /// The message.
+    pub message: String,
+    /// The evidence, as JSON.
+    pub evidence: String,
+}
 
 /// A flagged run: where it lies, and what was found in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +96,45 @@ impl FlaggedRun {
         })
     }
 
-    fn rank(&self) -> (usize, u64) {
-        (self.strip.findings.len(), self.covered)
+    /// The worst first; of equally bad runs, the one that a scan comes to first. Runs of which nothing but the steps
+    /// could differ are equal.
+    fn order(&self) -> impl Ord + '_ {
+        let RunStrip { title, findings, .. } = &self.strip;
+        (Reverse((findings.len(), self.covered)), &*self.file, self.position, title, findings)
+    }
+}
+
+/// A flagged run in a partial state. Its steps are not held.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'r> {
+    file: Cow<'r, str>,
+    position: u64,
+    title: Cow<'r, str>,
+    findings: Cow<'r, [StripFinding]>,
+}
+
+impl Serialize for FlaggedRun {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written {
+            file: self.file.to_string_lossy(),
+            position: self.position,
+            title: Cow::Borrowed(&self.strip.title),
+            findings: Cow::Borrowed(&self.strip.findings),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for FlaggedRun {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Written { file, position, title, findings } = Written::deserialize(deserializer)?;
+        Ok(Self {
+            file: Path::new(&*file).into(),
+            position,
+            covered: covered(&findings),
+            strip: RunStrip { title: title.into_owned(), steps: Vec::new(), findings: findings.into_owned() },
+        })
     }
 }
 
@@ -91,26 +174,39 @@ fn covered(findings: &[StripFinding]) -> u64 {
 /// let html = scan_html(&summary, &summary.costs(), flagged.read(&ReadOptions::default()));
 /// # Ok::<(), tracelint::Error>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct FlaggedRuns {
     worst: Vec<FlaggedRun>,
 }
 
 impl Extend<FlaggedRun> for FlaggedRuns {
-    /// Adds runs, which must come in the order of the scan.
+    /// Adds runs, in any order.
     fn extend<I: IntoIterator<Item = FlaggedRun>>(&mut self, runs: I) {
         for run in runs {
-            let rank = Reverse(run.rank());
-            let place = self.worst.partition_point(|before| Reverse(before.rank()) <= rank);
-            if place < RUNS {
+            let place = self.worst.partition_point(|before| before.order() <= run.order());
+            if place < WORST_RUNS {
                 self.worst.insert(place, run);
-                self.worst.truncate(RUNS);
+                self.worst.truncate(WORST_RUNS);
             }
         }
     }
 }
 
+impl<'de> Deserialize<'de> for FlaggedRuns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut runs = Self::default();
+        runs.extend(Vec::<FlaggedRun>::deserialize(deserializer)?);
+        Ok(runs)
+    }
+}
+
 impl FlaggedRuns {
+    /// Adds those of another part of the scan.
+    pub fn merge(&mut self, other: &Self) {
+        self.extend(other.worst.iter().cloned());
+    }
+
     /// Reads the steps of these runs from their files, the worst run first. A run that cannot be read again, such as
     /// one from standard input, stays without steps.
     #[must_use]
@@ -237,13 +333,13 @@ mod tests {
     #[test]
     fn the_worst_are_kept_in_order_however_many_come() {
         let mut flagged = FlaggedRuns::default();
-        let middling = (0..RUNS).map(|number| run(&format!("m{number}"), &[(0, 4)]));
+        let middling = (0..WORST_RUNS).map(|number| run(&format!("m{number:02}"), &[(0, 4)]));
         flagged.extend(middling);
         flagged.extend([run("small", &[(0, 3)]), run("two", &[(0, 0), (1, 1)]), run("long", &[(0, 9)])]);
-        flagged.extend([run("late", &[(3, 7)])]);
+        flagged.extend([run("p", &[(3, 7)])]);
         let names: Vec<&str> = flagged.worst.iter().map(|run| run.strip.title.as_str()).collect();
-        assert_eq!(names.len(), RUNS);
-        assert_eq!(names.get(..4), Some(["two", "long", "m0", "m1"].as_slice()));
+        assert_eq!(names.len(), WORST_RUNS);
+        assert_eq!(names.get(..4), Some(["two", "long", "m00", "m01"].as_slice()));
         assert_eq!(names.last(), Some(&"m47"));
     }
 }

@@ -1,0 +1,129 @@
+//! Partial states: what `scan` and `replicate_tau2` write, and `merge` reads.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tracelint::{
+    Digest, FlaggedRuns, PartialContent, PartialState, ReadOptions, RunStrip, ScanPart, Table, render_files,
+    scan_html,
+};
+
+use super::tables::{self, TableFiles};
+use super::{Failure, Output};
+
+/// Where the state of a part goes, and what the part is called.
+#[derive(clap::Args)]
+pub(crate) struct PartialFile {
+    /// Write what was found as a partial state, which `merge` puts together with those of other parts
+    #[arg(long = "partial", value_name = "OUT.json")]
+    pub(crate) path: Option<PathBuf>,
+    /// What the part is called in the partial state; a part that comes twice counts once. Default: its paths
+    #[arg(long, value_name = "NAME", requires = "path")]
+    split: Option<String>,
+    /// Write the partial state and the rows that were asked for, and no report
+    #[arg(long, requires = "path", conflicts_with = "html")]
+    pub(crate) no_report: bool,
+}
+
+impl PartialFile {
+    /// Begins the file, which must be none of the inputs.
+    pub(crate) fn create(&self, inputs: &[PathBuf]) -> Result<Option<Output>, Failure> {
+        self.path.as_deref().map(|path| Output::create(path, inputs)).transpose()
+    }
+
+    /// The state of what was found in these inputs.
+    pub(crate) fn state(
+        &self,
+        inputs: &[PathBuf],
+        options: &Value,
+        content: PartialContent,
+    ) -> Result<PartialState, Failure> {
+        let split = self.split.clone().unwrap_or_else(|| named_by(inputs));
+        Ok(PartialState::new(split, options, content)?)
+    }
+}
+
+/// Inputs by their name, or by the first of their names and the digest of all.
+fn named_by(inputs: &[PathBuf]) -> String {
+    let mut names: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
+    names.sort();
+    match names.as_slice() {
+        [one] => one.clone(),
+        [first, rest @ ..] => {
+            format!("{first} and {} more, {}", rest.len(), Digest::of_text(&names.join("\n")))
+        }
+        [] => String::new(),
+    }
+}
+
+/// Writes a state to a file that was begun.
+pub(crate) fn write(mut out: Output, state: &PartialState) -> Result<(), Failure> {
+    out.write_all(&state.to_json()?)?;
+    out.finish()
+}
+
+/// The exit status of a part: that nothing of it could be read is found by whoever merges.
+pub(crate) fn status_of_part(status: u8) -> u8 {
+    if status == 1 { 2 } else { status }
+}
+
+/// What a scan prints, and its report.
+pub(crate) fn report_scan(
+    part: ScanPart,
+    draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
+    html: Option<Output>,
+) -> Result<(), Failure> {
+    let text = format!("{}\n{}", render_files(&part.files), part.summary.render());
+    if let Some(mut out) = html {
+        let flagged = draw(part.worst);
+        out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged).as_bytes())?;
+        out.finish()?;
+    }
+    super::print(&text)
+}
+
+/// The tables of a scan, and its figures as JSON.
+pub(crate) fn write_scan(
+    part: &ScanPart,
+    parts: &[PathBuf],
+    files: &TableFiles,
+    summary: Option<&Path>,
+) -> Result<(), Failure> {
+    let all: Vec<Table> = part.summary.tables();
+    files.write(parts, &all)?;
+    let Some(path) = summary else { return Ok(()) };
+    let mut figures = serde_json::to_value(&part.summary)?;
+    if let Some(figures) = figures.as_object_mut() {
+        let repeats = part.summary.repeats();
+        let told = json!({
+            "ids": repeats.ids,
+            "copies": repeats.copies,
+            "others": repeats.others,
+            "of_about": repeats.of_about,
+        });
+        figures.insert("ids".to_owned(), told);
+        figures.insert("fingerprints".to_owned(), serde_json::to_value(&part.fingerprints)?);
+        figures.insert("inputs".to_owned(), serde_json::to_value(super::inputs(&part.files))?);
+    }
+    super::write_json(path, parts, &figures)
+}
+
+/// What `merge` has to know of a scan to read the worst runs again.
+pub(crate) fn read_options(options: &Value) -> Result<ReadOptions, Failure> {
+    let field = |name: &str| options.get(name).cloned().unwrap_or(Value::Null);
+    Ok(ReadOptions {
+        format: serde_json::from_value(field("format"))?,
+        alignment: serde_json::from_value(field("alignment"))?,
+        ..ReadOptions::default()
+    })
+}
+
+/// Tells what could not be read, and ends where that is everything.
+pub(crate) fn tell(files: &tracelint::Files) -> Result<u8, Failure> {
+    tables::tell_errors(files);
+    match super::status([files]) {
+        1 => Err("nothing could be read".into()),
+        status => Ok(status),
+    }
+}

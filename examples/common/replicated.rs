@@ -1,0 +1,214 @@
+//! The reports of a replication, from what was found in one part or merged of many.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tracelint::{
+    Actors, ClusterBy, Files, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK, Relation,
+    Replication, ReplicationPart, SimulationRow, SummedReplication, TEXT_WIDTH, distinct_runs, forest_chart,
+    grouped_tables, pass_k_by_pair, pass_k_table, render_grouped, render_inference, render_pass_k,
+    render_replication, render_summed, replication_html, replication_tables, simulation_table,
+    stats::Resampling, summed_html, summed_tables,
+};
+
+use super::Failure;
+use super::tables::{self, TableFiles};
+
+/// What the figures depend on besides the runs. It is part of every partial state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Options {
+    pub(crate) actors: Actors,
+    pub(crate) threshold: f64,
+    pub(crate) as_published: bool,
+    pub(crate) cluster: ClusterBy,
+    pub(crate) min_n: u64,
+    pub(crate) group_by: Vec<GroupBy>,
+    pub(crate) keep_duplicates: bool,
+    pub(crate) resamples: u32,
+    pub(crate) seed: u64,
+    pub(crate) pass_k: bool,
+    pub(crate) exact_runs: u64,
+}
+
+impl Options {
+    fn inference(&self) -> InferenceOptions {
+        InferenceOptions {
+            cluster: self.cluster,
+            min_n: self.min_n,
+            keep_duplicates: self.keep_duplicates,
+            resampling: Resampling {
+                resamples: self.resamples as usize,
+                seed: self.seed,
+                ..Resampling::default()
+            },
+        }
+    }
+}
+
+/// Where the reports go besides the terminal.
+#[derive(clap::Args)]
+pub(crate) struct Outputs {
+    #[command(flatten)]
+    pub(crate) files: TableFiles,
+    /// Write the forest plot of recovery on runs with errors to this file
+    #[arg(long, value_name = "OUT.svg")]
+    pub(crate) chart: Option<PathBuf>,
+    /// Write one JSON object per run to this file, or CSV if its name ends in .csv
+    #[arg(long, value_name = "OUT.jsonl")]
+    pub(crate) sims: Option<PathBuf>,
+    /// Write the figures as JSON to this file
+    #[arg(long, value_name = "OUT.json")]
+    pub(crate) summary: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Summary<'r, F: Serialize, I: Serialize> {
+    #[serde(flatten)]
+    figures: &'r F,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pass_k: Option<&'r [PassK]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grouped: Option<&'r GroupedReplication>,
+    inputs: I,
+    config: Config,
+}
+
+/// What the figures depend on, and nothing else.
+#[derive(Serialize)]
+struct Config {
+    actors: Actors,
+    threshold: f64,
+    version: &'static str,
+}
+
+/// Prints the reports and writes those that were asked for, none of them over an input.
+pub(crate) fn report(
+    part: ReplicationPart,
+    options: &Options,
+    outputs: &Outputs,
+    inputs: &[PathBuf],
+    threads: Option<u16>,
+) -> Result<u8, Failure> {
+    let status = super::status([&part.files]);
+    if status == 1 {
+        tables::tell_errors(&part.files);
+        return Err("nothing could be read".into());
+    }
+    let ReplicationPart { files, mut runs, .. } = part;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.map_or(0, usize::from)).build()?;
+    let writing = Writing { options, outputs, inputs, files: &files, pool: &pool };
+    if let Some(rows) = runs.rows() {
+        if let Some(path) = &outputs.sims {
+            write_sims(path, inputs, rows)?;
+        }
+        if options.as_published { writing.published(rows)? } else { writing.inferred(rows)? }
+    } else {
+        let summed = pool.install(|| SummedReplication::of(&runs, &options.inference()))?;
+        writing.summed(&summed.ok_or("neither runs nor sums are kept")?)?;
+    }
+    tables::tell_errors(&files);
+    Ok(status)
+}
+
+struct Writing<'w> {
+    options: &'w Options,
+    outputs: &'w Outputs,
+    inputs: &'w [PathBuf],
+    files: &'w Files,
+    pool: &'w rayon::ThreadPool,
+}
+
+impl Writing<'_> {
+    fn summary<F: Serialize>(
+        &self,
+        figures: &F,
+        pass_k: Option<&[PassK]>,
+        grouped: Option<&GroupedReplication>,
+    ) -> Result<(), Failure> {
+        let Some(path) = &self.outputs.summary else { return Ok(()) };
+        let Options { actors, threshold, .. } = *self.options;
+        let config = Config { actors, threshold, version: env!("CARGO_PKG_VERSION") };
+        let summary = Summary { figures, pass_k, grouped, inputs: super::inputs(self.files), config };
+        super::write_json(path, self.inputs, &summary)
+    }
+
+    fn published(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
+        let pass_k = self.options.pass_k.then(|| pass_k_by_pair(rows));
+        let replication = Replication::of(rows);
+        super::print(&render_replication(&replication))?;
+        super::print(&pass_k.as_deref().map(render_pass_k).unwrap_or_default())?;
+        self.summary(&replication, pass_k.as_deref(), None)
+    }
+
+    fn inferred(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
+        let (options, by) = (self.options.inference(), &self.options.group_by);
+        let pass_k = self.options.pass_k.then(|| pass_k_by_pair(rows));
+        let inference = self.pool.install(|| Inference::of(rows, &options))?;
+        super::print(&render_inference(&inference))?;
+        let mut all = replication_tables(&inference);
+        let grouped = (!by.is_empty())
+            .then(|| self.pool.install(|| GroupedReplication::of(rows, by, &options)))
+            .transpose()?;
+        if let Some(grouped) = &grouped {
+            super::print(&format!("\n{}", render_grouped(grouped)))?;
+            all.extend(grouped_tables(grouped));
+        }
+        if let Some(groups) = &pass_k {
+            let table = pass_k_table(groups);
+            super::print(&format!("\n{}", table.text(TEXT_WIDTH)))?;
+            all.push(table);
+        }
+        self.outputs.files.write(self.inputs, &all)?;
+        if let Some(path) = &self.outputs.files.html {
+            let html = replication_html(&distinct_runs(rows).0, &inference, &pass_k_by_pair(rows));
+            tables::write_text(path, self.inputs, &html)?;
+        }
+        if let Some(path) = &self.outputs.chart {
+            let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
+            tables::write_text(path, self.inputs, &chart.svg())?;
+        }
+        self.summary(&inference, pass_k.as_deref(), grouped.as_ref())
+    }
+
+    /// What can be told of more runs than are kept one by one.
+    fn summed(&self, summed: &SummedReplication) -> Result<(), Failure> {
+        if self.outputs.sims.is_some() || self.outputs.chart.is_some() {
+            let most = self.options.exact_runs;
+            return Err(
+                format!("--sims and --chart need the runs, and only {most} are kept (--exact-runs)").into()
+            );
+        }
+        let pass_k = self.options.pass_k.then_some(summed.pass_k.as_slice());
+        if self.options.as_published {
+            super::print(&render_replication(&summed.published))?;
+            super::print(&pass_k.map(render_pass_k).unwrap_or_default())?;
+            return self.summary(&summed.published, pass_k, None);
+        }
+        super::print(&render_summed(summed))?;
+        let mut all = summed_tables(summed);
+        if let Some(groups) = pass_k {
+            let table = pass_k_table(groups);
+            super::print(&format!("\n{}", table.text(TEXT_WIDTH)))?;
+            all.push(table);
+        }
+        self.outputs.files.write(self.inputs, &all)?;
+        if let Some(path) = &self.outputs.files.html {
+            tables::write_text(path, self.inputs, &summed_html(summed))?;
+        }
+        self.summary(summed, pass_k, None)
+    }
+}
+
+pub(crate) fn write_sims(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), Failure> {
+    let mut out = super::Output::create(path, inputs)?;
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+        simulation_table(rows).write_csv(&mut out)?;
+    } else {
+        for row in rows {
+            serde_json::to_writer(&mut out, row)?;
+            writeln!(out)?;
+        }
+    }
+    out.finish()
+}

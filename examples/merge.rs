@@ -1,0 +1,127 @@
+//! Merges partial states of `scan` or of `replicate_tau2`, and reports what they found together.
+//!
+//! What it prints and writes is what one process prints and writes over all inputs, byte for byte, however they were
+//! divided and in whichever order the states come.
+//!
+//! `cargo run --release --example merge -- --help`
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
+mod common;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use common::parts;
+use common::replicated::{self, Options, Outputs};
+use tracelint::{PartialContent, PartialState};
+
+/// Merges what was found in parts of a corpus.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "states that `scan --partial` or `replicate_tau2 --partial` wrote, all of one kind and with the same options. A part \
+     that comes twice counts once.",
+    "what one process prints over all inputs, with the options of the states, and files where they are asked for.",
+    "Exit status: 0; 2 when some of the inputs of the parts could not be read; 1 for wrong usage, for states that cannot \
+     be merged, or when nothing could be read.",
+    "merge parts/ --html report.html",
+))]
+struct Arguments {
+    /// Partial states, or directories of them (*.json); `-` is standard input
+    #[arg(required_unless_present = "list")]
+    states: Vec<PathBuf>,
+    /// A file with the paths of further states, one a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
+    /// Write the merged state to this file, and no report
+    #[arg(long, value_name = "OUT.json", conflicts_with_all = ["csv", "markdown", "latex", "html", "chart", "sims", "summary"])]
+    partial: Option<PathBuf>,
+    /// Threads for resampling; default: one per core
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+fn main() -> ExitCode {
+    match common::parse() {
+        Ok(arguments) => common::finish(run(&arguments)),
+        Err(status) => status,
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    let Arguments { outputs, .. } = arguments;
+    let mut states = arguments.states.clone();
+    if let Some(list) = &arguments.list {
+        let place = |error: &dyn std::fmt::Display| format!("{}: {error}", list.display());
+        let lines =
+            String::from_utf8(read(list).map_err(|error| place(&error))?).map_err(|error| place(&error))?;
+        states.extend(lines.lines().filter(|line| !line.is_empty()).map(PathBuf::from));
+    }
+    let states = &states;
+    let state = merged(states)?;
+    if let Some(path) = &arguments.partial {
+        parts::write(common::Output::create(path, states)?, &state)?;
+        return Ok(0);
+    }
+    let options = state.options();
+    match state.into_content() {
+        PartialContent::Scan(part) => {
+            if outputs.sims.is_some() || outputs.chart.is_some() {
+                return Err("--sims and --chart are of replications; these are states of a scan".into());
+            }
+            let html = outputs.files.html.as_deref();
+            let html = html.map(|path| common::Output::create(path, states)).transpose()?;
+            parts::write_scan(&part, states, &outputs.files, outputs.summary.as_deref())?;
+            let files = part.files.clone();
+            let read = parts::read_options(&options)?;
+            parts::report_scan(*part, |flagged| flagged.read(&read), html)?;
+            parts::tell(&files)
+        }
+        PartialContent::Replication(part) => {
+            let options: Options = serde_json::from_value(options)?;
+            replicated::report(*part, &options, outputs, states, arguments.threads)
+        }
+        _ => Err("the states are of a kind that has no report here".into()),
+    }
+}
+
+/// Merges one state after the other, so that no more than two are held.
+fn merged(paths: &[PathBuf]) -> Result<PartialState, common::Failure> {
+    let mut all: Option<PartialState> = None;
+    for path in paths {
+        for path in files(path)? {
+            let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+            let state = read(&path).map_err(|error| place(&error))?;
+            let state = PartialState::from_json(&state).map_err(|error| place(&error))?;
+            match &mut all {
+                Some(all) => all.merge(&state).map_err(|error| place(&error))?,
+                None => all = Some(state),
+            }
+        }
+    }
+    all.ok_or_else(|| "there is no state to merge".into())
+}
+
+fn files(path: &Path) -> Result<Vec<PathBuf>, common::Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, std::io::Error>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    Ok(files)
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    if path.as_os_str() != "-" {
+        return std::fs::read(path);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Holds the job against one process: `examples/spark/check.sh [DIRECTORY [PARTITIONS…]]`, after setup.sh.
+#
+# Every report has to be the same to the last byte, at each number of partitions, for scans and for replications, for
+# files that are opened in place and files that come through Hadoop, and with a task that is killed and tried again.
+set -eu
+cd "$(dirname "$0")/../.."
+input=$(realpath "${1:-golden/tau2}")
+[ $# -gt 0 ] && shift
+[ $# -gt 0 ] || set -- 1 3 8 64
+bin=$PWD/target/spark/bin
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+job() {
+    out=$1
+    shift
+    # 2: some files could not be read, as one process says, too.
+    target/spark/venv/bin/python examples/spark/job.py "$input" --bin "$bin" --out "$work/$out" "$@" \
+        2>"$work/log" || [ $? -eq 2 ] || { cat "$work/log" >&2; exit 1; }
+    grep ' partitions, ' "$work/log"
+}
+same() {
+    cmp "$work/$1" "$work/$2" && echo "same: $2"
+}
+
+begin=$(date +%s.%N)
+"$bin/scan" "$input" --html "$work/scan.html" >"$work/scan.txt" 2>"$work/log" || [ $? -eq 2 ]
+echo "one process: scan in $(echo "$(date +%s.%N) - $begin" | bc) s"
+"$bin/replicate_tau2" "$input" --pass-k --summary "$work/sims.json" --html "$work/sims.html" \
+    >"$work/sims.txt" 2>"$work/log" || [ $? -eq 2 ]
+(cd "$input" && "$bin/scan" *.json >"$work/relative.txt" 2>"$work/log") || [ $? -eq 2 ]
+
+for partitions in "$@"; do
+    job "scan-$partitions" --partitions "$partitions" --findings "$work/findings-$partitions"
+    same scan.txt "scan-$partitions/report.txt"
+    same scan.html "scan-$partitions/report.html"
+    job "sims-$partitions" --partitions "$partitions" --kind replication --options=--pass-k
+    same sims.txt "sims-$partitions/report.txt"
+    same sims.json "sims-$partitions/summary.json"
+    same sims.html "sims-$partitions/report.html"
+done
+job killed --partitions 8 --kill-once --keep-states "$work/states"
+same scan.txt killed/report.txt
+echo "states that were left behind: $(ls "$work/states" | wc -l), of so many splits: $(
+    cat "$work/states"/*.json | grep -o '"splits":{"[^"]*"' | sort -u | wc -l)"
+"$bin/merge" "$work/states" --partial "$work/again.json"
+cmp "$work/again.json" "$work/killed/state.json" && echo "same: the states of all attempts, merged"
+job fetched --partitions 3 --read fetched
+same relative.txt fetched/report.txt

@@ -1,0 +1,225 @@
+//! Runs that share their id: the same session may lie in several files, whole or in an earlier state.
+//!
+//! Ids are kept in mind by their digests, and where there are too many, those with the smallest digests are. Which
+//! these are depends on the ids alone: an id that is among the smallest of a corpus is among the smallest of every part
+//! in which it occurs, so that nothing of it is ever lost, and what is counted of it is exact. The largest digest kept
+//! tells how many ids there are: among n of them spread evenly over [0, 1), the k-th smallest lies near k/n.
+//!
+//! Reference: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al., "On synopses
+//! for distinct-value estimation under multiset operations", SIGMOD 2007 (the estimate (k - 1)/U, its error
+//! 1/sqrt(k - 2)).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::corpus::TraceRecord;
+use crate::trace::{Digest, estimate};
+
+/// Runs that have the id of another run. Each of them counts as a run of its own everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Repeats {
+    /// Ids that several runs have.
+    pub ids: u64,
+    /// Runs with such an id that repeat another run of it, step by step.
+    pub copies: u64,
+    /// Runs with such an id beside the first that differ from all others of it: other states of a session, or runs of
+    /// a source whose ids are not unique.
+    pub others: u64,
+    /// Where there are more than 50,000 ids: about how many. What is counted then is counted of 50,000 of them, which
+    /// are chosen by digest.
+    pub of_about: Option<u64>,
+}
+
+/// How many ids are kept in mind. A corpus of more is no collection of sessions, and memory has to stay bounded.
+pub(crate) const MOST_IDS: usize = 50_000;
+
+/// How many different runs are kept in mind of one id.
+const MOST_RUNS: usize = 64;
+
+/// What has been seen under each id, by the digest of the id; those with the smallest digests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Ids {
+    /// Whether there are more than are kept.
+    more: bool,
+    kept: BTreeMap<Digest, Runs>,
+}
+
+/// The runs of one id.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Runs {
+    all: u64,
+    /// Whether more of them differ than are kept.
+    more: bool,
+    /// How many have this content; the smallest digests.
+    different: BTreeMap<Digest, u64>,
+}
+
+impl Runs {
+    fn add(&mut self, digest: Digest, count: u64) {
+        let own = self.different.entry(digest).or_default();
+        *own = own.saturating_add(count);
+    }
+
+    fn settle(&mut self) {
+        while self.different.len() > MOST_RUNS {
+            self.different.pop_last();
+            self.more = true;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.all = self.all.saturating_add(other.all);
+        self.more |= other.more;
+        for (digest, count) in &other.different {
+            self.add(*digest, *count);
+        }
+        self.settle();
+    }
+
+    /// How many of them differ from each other.
+    fn different(&self) -> u64 {
+        let kept = self.different.len() as u64;
+        match self.different.last_key_value() {
+            Some((last, _)) if self.more => estimate(kept, *last).clamp(kept, self.all.max(kept)),
+            _ => kept,
+        }
+    }
+}
+
+impl Ids {
+    pub(super) fn add(&mut self, record: &TraceRecord) {
+        if let (Some(id), Some(digest)) = (&record.metadata.id, record.digest) {
+            let mut runs = Runs { all: 1, ..Runs::default() };
+            runs.add(digest, 1);
+            self.take(Digest::of_text(id), &runs);
+        }
+    }
+
+    fn take(&mut self, id: Digest, runs: &Runs) {
+        if let Some(own) = self.kept.get_mut(&id) {
+            own.merge(runs);
+            return;
+        }
+        let is_full = self.kept.len() >= MOST_IDS;
+        if is_full {
+            self.more = true;
+            if self.kept.last_key_value().is_none_or(|(last, _)| id > *last) {
+                return;
+            }
+            self.kept.pop_last();
+        }
+        self.kept.insert(id, runs.clone());
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.more |= other.more;
+        for (id, runs) in &other.kept {
+            self.take(*id, runs);
+        }
+    }
+
+    pub(super) fn repeats(&self) -> Repeats {
+        let mut repeats = Repeats::default();
+        for runs in self.kept.values() {
+            let different = runs.different();
+            repeats.ids += u64::from(runs.all > 1);
+            repeats.copies = repeats.copies.saturating_add(runs.all.saturating_sub(different));
+            repeats.others = repeats.others.saturating_add(different.saturating_sub(1));
+        }
+        if let Some((last, _)) = self.kept.last_key_value().filter(|_| self.more) {
+            repeats.of_about = Some(estimate(self.kept.len() as u64, *last));
+        }
+        repeats
+    }
+}
+
+impl<'de> Deserialize<'de> for Ids {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Written {
+            more: bool,
+            kept: BTreeMap<Digest, Runs>,
+        }
+        let Written { more, kept } = Written::deserialize(deserializer)?;
+        let mut ids = Self { more, kept: BTreeMap::new() };
+        for (id, mut runs) in kept {
+            runs.settle();
+            ids.take(id, &runs);
+        }
+        Ok(ids)
+    }
+}
+
+impl Repeats {
+    /// What a reader has to know of them; nothing where there are none.
+    pub(crate) fn sentence(self) -> Option<String> {
+        let of = match self.of_about {
+            Some(about) => format!(" (of {MOST_IDS} ids out of about {about}, chosen by digest)"),
+            None => String::new(),
+        };
+        (self.ids > 0).then(|| {
+            format!(
+                "Ids that several runs have{of}: {}. Beside the first run of each, {} repeat one of its runs and {} \
+                 differ from all (states of a growing session, or ids that are not unique); each counts as a run of \
+                 its own.",
+                self.ids, self.copies, self.others
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(numbers: impl IntoIterator<Item = usize>) -> Ids {
+        let mut ids = Ids::default();
+        for number in numbers {
+            let mut runs = Runs { all: 1, ..Runs::default() };
+            runs.add(Digest::of_text(&format!("run {}", number % 7)), 1);
+            ids.take(Digest::of_text(&number.to_string()), &runs);
+        }
+        ids
+    }
+
+    #[test]
+    fn what_is_kept_of_too_many_ids_depends_on_no_order() {
+        let most = MOST_IDS + 9_000;
+        let forth = ids((0..most).chain([3, 3, 11]));
+        let mut parts = ids((20_000..most).rev());
+        parts.merge(&ids([11, 3].into_iter().chain(0..20_000).chain([3])));
+        assert_eq!(parts, forth);
+        assert_eq!(forth.kept.len(), MOST_IDS);
+        let about = forth.repeats().of_about.unwrap();
+        assert!(about.abs_diff(most as u64) < 1_200, "{about}");
+        let json = serde_json::to_string(&forth).unwrap();
+        assert_eq!(serde_json::from_str::<Ids>(&json).unwrap(), forth);
+    }
+
+    #[test]
+    fn one_id_of_all_runs_takes_no_memory_without_end() {
+        let many = |range: std::ops::Range<u64>| {
+            let mut ids = Ids::default();
+            for number in range {
+                let mut runs = Runs { all: 1, ..Runs::default() };
+                runs.add(Digest::of_text(&number.to_string()), 1);
+                ids.take(Digest::of_text("session"), &runs);
+            }
+            ids
+        };
+        let mut merged = many(900..2_000);
+        merged.merge(&many(0..900));
+        assert_eq!(merged, many(0..2_000));
+        let repeats = merged.repeats();
+        assert_eq!(repeats.ids, 1);
+        assert!(
+            repeats.others.abs_diff(1_999) < 600 && repeats.others + repeats.copies == 1_999,
+            "{repeats:?}"
+        );
+        assert!(merged.repeats().sentence().unwrap().starts_with("Ids that several runs have: 1. Beside"));
+    }
+}
