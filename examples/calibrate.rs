@@ -213,7 +213,7 @@ fn explain(set: &GoldenSet, detectors: &[Arc<dyn Detector>], id: &str) -> Result
     let entry = entry.ok_or_else(|| format!("there is no entry `{id}`"))?;
     let detector = detectors.iter().find(|detector| detector.id() == entry.detector);
     let detector =
-        detector.ok_or_else(|| format!("`{id}` tests {}, which was not asked for", entry.detector))?;
+        detector.ok_or_else(|| format!("`{id}` tests {0}; ask for it by --detectors {0}", entry.detector))?;
     let verdict = detector.detect(&entry.trace);
     let place = entry.range.map_or_else(String::new, |(first, last)| format!(", steps {first}–{last}"));
     common::print(&format!(

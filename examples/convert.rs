@@ -71,6 +71,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     writeln!(std::io::stderr(), "{}: passed over: {count} {reason}", path.display())?;
                 }
             }
+            ScanEvent::NotRead { directory, files } => common::tell_not_read(&directory, files),
             _ => {}
         }
         Ok(())

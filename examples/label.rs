@@ -128,7 +128,10 @@ fn range(text: &str) -> Result<(u64, u64), String> {
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(id) = &arguments.detector {
-        tracelint::detector_info(id).ok_or_else(|| format!("unknown detector `{id}`"))?;
+        tracelint::detector_info(id).ok_or_else(|| {
+            let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
+            format!("unknown detector `{id}`; known are {}", known.join(", "))
+        })?;
     }
     if let (Some(second), Some(first)) = (&arguments.second, &arguments.file) {
         agreement(first, second)
@@ -354,9 +357,18 @@ fn sample(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         Ok::<(), common::Failure>(())
     })?;
+    // A sheet that stands there may hold labels.
+    if out.exists() {
+        return Err(format!("{}: there is a sheet already; name another by --out", out.display()).into());
+    }
     let mut sheet = common::Output::create(&out, &arguments.sample)?;
     let mut page = HtmlReport::new(format!("{} runs to read for {detector}", rows.len()));
-    page.lead("Drawn by repeats, errors and length, not by any verdict. Fill in label, where, difficulty and description of each run in the sheet beside this page.");
+    let question = tracelint::detector_info(detector).map_or("", |info| info.summary);
+    page.lead(format!(
+        "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
+         beside this page: label true or false, where as [first, last] in the step numbers of the left column (null if \
+         there is no place), difficulty easy, medium or hard, description in a sentence."
+    ));
     for (n, (row, trace)) in &rows {
         sheet.write_all(&common::json_line(row)?)?;
         page.section(format!("Run {n}"));
@@ -492,7 +504,9 @@ fn agreement(first: &Path, second: &Path) -> Result<u8, common::Failure> {
         text += &match cohens_kappa(&[no, yes])? {
             Some(kappa) => format!(
                 ", Cohen's kappa {:.4}, 95% [{:.4}, {:.4}]\n",
-                kappa.kappa, kappa.ci95.low, kappa.ci95.high
+                kappa.kappa,
+                kappa.ci95.low.max(-1.0),
+                kappa.ci95.high.min(1.0)
             ),
             None => ", Cohen's kappa undefined: both say the same of everything\n".to_owned(),
         };

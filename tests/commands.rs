@@ -18,6 +18,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+use tracelint::{Status, Trace, default_detectors};
+
 use programs::program;
 
 /// What stands for a reader's own files, and the bundled files that take its place.
@@ -154,4 +157,25 @@ fn the_pages_link_to_what_is_there() {
     }
     let readme = fs::read_to_string(package().join("README.md")).unwrap();
     assert!(readme.lines().count() <= 200);
+}
+
+#[test]
+fn the_readme_shows_what_its_program_prints() {
+    let mut run = Trace::builder();
+    for _ in 0..2 {
+        run.call("get_order", &json!({"id": "17"}), Status::Error, "Error: order not found").unwrap();
+    }
+    let run = run.build().unwrap();
+    let mut printed = String::new();
+    for detector in default_detectors() {
+        for finding in detector.detect(&run).findings() {
+            printed += &format!(
+                "steps {}-{}: {} ({})\n",
+                finding.first, finding.last, finding.message, finding.mode
+            );
+        }
+    }
+    let readme = fs::read_to_string(package().join("README.md")).unwrap();
+    let shown = readme.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
+    assert_eq!(shown, printed);
 }

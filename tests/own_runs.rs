@@ -153,6 +153,10 @@ fn a_sheet_is_blind_and_becomes_entries() {
     let draw = ["--sample", "golden/tau2", "--detector", "loop", "--n", "12", "--seed", "1", "--out", &sheet];
     ends("label", &draw, 0);
     let (text, page) = (folder.text("sheet.jsonl"), folder.text("sheet.html"));
+    // A sheet may hold labels by now.
+    assert!(ends("label", &draw, 1).1.contains("there is a sheet already"));
+    assert_eq!(text, folder.text("sheet.jsonl"));
+    fs::remove_file(&sheet).unwrap();
     ends("label", &draw, 0);
     assert_eq!(text, folder.text("sheet.jsonl"), "the same draw");
     let mut rows = folder.lines("sheet.jsonl");

@@ -182,6 +182,7 @@ pub(crate) fn scan<T: Send>(
             let report = FileReport::of(&summary, &std::mem::take(&mut errors), std::mem::take(&mut foreign));
             files.add(&summary.path, summary.is_reachable, &report);
         }
+        ScanEvent::NotRead { directory, files } => bar.suspend(|| tell_not_read(&directory, files)),
         _ => {}
     })?;
     bar.finish_and_clear();
@@ -192,6 +193,16 @@ pub(crate) fn scan<T: Send>(
         Some(failure) => Err(failure.into()),
         None => Ok(files),
     }
+}
+
+/// Says on stderr that files of a directory were not read.
+pub(crate) fn tell_not_read(directory: &Path, files: u64) {
+    let what = if files == 1 { "file is" } else { "files are" };
+    let _ = writeln!(
+        io::stderr(),
+        "note: {}: {files} {what} not read, by name; name a file itself to read it",
+        directory.display()
+    );
 }
 
 /// A file that is there whole or not at all: it is written beside its place, and takes it when it is complete.

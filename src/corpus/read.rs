@@ -8,7 +8,7 @@ use super::companion::{Companion, result_of_trial};
 use super::joined::Joined;
 use super::open::open;
 use super::record::{FileSummary, ScanEvent};
-use super::source::{Role, SourceFile, discover};
+use super::source::{Discovered, Role, SourceFile, discover};
 use crate::error::Error;
 use crate::input::{Beside, Format, ReadOptions, Reading, Window, read_window};
 use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
@@ -68,7 +68,7 @@ where
     I: IntoIterator<Item: AsRef<Path>>,
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
-    let (files, unreachable) = discover(paths.collect::<Vec<PathBuf>>());
+    let Discovered { files, errors: unreachable, not_read } = discover(paths.collect::<Vec<PathBuf>>());
     let mut joined = Joined::default();
     for (number, file) in files.iter().enumerate() {
         let mut sink = Emitter::new(file, each);
@@ -97,6 +97,9 @@ where
         sink.summary.add(reading);
         let summary = sink.finish()?;
         each(ScanEvent::End(summary))?;
+    }
+    for (path, files) in not_read {
+        each(ScanEvent::NotRead { directory: path.into(), files })?;
     }
     for error in unreachable {
         let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();

@@ -197,6 +197,14 @@ pub enum ScanEvent<T = TraceRecord> {
     Error(Error),
     /// The file is over.
     End(FileSummary),
+    /// Files of a directory that was asked for, and of those in it, are not read: their names are none of inputs.
+    /// Behind all files.
+    NotRead {
+        /// The directory.
+        directory: Arc<Path>,
+        /// How many files.
+        files: u64,
+    },
 }
 
 /// Everything that a scan says of one file, held together.
@@ -234,6 +242,7 @@ impl FileScan {
                     file.summary = summary;
                 }
             }
+            ScanEvent::NotRead { .. } => {}
         }
     }
 }

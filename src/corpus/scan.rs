@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::companion::Companion;
 use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
-use super::source::discover;
+use super::source::{Discovered, discover};
 use super::work::{Kept, Sink, Work};
 use crate::detectors::{Detector, Verdict};
 use crate::error::{Error, ErrorKind, Result};
@@ -129,7 +129,7 @@ impl Scanner {
         I: IntoIterator<Item: AsRef<Path>>,
     {
         let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
-        let (files, unreachable) = discover(paths.collect::<Vec<PathBuf>>());
+        let Discovered { files, errors: unreachable, not_read } = discover(paths.collect::<Vec<PathBuf>>());
         let threads = match self.options.threads {
             Some(threads) => threads,
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS),
@@ -152,6 +152,9 @@ impl Scanner {
         }
         work.join();
         let mut each = work.order.into_each();
+        for (path, files) in not_read {
+            each(ScanEvent::NotRead { directory: path.into(), files });
+        }
         for error in unreachable {
             let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();
             let summary = FileSummary::unreachable(Arc::clone(&path));

@@ -55,13 +55,25 @@ struct Found {
     files: BTreeMap<PathBuf, (u64, bool)>,
     /// The places of those files, to read each once however it is spelled.
     places: BTreeSet<PathBuf>,
+    /// Files of the directory that is visited whose names are none of inputs.
+    others: u64,
     errors: Vec<Error>,
+}
+
+/// What the given paths hold.
+pub(super) struct Discovered {
+    pub(super) files: Vec<SourceFile>,
+    /// What could not be reached.
+    pub(super) errors: Vec<Error>,
+    /// Given directories with files that are not read, since their names are none of inputs, and how many these are.
+    pub(super) not_read: Vec<(PathBuf, u64)>,
 }
 
 /// The files of the given paths, sorted, each once; directories give the files whose names say that they are
 /// inputs. `-` is standard input.
-pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceFile>, Vec<Error>) {
+pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let mut found = Found::default();
+    let mut not_read = Vec::new();
     let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
     // Sorted, so that of two ways to a file it is always the same that is taken.
     sorted.sort();
@@ -77,6 +89,10 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
             {
                 let what = "the directory holds no input (.json, .jsonl, .ndjson, .traj, .eval, or these with .gz or .zst)";
                 found.errors.push(Error::new(ErrorKind::Empty, what).in_file(&path));
+            }
+            match std::mem::take(&mut found.others) {
+                0 => {}
+                others => not_read.push((path, others)),
             }
         }
     }
@@ -101,7 +117,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> (Vec<SourceF
             SourceFile { path, size, is_regular, role, companion }
         })
         .collect();
-    (files, found.errors)
+    Discovered { files, errors: found.errors, not_read }
 }
 
 impl Found {
@@ -152,6 +168,8 @@ impl Found {
         for (entry, place) in inner {
             if is_input(&entry) || entry.is_dir() {
                 self.visit(&entry, place, visited, false);
+            } else {
+                self.others += 1;
             }
         }
     }

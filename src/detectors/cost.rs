@@ -310,6 +310,43 @@ mod tests {
         assert_eq!(Meter::default().total(), Cost::default());
     }
 
+    /// Responses of a message, of a message and two calls, and of a call.
+    #[test]
+    fn messages_count_where_their_response_made_no_call() {
+        let native = r#"{"version": 1, "steps": [
+            {"turn": 0, "actor": "user", "text": "go"},
+            {"turn": 1, "actor": "agent", "text": "hm", "usage": {"input_tokens": 100, "output_tokens": 1}},
+            {"turn": 1, "actor": "agent", "text": "so", "usage": {"input_tokens": 100, "output_tokens": 1}},
+            {"turn": 2, "actor": "user", "text": "on"},
+            {"turn": 3, "actor": "agent", "text": "ok"},
+            {"turn": 3, "name": "f", "usage": {"input_tokens": 20, "output_tokens": 2}},
+            {"turn": 3, "name": "f", "usage": {"input_tokens": 20, "output_tokens": 2}},
+            {"turn": 4, "name": "f", "usage": {"input_tokens": 3, "output_tokens": 3}}]}"#;
+        let chat = r#"[
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": "hm", "usage": {"prompt_tokens": 100, "completion_tokens": 1}},
+            {"role": "assistant", "content": "so"},
+            {"role": "user", "content": "on"},
+            {"role": "assistant", "content": "ok", "usage": {"prompt_tokens": 20, "completion_tokens": 2},
+             "tool_calls": [{"id": "a", "function": {"name": "f"}}, {"id": "b", "function": {"name": "f"}}]},
+            {"role": "tool", "tool_call_id": "a", "content": "x"},
+            {"role": "assistant", "usage": {"prompt_tokens": 3, "completion_tokens": 3},
+             "tool_calls": [{"id": "c", "function": {"name": "f"}}]}]"#;
+        for input in [native, chat] {
+            let (traces, reading) = crate::read_traces(input.as_bytes(), &crate::ReadOptions::default());
+            assert!(reading.errors.is_empty(), "{:?}", reading.errors);
+            let mut meter = Meter::default();
+            traces[0].steps().for_each(|step| meter.observe(&step));
+            let cost = |first, last| {
+                let cost = meter.cost(first, last)?;
+                Some((cost.input_tokens?, cost.output_tokens?))
+            };
+            assert_eq!(cost(0, 7), Some((123, 6)), "{input}");
+            assert_eq!((cost(0, 3), cost(2, 2)), (Some((100, 1)), Some((100, 1))), "{input}");
+            assert_eq!((cost(4, 7), cost(3, 4)), (Some((23, 5)), None), "{input}");
+        }
+    }
+
     #[test]
     fn without_usage_nothing_is_kept_and_sums_do_not_overflow() {
         let none = meter(&[(0, 0, None), (1, 1, None), (2, 2, None)]);

@@ -284,6 +284,7 @@ impl<'a> Trajectory<'a> {
         name_call(&mut step);
         if let Some(message) = step.message.take().filter(|_| !step.extra.is_result) {
             self.steps.message_at(actor, turn, message, step.time);
+            self.steps.spent(turn, Some(step.usage).filter(|_| step.calls.is_empty()));
         }
         let mut calls = Vec::with_capacity(step.calls.len());
         for call in std::mem::take(&mut step.calls) {

@@ -181,6 +181,7 @@ impl<'a> Conversation<'a> {
         };
         if let Some(text) = text {
             self.assembler.message_at(Actor::Agent, turn, text, self.time);
+            self.assembler.spent(turn, self.usage);
         }
         for call in element.tool_calls {
             match call {

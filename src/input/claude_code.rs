@@ -235,6 +235,9 @@ impl<'a> Session<'a> {
                 call.usage = Some(Box::new(Usage { duration_ns, ..*usage }));
             }
         }
+        for (turn, usage) in (0..).zip(self.usages) {
+            self.steps.spent(turn, Some(usage));
+        }
         runs.give(&mut self.steps, Ending::new(self.metadata, None), &None.into());
     }
 }

@@ -72,6 +72,10 @@ struct Session<'a> {
     turns: Turns,
     /// The places of the calls of the turn that goes on, which wait for its tokens.
     waiting: Vec<usize>,
+    /// The turn of a message that waits for its tokens.
+    said: Option<u64>,
+    /// The tokens of turns with messages.
+    spent: Vec<(u64, Usage)>,
     events: Events<'a>,
     /// The places of calls, by their ids.
     calls: TextMap<Cow<'a, str>, usize>,
@@ -133,7 +137,13 @@ impl<'a> Session<'a> {
     fn item(&mut self, item: Item<'a>, time: Option<u64>, runs: &mut Runs<'_>) {
         match item {
             Item::Message { actor, text } => {
-                let turn = if actor == Actor::Agent { self.model_turn() } else { self.turns.of_others() };
+                let turn = if actor == Actor::Agent {
+                    let turn = self.model_turn();
+                    self.said = Some(turn);
+                    turn
+                } else {
+                    self.turns.of_others()
+                };
                 self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time }));
             }
             Item::Reasoning => {
@@ -160,6 +170,7 @@ impl<'a> Session<'a> {
     fn model_turn(&mut self) -> u64 {
         if !self.turns.is_open {
             self.waiting.clear();
+            self.said = None;
         }
         self.turns.of_model()
     }
@@ -187,6 +198,7 @@ impl<'a> Session<'a> {
 
     /// The tokens of the response that has come last; they are told again where nothing is new.
     fn tokens(&mut self, tokens: Usage) {
+        self.spent.extend(self.said.take().map(|turn| (turn, tokens)));
         for place in std::mem::take(&mut self.waiting) {
             if let Some(usage) = self.usage(place) {
                 *usage = Usage { duration_ns: usage.duration_ns, ..tokens };
@@ -205,6 +217,9 @@ impl<'a> Session<'a> {
     fn end(self, runs: &mut Runs<'_>) {
         let mut steps = Assembler::default();
         steps.begin(true);
+        for (turn, tokens) in self.spent {
+            steps.spent(turn, Some(tokens));
+        }
         for step in self.steps {
             match step {
                 Step::Message { actor, turn, text, time } => steps.message_at(actor, turn, text, time),

@@ -105,6 +105,7 @@ impl<'a> Message<'a> {
             steps.message_at(actor, turn, text, self.time);
         }
         if actor == Actor::Agent {
+            steps.spent(turn, self.usage.filter(|_| self.calls.is_empty()));
             for (mut call, answer) in self.calls {
                 call.usage = self.usage.map(Box::new);
                 let call = steps.call(call);

@@ -200,19 +200,21 @@ impl<'a> Conversation<'a> {
             let time = message.id.as_deref().and_then(|id| self.measured.time_of_message(id));
             self.steps.message_at(actor, turn, text, time);
         }
-        let Some(calls) = message.calls.filter(|calls| calls.kind() == Kind::List && actor == Actor::Agent)
-        else {
+        if actor != Actor::Agent {
             return Ok(());
-        };
+        }
         let mut found = Vec::new();
-        calls.json().list(|json| {
-            if json.kind()? == Kind::Object {
-                found.push(tool_call(json, turn)?);
-            }
-            Ok(())
-        })?;
+        if let Some(calls) = message.calls.filter(|calls| calls.kind() == Kind::List) {
+            calls.json().list(|json| {
+                if json.kind()? == Kind::Object {
+                    found.push(tool_call(json, turn)?);
+                }
+                Ok(())
+            })?;
+        }
         let ids = found.iter().filter_map(|call| call.id.as_deref());
         let tokens = self.measured.tokens(message.id.as_deref(), ids);
+        self.steps.spent(turn, tokens.filter(|_| found.is_empty()));
         for mut call in found {
             let execution = call.id.as_deref().and_then(|id| self.measured.next_execution(id));
             call.time = execution.and_then(|execution| execution.time);

@@ -146,6 +146,7 @@ impl<'a> Message<'a> {
         let actor = words::actor_of(&self.role);
         let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
         steps.message_at(actor, turn, text, self.extra.time);
+        steps.spent(turn, self.extra.usage.filter(|_| command.is_none()));
         let mut call = Call::new(turn, None, "bash");
         call.arguments = Content::Present(common::sole_text("command", &command?));
         (call.time, call.usage) = (self.extra.time, self.extra.usage.map(Box::new));

@@ -159,6 +159,7 @@ fn message<'a>(
     let text = wire::joined(texts.filter_map(|part| part.text).map(Words::from).collect());
     if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
         steps.message_at(actor, turn, text, info.time);
+        steps.spent(turn, info.usage);
     }
     for part in parts.into_iter().filter(|part| part.kind == "tool" && actor == Actor::Agent) {
         part.call(turn, info.usage, steps);

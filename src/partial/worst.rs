@@ -274,7 +274,7 @@ impl FlaggedRuns {
                         positions.insert(Arc::clone(&file), run + 1);
                     }
                 }
-                ScanEvent::End(_) => {}
+                ScanEvent::End(_) | ScanEvent::NotRead { .. } => {}
             }
             Ok(())
         });

@@ -28,7 +28,7 @@ pub struct ClusteredInterval {
 
 impl ClusteredInterval {
     /// The interval by which a verdict is given: percentile, widened for the number of clusters; none with fewer than
-    /// five.
+    /// five, or where a resample has nothing that varies.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.bootstrap.widened

@@ -73,7 +73,7 @@ impl fmt::Display for VerdictChange {
         match (independent, still.as_slice()) {
             (true, []) => f.write_str(": not significant."),
             (true, still) => write!(f, ": significant by {} only.", still.join(" and ")),
-            (false, _) => f.write_str(": clusters agree more than chance would have them."),
+            (false, _) => f.write_str(": the runs of a cluster differ more than independent runs would."),
         }
     }
 }

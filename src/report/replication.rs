@@ -224,7 +224,8 @@ fn intervals(inference: &Inference) -> Table {
         }
         if one.clustered.iter().any(ClusteredInterval::is_doubtful) {
             table.note(
-                "With fewer than 20 clusters an interval is doubtful, with fewer than 5 there is none.",
+                "With fewer than 20 clusters an interval is doubtful; with fewer than 5, or where what varies lies in so few \
+                 of them that a resample misses it, there is none.",
             );
         }
     }
@@ -331,7 +332,8 @@ fn pair_intervals(inference: &Inference) -> Table {
         ]);
     }
     table.note(format!(
-        "over clusters: by {}, none with fewer than 5. k: clusters. q: over all tests by model and domain.",
+        "over clusters: by {}, none with fewer than 5 or where a resample has nothing that varies. k: clusters. q: over all \
+         tests by model and domain.",
         inference.cluster
     ));
     table

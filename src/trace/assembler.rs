@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::ids::SpanId;
 use super::maps::{DigestMap, empty};
 use super::sink::{Gate, Unpaired};
+use super::spent::Spent;
 use super::step::{Actor, Step, StepInput};
 use super::text::Text;
 use super::usage::Usage;
@@ -145,6 +146,7 @@ pub(crate) struct Assembler<'a> {
     /// The oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
     hold: bool,
+    spent: Spent,
     unpaired: Unpaired,
     actions: u64,
 }
@@ -183,6 +185,7 @@ impl<'a> Assembler<'a> {
         self.seen = 0;
         empty(&mut self.open);
         self.hold = hold;
+        self.spent.clear();
         self.unpaired = Unpaired::default();
         self.actions = 0;
     }
@@ -201,6 +204,16 @@ impl<'a> Assembler<'a> {
         time: Option<u64>,
     ) {
         self.queue.push_back(Entry::Message { actor, turn, text: text.into(), time });
+    }
+
+    /// The tokens of the response that a turn is, which the messages of the agent in it bear where it makes no call;
+    /// calls bring their own. What is told first for a turn holds. Whether a call comes shows at the end of the run,
+    /// for which everything waits.
+    pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
+        if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
+            self.hold = true;
+            self.spent.add(turn, tokens);
+        }
     }
 
     /// A call.
@@ -362,6 +375,12 @@ impl<'a> Assembler<'a> {
 
     /// Hands on so many entries.
     fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        if !self.spent.is_empty() {
+            self.spent.leave_out(self.queue.iter().filter_map(|entry| match entry {
+                Entry::Call(call, ..) => Some(call.turn),
+                _ => None,
+            }));
+        }
         for entry in self.queue.range(..count) {
             let input = match entry {
                 // What is handed on has been paired, so that no answer is left as it came.
@@ -369,6 +388,7 @@ impl<'a> Assembler<'a> {
                 Entry::Message { actor, turn, text, time } => {
                     let mut input = StepInput::message(*actor, text.text()).turn(*turn);
                     input.time = *time;
+                    input.usage = self.spent.of_message(*actor, *turn);
                     input
                 }
                 Entry::Orphan { turn, answer, .. } => {

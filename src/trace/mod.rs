@@ -14,6 +14,7 @@ mod record;
 mod route;
 mod route_index;
 mod sink;
+mod spent;
 mod step;
 mod text;
 #[expect(clippy::module_inception, reason = "the type that the module is named for")]

@@ -35,8 +35,9 @@ use crate::objects::Objects;
 /// `version` and `steps` are required. A later version 1 may have more fields than these: fields that are not known
 /// are passed over. A step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the
 /// agent, `status` is `unknown`, `step` is one more than before, `turn` likewise. What `not_recorded` names was left
-/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. `span` is the
-/// span of a tracing system that shows the step. A route of
+/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. `usage` is what the step
+/// took; every action of a turn has the tokens of the response that issued it, or, in a turn without actions, every
+/// message of the agent. `span` is the span of a tracing system that shows the step. A route of
 /// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
 /// as in [`ExpectedAction::new`](crate::ExpectedAction::new).
 pub const NATIVE_VERSION: u32 = 1;
@@ -288,12 +289,13 @@ mod tests {
         let wire = json!({"version": 1, "id": "t", "agent": "sub", "parent": "p", "model": "m", "trial": 2,
             "labels": {"k": "v"}, "reward": 0.5, "unpaired": {"calls": 1, "messages": 0}, "steps": [
             {"step": 0, "turn": 0, "actor": "user", "text": "hi", "time": 7},
-            {"step": 3, "turn": 1, "actor": "agent", "name": "run", "not_recorded": ["arguments", "observation"],
+            {"step": 1, "turn": 1, "actor": "agent", "text": "well", "usage": {"input_tokens": 7, "output_tokens": 0}},
+            {"step": 3, "turn": 2, "actor": "agent", "name": "run", "not_recorded": ["arguments", "observation"],
              "status": "unknown", "provenance": "flag", "reason": "refused", "time": 1_767_225_600_000_000_000_u64,
              "usage": {"duration_ns": 5, "input_tokens": 900, "output_tokens": 40}, "span": "00f067aa0ba902b7"},
-            {"step": 4, "turn": 2, "actor": "agent", "name": "run", "arguments": {}, "observation": "",
+            {"step": 4, "turn": 3, "actor": "agent", "name": "run", "arguments": {}, "observation": "",
              "status": "ok", "provenance": "none"},
-            {"step": 5, "turn": 3, "actor": "agent", "name": "run", "status": "ok", "provenance": "none"}]});
+            {"step": 5, "turn": 4, "actor": "agent", "name": "run", "status": "ok", "provenance": "none"}]});
         let trace = read(wire.clone()).unwrap();
         assert_eq!(serde_json::to_value(&trace).unwrap(), wire);
         let contents: Vec<_> = trace

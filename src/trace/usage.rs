@@ -19,7 +19,7 @@ pub struct Usage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
     /// Tokens that the model read for the response that issued the step's turn. Every action of one turn carries
-    /// them; sums count them once.
+    /// them, or, of a turn without actions, every message of the agent; sums count them once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens that the model wrote in that response.

@@ -37,6 +37,16 @@ fn directories_give_their_json_files_in_sorted_order() {
     let files = scan(&[folder.path("empty")]);
     assert_eq!((files.len(), files[0].errors[0].kind()), (1, ErrorKind::Empty));
     assert_eq!(scan(&[]).len(), 0);
+    // What is not read for its name is counted, by directory that was asked for.
+    let mut not_read = Vec::new();
+    let paths = [folder.0.clone(), folder.path("a"), folder.path("runs.txt")];
+    let each = |event: ScanEvent| {
+        if let ScanEvent::NotRead { directory, files } = event {
+            not_read.push((directory.to_path_buf(), files));
+        }
+    };
+    scanner(threads(2)).scan(&paths, |_| {}, each).unwrap();
+    assert_eq!(not_read, [(folder.0.clone(), 6), (folder.path("a"), 2)]);
 }
 
 /// A tau2 directory: what the runs have in common lies in `results.json`.

@@ -1,4 +1,4 @@
-//! The detectors against `docs/design.md`: a naive statement of each definition on drawn runs, and a table of the
+//! The detectors against the definitions: a naive statement of each definition on drawn runs, and a table of the
 //! sharp edges, spelled out by hand. Both in one pass over a whole trace and step by step.
 
 #![allow(

@@ -31,10 +31,15 @@ proptest! {
             }
             // A route of scores compares nothing.
             let by_score = serde_json::to_value(&bare).unwrap()["route"]["kind"] == "scores";
-            prop_assert!(verdict.findings().is_empty() || by_score, "{}: {verdict:?}", detector.id());
+            let id = detector.id();
+            prop_assert!(verdict.findings().is_empty() || by_score, "{id} finds what was not recorded: {verdict:?}");
             let acted = bare.steps().any(|step| step.action_of(Actors::Agent).is_some());
             let silent = matches!(verdict, Verdict::NotApplicable { .. });
-            prop_assert!(silent || !acted || by_score, "{}: {verdict:?}", detector.id());
+            prop_assert!(
+                silent || !acted || by_score,
+                "{id} judges a run whose arguments and answers were left out; it should be not applicable, or be named \
+                 here as one that needs neither: {verdict:?}"
+            );
         }
     }
 }

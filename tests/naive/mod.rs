@@ -1,4 +1,4 @@
-//! The definitions of `docs/design.md`, section 3, stated once more without any regard for speed: no fold, no
+//! The definitions of the detectors, stated once more without any regard for speed: no fold, no
 //! digest, no state, every question asked anew of the whole run. Where the page leaves a choice, a comment says which.
 
 pub(crate) mod cases;

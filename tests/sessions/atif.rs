@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tracelint::Format;
 
-use crate::{costs, read, sole_outcome, told};
+use crate::{costs, read, said, sole_outcome, told};
 
 pub(crate) fn trajectory(agent: &str, steps: &Value) -> Value {
     json!({"schema_version": "ATIF-v1.7", "session_id": "s", "agent": {"name": agent, "model_name": "m"}, "steps": steps})
@@ -368,4 +368,24 @@ fn tokens_and_times() {
         [time, None, None, None, None],
     ];
     assert_eq!(costs(&traces[0]), expected.iter().flat_map(|cost| [*cost, *cost]).collect::<Vec<_>>());
+}
+
+#[test]
+fn messages_bear_the_tokens_of_responses_without_calls() {
+    let step = |source: &str, input: u64, calls: Value| {
+        json!({"source": source, "message": "x", "tool_calls": calls,
+            "metrics": {"prompt_tokens": input}})
+    };
+    let call = || json!([{"tool_call_id": "1", "function_name": "t"}]);
+    let steps = json!([
+        step("user", 1, Value::Null),
+        step("agent", 2, Value::Null),
+        step("agent", 3, call()),
+        step("agent", 4, json!([])),
+        {"source": "agent", "message": "x"},
+    ]);
+    let (traces, _) = read(Format::Atif, trajectory("a", &steps).to_string());
+    let tokens = |input| [Some(input), None, None];
+    assert_eq!(said(&traces[0]), [(1, tokens(2)), (3, tokens(4))]);
+    assert_eq!(costs(&traces[0]), [[None, Some(3), None, None, None]]);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tracelint::Format;
 
-use crate::{costs, lines, read, sole_outcome, told};
+use crate::{costs, lines, read, said, sole_outcome, told};
 
 pub(crate) fn user(content: &Value) -> Value {
     json!({"type": "user", "sessionId": "s", "message": {"role": "user", "content": content}})
@@ -224,6 +224,30 @@ fn models_ends_tokens_and_times() {
     assert_eq!((known.model.as_deref(), known.termination.as_deref()), (Some("m"), None));
     let cost = |output, duration| [Some(2_000_000_000), Some(111), Some(100), Some(output), duration];
     assert_eq!(costs(&traces[0]), [cost(7, None), cost(7, Some(5_000_000)), cost(8, None)]);
+    assert_eq!(said(&traces[0]), [(2, [Some(111), Some(100), Some(9)])]);
     let (traces, _) = read(Format::ClaudeCode, lines(&values[..3]));
     assert_eq!(traces[0].metadata().termination.as_deref(), Some("tool_use"));
+}
+
+#[test]
+fn messages_bear_the_tokens_of_responses_without_calls() {
+    let response = |uuid: &str, id: &str, block: Value, output: u64| {
+        json!({"type": "assistant", "sessionId": "s", "uuid": uuid, "message": {"id": id, "content": [block],
+            "usage": {"input_tokens": 5, "output_tokens": output}}})
+    };
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let values = [
+        user(&json!("go")),
+        response("a", "m1", text("hm"), 1),
+        response("b", "m1", text("so"), 4),
+        user(&json!("on")),
+        response("c", "m2", text("ok"), 2),
+        response("d", "m2", call("x"), 6),
+        user(&json!([result("x", "y")])),
+        response("e", "m3", text("end"), 7),
+    ];
+    let (traces, _) = read(Format::ClaudeCode, lines(&values));
+    let tokens = |output| [Some(5), None, Some(output)];
+    assert_eq!(said(&traces[0]), [(0, tokens(4)), (0, tokens(4)), (2, tokens(7))]);
+    assert_eq!(costs(&traces[0]), [[None, Some(5), None, Some(6), None]]);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tracelint::Format;
 
-use crate::{costs, lines, read, sole_outcome, told};
+use crate::{costs, lines, read, said, sole_outcome, told};
 
 pub(crate) fn line(kind: &str, payload: &Value) -> Value {
     json!({"timestamp": "1970-01-01T00:00:03Z", "type": kind, "payload": payload})
@@ -310,4 +310,40 @@ fn tokens_and_times() {
             [Some(3_000_000_000), None, None, None, None]
         ]
     );
+}
+
+#[test]
+fn messages_bear_the_tokens_of_responses_without_calls() {
+    let tokens = |input: u64| {
+        event(
+            "token_count",
+            &json!({"info": {"last_token_usage": {"input_tokens": input, "output_tokens": 2}}}),
+        )
+    };
+    let message = |role: &str| item("message", &json!({"role": role, "content": [{"text": "x"}]}));
+    let values = [
+        message("user"),
+        message("assistant"),
+        tokens(10),
+        tokens(11),
+        message("user"),
+        tokens(12),
+        message("assistant"),
+        call("a"),
+        output("a", &json!("y")),
+        tokens(20),
+        item("reasoning", &json!({})),
+        message("assistant"),
+        message("user"),
+        tokens(30),
+        message("assistant"),
+        message("user"),
+        call("b"),
+        tokens(40),
+    ];
+    let (traces, _) = read(Format::CodexRollout, lines(&values));
+    let cost = |input| [Some(input), None, Some(2)];
+    assert_eq!(said(&traces[0]), [(0, cost(10)), (2, cost(30))]);
+    let inputs: Vec<_> = costs(&traces[0]).into_iter().map(|cost| cost[1]).collect();
+    assert_eq!(inputs, [Some(20), Some(40)]);
 }

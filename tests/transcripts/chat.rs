@@ -2,7 +2,7 @@
 
 use tracelint::Format;
 
-use super::{actions, costs, known, lines, one, read, unpaired};
+use super::{actions, costs, known, lines, one, read, said, unpaired};
 
 #[test]
 fn calls_in_every_mark_up() {
@@ -297,4 +297,23 @@ fn tokens_and_times_are_those_of_the_response() {
         ]
     );
     assert_eq!(trace.steps().next().unwrap().time(), Some(start));
+}
+
+#[test]
+fn messages_bear_the_tokens_of_responses_without_calls() {
+    let chat = r#"[
+        {"role": "user", "content": "go", "usage": {"prompt_tokens": 1}},
+        {"role": "assistant", "content": "a", "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+        {"role": "user", "content": "no"},
+        {"role": "assistant", "content": "b", "extra": {"response": {"usage": {"prompt_tokens": 10}}}},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f"}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "x"},
+        {"role": "assistant", "content": "c",
+         "usage": {"prompt_tokens": 11, "prompt_tokens_details": {"cached_tokens": 4}}},
+        {"role": "user", "content": "on"},
+        {"role": "assistant", "content": "d"}
+    ]"#;
+    let trace = one(Format::OpenAiChat, chat);
+    assert_eq!(said(&trace), [(1, [Some(9), None, Some(2)]), (6, [Some(11), Some(4), None])]);
+    assert_eq!(costs(&trace), [[Some(10), None, None, None, None]]);
 }

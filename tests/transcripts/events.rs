@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tracelint::{Format, Trace};
 
-use super::{actions, costs, known, lines, one, read, unpaired};
+use super::{actions, costs, known, lines, one, read, said, unpaired};
 
 fn gemini(messages: &Value) -> Trace {
     one(Format::GeminiCli, json!({"sessionId": "s", "projectHash": "h", "messages": messages}).to_string())
@@ -323,4 +323,44 @@ fn an_event_that_is_none_is_found_wherever_it_stands() {
             "{place}: {reading:?}"
         );
     }
+}
+
+#[test]
+fn messages_bear_the_tokens_of_responses_without_calls() {
+    let message = |kind: &str, input: u64, calls: Value| {
+        json!({"type": kind, "content": "x", "tokens": {"input": input},
+            "toolCalls": calls})
+    };
+    let trace = gemini(&json!([
+        message("user", 1, json!([])),
+        message("gemini", 2, json!([])),
+        message("gemini", 3, json!([{"id": "a", "name": "f"}])),
+    ]));
+    assert_eq!(said(&trace), [(1, [Some(2), None, None])]);
+    assert_eq!(costs(&trace)[0][0], Some(3));
+
+    let message = |role: &str, input: u64, part: Value| {
+        json!({"info": {"role": role, "tokens": {"input": input}},
+            "parts": [{"type": "text", "text": "x"}, part]})
+    };
+    let trace = opencode(&json!([
+        message("user", 1, json!({})),
+        message("assistant", 2, json!({})),
+        message("assistant", 3, json!({"type": "tool", "callID": "a", "tool": "f"})),
+    ]));
+    assert_eq!(said(&trace), [(1, [Some(2), None, None])]);
+    assert_eq!(costs(&trace)[0][0], Some(3));
+
+    let message =
+        |id: &str, calls: Value| json!({"id": id, "role": "assistant", "content": "x", "tool_calls": calls});
+    let event = |id: &str, input: u64| {
+        json!({"event": "model",
+            "output": {"choices": [{"message": {"id": id}}], "usage": {"input_tokens": input}}})
+    };
+    let calls = json!([{"id": "a", "function": "f"}]);
+    let messages = json!([message("m1", Value::Null), message("m2", calls), message("m3", json!([]))]);
+    let events = json!([event("m1", 2), event("m2", 3), event("m3", 4)]);
+    let trace = one(Format::Inspect, inspect(&json!([{"id": 1, "messages": messages, "events": events}])));
+    assert_eq!(said(&trace), [(0, [Some(2), None, None]), (2, [Some(4), None, None])]);
+    assert_eq!(costs(&trace)[0][0], Some(3));
 }

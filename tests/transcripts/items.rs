@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tracelint::Format;
 
-use super::{actions, costs, known, lines, one, read, unpaired};
+use super::{actions, costs, known, lines, one, read, said, unpaired};
 
 #[test]
 fn calls_and_their_outputs() {
@@ -160,4 +160,14 @@ fn the_tokens_of_a_response_are_those_of_its_output() {
     assert_eq!(costs(&trace), [[None; 5], told, told]);
     let turns: Vec<u64> = trace.steps().map(|step| step.turn()).collect();
     assert_eq!(turns, [0, 1, 1]);
+    assert_eq!(said(&trace), []);
+    // Of an output of texts alone, they are the texts'.
+    let words = json!({"type": "message", "role": "assistant", "content": "x"});
+    let response = json!({
+        "input": [words, {"type": "function_call_output", "call_id": "a", "output": "x"}],
+        "output": [{"type": "reasoning"}, words],
+        "usage": {"input_tokens": 9, "output_tokens": 2}
+    });
+    let trace = one(Format::OpenAiResponses, response.to_string());
+    assert_eq!(said(&trace), [(1, [Some(9), None, Some(2)])]);
 }

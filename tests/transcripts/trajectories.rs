@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tracelint::Format;
 
-use super::{actions, costs, known, lines, one, read, unpaired};
+use super::{actions, costs, known, lines, one, read, said, unpaired};
 
 fn swe_agent(steps: &Value) -> tracelint::Trace {
     one(Format::SweAgent, json!({"trajectory": steps, "history": [], "info": {}}).to_string())
@@ -170,7 +170,8 @@ fn only_the_next_message_of_the_user_answers() {
         Format::MiniSweAgent1,
         mini(&json!([
             {"role": "system", "content": "s"},
-            {"role": "assistant", "content": "no block"},
+            {"role": "assistant", "content": "no block",
+             "extra": {"response": {"usage": {"prompt_tokens": 7, "completion_tokens": 1}}}},
             {"role": "user", "content": "template"},
             call,
             {"role": "system", "content": "between"},
@@ -199,4 +200,5 @@ fn only_the_next_message_of_the_user_answers() {
     );
     assert_eq!(known(&trace), "- - m mini-swe-agent - i-1 - Submitted");
     assert_eq!(costs(&trace)[1], [Some(9), Some(2), None, None, None]);
+    assert_eq!(said(&trace), [(1, [Some(7), None, Some(1)])]);
 }

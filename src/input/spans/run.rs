@@ -29,6 +29,7 @@ pub(crate) struct SpanStep {
     pub(crate) turn: u64,
     pub(crate) time: Option<u64>,
     pub(crate) span: Option<String>,
+    pub(crate) usage: Usage,
     pub(crate) event: SpanEventStep,
 }
 
@@ -45,7 +46,6 @@ pub(crate) struct SpanAction {
     pub(crate) id: Option<String>,
     pub(crate) name: String,
     pub(crate) arguments: Content<String>,
-    pub(crate) usage: Usage,
     pub(crate) answer: Option<Answer<'static>>,
 }
 
@@ -92,13 +92,14 @@ impl AgentRun {
             match &step.event {
                 SpanEventStep::Message(actor, text) => {
                     into.message_at(*actor, step.turn, &**text, step.time);
+                    into.spent(step.turn, Some(step.usage));
                 }
                 SpanEventStep::Action(action) => {
                     let mut call =
                         Call::new(step.turn, action.id.as_deref().map(Cow::Borrowed), &*action.name);
                     call.time = step.time;
                     call.span = step.span.as_deref().and_then(|span| span.parse().ok());
-                    call.usage = (!action.usage.is_empty()).then(|| Box::new(action.usage));
+                    call.usage = (!step.usage.is_empty()).then(|| Box::new(step.usage));
                     call.arguments = match &action.arguments {
                         Content::Present(text) => common::arguments_of_text(Cow::Borrowed(text)),
                         Content::Absent => Content::Absent,

@@ -39,7 +39,8 @@ impl Whole<'_, '_, '_> {
         if let Some(first) = requests.first() {
             for text in self.user_texts(first) {
                 let event = SpanEventStep::Message(Actor::User, text);
-                steps.push(SpanStep { turn: 0, time: time(first.start), span: None, event });
+                let usage = Usage::default();
+                steps.push(SpanStep { turn: 0, time: time(first.start), span: None, usage, event });
             }
         }
         let mut unsaid = requests.iter().enumerate().peekable();
@@ -71,6 +72,7 @@ impl Whole<'_, '_, '_> {
                     turn: turn as u64,
                     time: time(request.start),
                     span: span.clone(),
+                    usage: request.usage,
                     event,
                 });
             }
@@ -122,14 +124,18 @@ impl Whole<'_, '_, '_> {
             let at = request?.spans.first()?;
             Some(self.tree.span(*at)?.span_id.clone())
         });
-        let step = |event| SpanStep { turn: turn as u64, time: began.and_then(time), span: shown, event };
-        if let Some(text) = self.own_words(action, span) {
-            return step(SpanEventStep::Message(Actor::Agent, text));
-        }
-        let usage = Usage {
-            duration_ns: span.and_then(Span::duration),
-            ..request.map(|request| request.usage).unwrap_or_default()
+        let tokens = request.map(|request| request.usage).unwrap_or_default();
+        let step = |usage, event| SpanStep {
+            turn: turn as u64,
+            time: began.and_then(time),
+            span: shown,
+            usage,
+            event,
         };
+        if let Some(text) = self.own_words(action, span) {
+            return step(tokens, SpanEventStep::Message(Actor::Agent, text));
+        }
+        let usage = Usage { duration_ns: span.and_then(Span::duration), ..tokens };
         let answer = outcome.map(|(outcome, verdict)| Answer {
             observation: outcome.text.map(Into::into),
             status: verdict.status,
@@ -137,13 +143,13 @@ impl Whole<'_, '_, '_> {
             reason: verdict.reason,
             error_type: verdict.error_type.map(Into::into),
         });
-        step(SpanEventStep::Action(Box::new(SpanAction {
+        let action = SpanAction {
             id: action.id.clone(),
             name: action.name.clone(),
             arguments: action.arguments.clone(),
-            usage,
             answer,
-        })))
+        };
+        step(usage, SpanEventStep::Action(Box::new(action)))
     }
 
     /// What a framework's own call says: a final answer, or a hand-off to another agent. `None`: it is an action.

@@ -1,4 +1,4 @@
-//! The sharp edges of `docs/design.md`, each with its verdict spelled out as JSON (without the message).
+//! The sharp edges of the definitions, each with its verdict spelled out as JSON (without the message).
 
 mod expected_action;
 mod feedback_blindness;

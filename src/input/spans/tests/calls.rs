@@ -191,3 +191,27 @@ fn without_model_spans_overlapping_tools_share_a_turn() {
     let turns: Vec<_> = traces[0].steps().map(|step| step.turn()).collect();
     assert_eq!(turns, [0, 0, 1]);
 }
+
+#[test]
+fn texts_bear_the_tokens_of_requests_without_calls() {
+    let request = |id, from, input: u64, output: Json| {
+        let attributes = json!({"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": input,
+            "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "help"}]}],
+            "gen_ai.output.messages": [{"role": "assistant", "parts": output}]});
+        span(id, 1, "chat m", from, from + 1, attributes)
+    };
+    let text = json!({"type": "text", "content": "x"});
+    let traces = read(&[
+        span(1, 0, "invoke_agent main", 1, 90, json!({"gen_ai.operation.name": "invoke_agent"})),
+        request(2, 2, 10, json!([text])),
+        request(3, 5, 20, json!([text, {"type": "tool_call", "id": "a", "name": "look", "arguments": {}}])),
+        tool(4, 1, 7, "look", "a", &json!({}), "r"),
+        request(5, 20, 30, json!([text])),
+    ]);
+    let told: Vec<_> = traces[0]
+        .steps()
+        .map(|step| (step.turn(), step.usage().and_then(|usage| usage.input_tokens)))
+        .collect();
+    assert_eq!(told, [(0, None), (0, Some(10)), (1, None), (1, Some(20)), (2, Some(30))]);
+    assert_eq!(steps(&traces[0])[4], "agent: x");
+}

@@ -1,0 +1,72 @@
+//! The tokens of responses that made no call, which their messages bear.
+
+use super::step::Actor;
+use super::usage::Usage;
+
+/// The tokens of turns, while a run is read.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    of_turns: Vec<(u64, Usage)>,
+}
+
+impl Spent {
+    pub(super) fn clear(&mut self) {
+        self.of_turns.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_turns.is_empty()
+    }
+
+    /// What is added first for a turn holds.
+    pub(super) fn add(&mut self, turn: u64, tokens: Usage) {
+        self.of_turns.push((turn, tokens));
+    }
+
+    /// Leaves out these turns, whose calls bear their tokens.
+    pub(super) fn leave_out(&mut self, turns_of_calls: impl Iterator<Item = u64>) {
+        self.of_turns.sort_by_key(|(turn, _)| *turn);
+        self.of_turns.dedup_by_key(|(turn, _)| *turn);
+        for turn in turns_of_calls {
+            if let Some(place) = self.place(turn)
+                && let Some((_, tokens)) = self.of_turns.get_mut(place)
+            {
+                *tokens = Usage::default();
+            }
+        }
+        self.of_turns.retain(|(_, tokens)| !tokens.is_empty());
+    }
+
+    /// The tokens that a message bears, once the turns of calls have been left out.
+    #[inline]
+    pub(super) fn of_message(&self, actor: Actor, turn: u64) -> Option<Usage> {
+        // What others say may have the number of the turn that it leads to.
+        if self.is_empty() || actor != Actor::Agent {
+            return None;
+        }
+        self.of_turns.get(self.place(turn)?).map(|(_, tokens)| *tokens)
+    }
+
+    fn place(&self, turn: u64) -> Option<usize> {
+        self.of_turns.binary_search_by_key(&turn, |(turn, _)| *turn).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_agent_bear_the_tokens_of_turns_without_calls() {
+        let mut spent = Spent::default();
+        for (turn, tokens) in [(7, 70), (2, 20), (4, 40), (2, 21)] {
+            spent.add(turn, Usage { input_tokens: Some(tokens), ..Usage::default() });
+        }
+        spent.leave_out([4, 5, 4].into_iter());
+        let of = |actor, turn| spent.of_message(actor, turn).and_then(|usage| usage.input_tokens);
+        assert_eq!([2, 3, 4, 7].map(|turn| of(Actor::Agent, turn)), [Some(20), None, None, Some(70)]);
+        assert_eq!([Actor::User, Actor::Environment].map(|actor| of(actor, 2)), [None, None]);
+        spent.clear();
+        assert!(spent.is_empty() && spent.of_message(Actor::Agent, 2).is_none());
+    }
+}
