@@ -538,7 +538,7 @@ fn the_scan_names_and_counts_foreign_files() {
     let damaged = folder.write("d.json", r#"{"simulations": ["#);
     let (told, err) = ends("scan", &[&folder.path("")], 2);
     for (path, how) in [
-        (&good, "tau2, 1 runs"),
+        (&good, "tau2, 1 run\n"),
         (&package, "no known format, 0 runs"),
         (&spans, "no known format, 0 runs"),
         (&damaged, "tau2, 0 runs"),
@@ -772,7 +772,7 @@ fn the_scan_finds_the_format_in_the_content() {
         let path = folder.write("any.json", text);
         for choice in [&[][..], &["--format", format]] {
             let (table, _) = ends("scan", &[choice, &[&*path]].concat(), 0);
-            assert!(table.contains(&format!("{path}: {format}, 1 runs")), "{table}");
+            assert!(table.contains(&format!("{path}: {format}, 1 run\n")), "{table}");
         }
         let wrong = if format == "native" { "tau2" } else { "native" };
         ends("scan", &["--format", wrong, &path], 1);
