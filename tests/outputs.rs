@@ -63,7 +63,7 @@ fn an_output_is_there_whole_or_not_at_all() {
 
 #[test]
 fn a_closed_pipe_ends_quietly() {
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2");
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2/scripted-quitter_retail.json");
     for name in ["convert", "scan", "replicate_tau2"] {
         let mut child = Command::new(program(name))
             .arg(golden)
