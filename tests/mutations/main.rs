@@ -294,7 +294,9 @@ fn what_is_no_message_step_or_event_is_an_error_or_counted() {
 }
 
 /// What mutations have found, as small as it could be made.
-const FOUND: [&[u8]; 4] = [
+const FOUND: [&[u8]; 5] = [
+    // A comma with nothing behind it is a fault.
+    b"{\"traces\":[],}",
     // A key without a name is no list of runs.
     br#"{"task_id": 3, "": 1, "info": 0, "traj": []}"#,
     b"{\"\": 1, \"task_id\": 3, \"info\": 0, \"traj\": []}\n{\"task_id\": 4, \"info\": {}, \"traj\": []}\n",

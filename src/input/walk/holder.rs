@@ -42,19 +42,20 @@ impl Walk<'_, '_, '_> {
         mut listed: bool,
     ) -> Result<(Stop, Option<bool>)> {
         let mut behind = listed;
+        let mut after_comma = false;
         loop {
             let Some(byte) = Self::next_byte(window)? else {
                 self.fail_at(window, Fault::end_at(0));
                 return Ok((Stop::Lost, None));
             };
             match byte {
-                b'}' => {
+                b'}' if !after_comma => {
                     window.consume(1);
                     return Ok((Stop::Done, Some(listed)));
                 }
                 b',' if behind => {
                     window.consume(1);
-                    behind = false;
+                    (behind, after_comma) = (false, true);
                     continue;
                 }
                 b'"' if !behind => {}
@@ -87,7 +88,7 @@ impl Walk<'_, '_, '_> {
                     return Ok((stop, None));
                 }
             }
-            behind = true;
+            (behind, after_comma) = (true, false);
         }
     }
 
