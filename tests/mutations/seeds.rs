@@ -67,9 +67,9 @@ fn framed(format: &Runs) -> Vec<String> {
     ];
     if let Some((key, beside)) = format.list {
         let before = format!("{{{beside}\"{key}\": {list}}}");
-        let beside = beside.trim_end_matches([',', ' ']);
-        let comma = if beside.is_empty() { "" } else { ", " };
-        let behind = format!("{{\"{key}\": {list}{comma}{beside}}}");
+        let bare = beside.trim_end_matches([',', ' ']);
+        let comma = if bare.is_empty() { "" } else { ", " };
+        let behind = format!("{{\"{key}\": {list}{comma}{bare}}}");
         texts.extend([
             pretty(&before),
             format!("{before}\n{behind}\n"),
