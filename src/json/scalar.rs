@@ -163,19 +163,17 @@ impl<'a> Json<'a> {
         }
         let start = self.at;
         let (spelling, float) = self.number_extent()?;
+        if let Some(integer) = short_integer(spelling) {
+            return Ok(Number::Integer(integer.into()));
+        }
         let spelling = std::str::from_utf8(spelling).unwrap_or_default();
-        if !float {
-            if let Ok(integer) = spelling.parse::<i128>() {
-                return Ok(Number::Integer(integer));
-            }
-            return match spelling.parse::<f64>() {
-                Ok(value) if value.is_finite() => Ok(Number::Large(spelling)),
-                _ => Err(Fault::syntax(start, "a number is too large")),
-            };
+        if !float && let Ok(integer) = spelling.parse::<i128>() {
+            return Ok(Number::Integer(integer));
         }
         match spelling.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(Number::Float(value)),
-            _ => Err(Fault::syntax(start, "a number is too large")),
+            Ok(value) if !value.is_finite() => Err(Fault::syntax(start, "a number is too large")),
+            Ok(value) if float => Ok(Number::Float(value)),
+            _ => Ok(Number::Large(spelling)),
         }
     }
 
@@ -226,6 +224,22 @@ impl<'a> Json<'a> {
     pub(crate) fn whole_or_null(&mut self) -> Read<Option<u64>> {
         if self.null()? { Ok(None) } else { self.whole().map(Some) }
     }
+}
+
+/// The integer that a number is which is spelled as one, and fits in any case.
+#[inline]
+fn short_integer(spelling: &[u8]) -> Option<i64> {
+    let (negative, digits) = match spelling {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if digits.len() > 18 {
+        return None;
+    }
+    let value = digits.iter().try_fold(0_i64, |value, byte| {
+        byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0'))
+    })?;
+    Some(if negative { -value } else { value })
 }
 
 /// Whether a byte may stand behind a number or a literal.

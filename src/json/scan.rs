@@ -64,6 +64,25 @@ pub(super) fn first_backslash(block: [u8; 16]) -> Option<usize> {
     (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
+/// Where the first backslash is that `u` or `/` follows, whether it begins an escape or not.
+pub(super) fn first_ambiguous(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let (Some(block), Some(next)) = (
+        bytes.get(at..).and_then(<[u8]>::first_chunk::<16>),
+        bytes.get(at + 1..).and_then(<[u8]>::first_chunk::<16>),
+    ) {
+        let (block, next) = (u8x16::new(*block), u8x16::new(*next));
+        let follows = next.simd_eq(u8x16::splat(b'u')) | next.simd_eq(u8x16::splat(b'/'));
+        let found = (block.simd_eq(u8x16::splat(b'\\')) & follows).to_bitmask();
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize);
+        }
+        at += 16;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.windows(2).position(|pair| matches!(pair, [b'\\', b'u' | b'/'])).map(|found| at + found)
+}
+
 /// Where the first byte of a block is that a string cannot hold without an escape.
 #[inline]
 pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
@@ -83,14 +102,30 @@ pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option
 
 fn marks<const STRICT: bool>(block: &[u8; 64]) -> Marks {
     let mut marks = Marks { quotes: 0, backslashes: 0, controls: 0 };
+    let mut any_control = u8x16::splat(0);
     for (part, lane) in block.as_chunks::<16>().0.iter().enumerate() {
-        let [quotes, backslashes, controls] = marks_16::<STRICT>(*lane);
         let shift = part * 16;
-        marks.quotes |= u64::from(quotes) << shift;
-        marks.backslashes |= u64::from(backslashes) << shift;
-        marks.controls |= u64::from(controls) << shift;
+        let lane = u8x16::new(*lane);
+        marks.quotes |= u64::from(lane.simd_eq(u8x16::splat(b'"')).to_bitmask()) << shift;
+        marks.backslashes |= u64::from(lane.simd_eq(u8x16::splat(b'\\')).to_bitmask()) << shift;
+        any_control |= if STRICT { controls(lane) } else { any_control };
+    }
+    // Hardly ever one stands there.
+    if any_control.to_bitmask() != 0 {
+        marks.controls = places(block, controls);
     }
     marks
+}
+
+/// Which bytes are control characters.
+fn controls(lane: u8x16) -> u8x16 {
+    lane.min(u8x16::splat(0x1f)).simd_eq(lane)
+}
+
+/// The places in a block that `found` says, lowest first.
+fn places(block: &[u8; 64], found: impl Fn(u8x16) -> u8x16) -> u64 {
+    let lanes = block.as_chunks::<16>().0.iter().enumerate();
+    lanes.fold(0, |places, (part, lane)| places | u64::from(found(u8x16::new(*lane)).to_bitmask()) << (part * 16))
 }
 
 /// The bytes that a backslash before them escapes. `carried` is 1 where the first byte of the block is one of them,
@@ -153,11 +188,16 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
             escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
         }
         if STRICT {
-            // Quotes and backslashes are the usual escapes, and sound. The others are looked at one by one.
-            let mut others = hidden & before & !(marks.quotes | marks.backslashes);
             let control = marks.controls & before;
             if control != 0 {
                 return Err(Unsound::Control(at + control.trailing_zeros() as usize));
+            }
+            // Quotes, backslashes and line feeds are the usual escapes, and sound. The others are looked at one by one.
+            let mut others = hidden & before & !(marks.quotes | marks.backslashes);
+            if others != 0
+                && let Some(block) = rest.first_chunk::<64>()
+            {
+                others &= !places(block, |lane| lane.simd_eq(u8x16::splat(b'n')));
             }
             while others != 0 {
                 let place = at + others.trailing_zeros() as usize;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::{Escapes, first_backslash, first_to_escape};
+use super::scan::{Escapes, first_ambiguous, first_backslash, first_to_escape};
 
 /// Text, with U+FFFD for what is no UTF-8; checked at memory speed.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
@@ -108,45 +108,49 @@ impl<'a> JsonString<'a> {
 
     /// Whether line feeds and what can be seen of ASCII, but for `/`, are spelled in their one usual way.
     pub(crate) fn is_usual(self) -> bool {
-        let usual = |at: usize| match self.inner.get(at + 4..at + 6) {
-            Some([b'0', low]) => !matches!(low, b'a' | b'A'),
-            Some([high, _]) => !matches!(high, b'2'..=b'7'),
-            _ => false,
-        };
-        self.escapes != Escapes::Ambiguous || memchr::memmem::find_iter(self.inner, b"\\u00").all(usual)
+        let mut at = 0;
+        while self.escapes == Escapes::Ambiguous
+            && let Some(next) = self.inner.get(at..).and_then(first_ambiguous)
+        {
+            at += next + 2;
+            if let Some([b'0', b'0', high, low]) = self.inner.get(at..at + 4)
+                && (matches!(high, b'2'..=b'7') || (*high, low.to_ascii_lowercase()) == (b'0', b'a'))
+            {
+                return false;
+            }
+        }
+        true
     }
 
     /// The spelling that canonical JSON has for what the string says; `None` where it is not UTF-8.
     pub(crate) fn canonical_spelling(self) -> Option<Cow<'a, [u8]>> {
-        if self.escapes != Escapes::Ambiguous {
+        let mut spelling = Vec::new();
+        let (mut at, mut copied) = (0, 0);
+        while self.escapes == Escapes::Ambiguous
+            && let Some(next) = self.inner.get(at..).and_then(first_ambiguous)
+        {
+            at += next;
+            let (before, escape) = self.inner.split_at_checked(at)?;
+            // Behind a backslash that is meant, it is none of an escape.
+            let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+            if backslashes % 2 == 1 || is_canonical_escape(escape) {
+                at += 2;
+                continue;
+            }
+            if spelling.capacity() == 0 {
+                simdutf8::basic::from_utf8(self.inner).ok()?;
+                spelling.reserve(self.inner.len());
+            }
+            spelling.extend_from_slice(before.get(copied..)?);
+            let (decoded, length) = decode_escape(escape);
+            push_spelling(decoded, &mut spelling);
+            at += length;
+            copied = at;
+        }
+        if copied == 0 {
             return Some(Cow::Borrowed(self.inner));
         }
-        let mut at = 0;
-        loop {
-            let rest = self.inner.get(at..).unwrap_or_default();
-            let Some(next) = next_escape(rest) else { return Some(Cow::Borrowed(self.inner)) };
-            let escape = rest.get(next..).unwrap_or_default();
-            at += next;
-            if !is_canonical_escape(escape) {
-                break;
-            }
-            at += 2;
-        }
-        simdutf8::basic::from_utf8(self.inner).ok()?;
-        let (before, mut rest) = self.inner.split_at_checked(at)?;
-        let mut spelling = Vec::with_capacity(self.inner.len());
-        spelling.extend_from_slice(before);
-        while let Some(escape) = copy_plain(rest, &mut spelling) {
-            let length = if matches!(escape.get(1), Some(b'u' | b'/')) {
-                let (decoded, length) = decode_escape(escape);
-                push_spelling(decoded, &mut spelling);
-                length
-            } else {
-                spelling.extend_from_slice(escape.get(..2).unwrap_or(escape));
-                2
-            };
-            rest = escape.get(length..).unwrap_or_default();
-        }
+        spelling.extend_from_slice(self.inner.get(copied..)?);
         Some(Cow::Owned(spelling))
     }
 
@@ -313,7 +317,10 @@ fn push_spelling(character: char, to: &mut Vec<u8>) {
         '\u{c}' => br"\f",
         '\r' => br"\r",
         '\0'..='\u{1f}' => {
-            return to.extend_from_slice(format!("\\u{:04x}", u32::from(character)).as_bytes());
+            let digit = |value: u32| char::from_digit(value, 16).unwrap_or('0');
+            to.extend_from_slice(b"\\u00");
+            push(digit(u32::from(character) >> 4), to);
+            return push(digit(u32::from(character) & 0xf), to);
         }
         _ => return push(character, to),
     };
