@@ -1,6 +1,9 @@
 //! The results of ATIF steps: what writers append to them, and by which marks each says how the call ended.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::claude_code_line::beside_result;
 use super::codex_text::{self, is_failure_code};
@@ -170,8 +173,9 @@ const METADATA: &str = "[metadata] ";
 
 /// The text without what a writer has appended to it.
 fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(METADATA));
     let text = words.text();
-    if !text.spelling().ends_with(b"failure") && !text.may_hold(METADATA) {
+    if !text.spelling().ends_with(b"failure") && !text.may_hold(&FINDER) {
         return (words, Appended::default());
     }
     let stripped = match &words {

@@ -99,27 +99,29 @@ pub(super) enum Event<'a> {
 
 /// Reads a line.
 pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
-    let (mut time, mut kind, mut payload) = (None, None, None);
+    let (mut time, mut kind) = (None, None);
+    let (mut payload, mut has_payload) = (Payload::default(), false);
     line.json().object(|key, value| {
         match key {
             b"timestamp" => time = wire::time(value)?,
             b"type" => kind = wire::name(value)?.as_deref().and_then(Kind::of),
             b"payload" => {
-                let mut read = Payload::default();
-                payload = wire::object(value, |key, value| read.member(key, value))?.then_some(read);
+                if std::mem::take(&mut has_payload) {
+                    payload = Payload::default();
+                }
+                has_payload = wire::object(value, |key, value| payload.member(key, value))?;
             }
             _ => value.skip()?,
         }
         Ok(())
     })?;
-    let kind = match (kind, payload) {
-        (Some(LineType::Meta), Some(payload)) => Some(payload.meta()),
-        (Some(LineType::Context), Some(payload)) => Some(Kind::Context { model: payload.model }),
-        (Some(LineType::Item), Some(payload)) => Some(Kind::Item(payload.item())),
-        (Some(LineType::Event), Some(payload)) => Some(Kind::Event(payload.event())),
-        (Some(LineType::Compacted), Some(_)) => Some(Kind::Compacted),
-        _ => None,
-    };
+    let kind = kind.filter(|_| has_payload).map(|kind| match kind {
+        LineType::Meta => payload.meta(),
+        LineType::Context => Kind::Context { model: payload.model },
+        LineType::Item => Kind::Item(payload.item()),
+        LineType::Event => Kind::Event(payload.event()),
+        LineType::Compacted => Kind::Compacted,
+    });
     Ok(Line { time, kind })
 }
 
@@ -146,7 +148,7 @@ struct Payload<'a> {
     exit_code: Option<Raw<'a>>,
     duration: Option<Raw<'a>>,
     result: Option<Raw<'a>>,
-    info: Option<Raw<'a>>,
+    tokens: Option<Usage>,
 }
 
 impl<'a> Payload<'a> {
@@ -172,7 +174,7 @@ impl<'a> Payload<'a> {
             b"exit_code" => self.exit_code = wire::value(value)?,
             b"duration" => self.duration = wire::value(value)?,
             b"result" => self.result = wire::value(value)?,
-            b"info" => self.info = wire::value(value)?,
+            b"info" => self.tokens = tokens(value)?,
             _ => value.skip()?,
         }
         Ok(())
@@ -264,7 +266,7 @@ impl<'a> Payload<'a> {
             "task_complete" => Event::End("task_complete"),
             "turn_aborted" => Event::End("turn_aborted"),
             "agent_message" | "user_message" | "agent_reasoning" => Event::Copy,
-            "token_count" => self.info.and_then(tokens).map_or(Event::Other, Event::Tokens),
+            "token_count" => self.tokens.map_or(Event::Other, Event::Tokens),
             "patch_apply_end" => self.outcome(self.success.map(|success| !success)),
             "mcp_tool_call_end" => self.outcome(self.result.and_then(mcp_failed)),
             "exec_command_end" => {
@@ -319,19 +321,27 @@ fn mcp_failed(result: Raw<'_>) -> Option<bool> {
     ["is_error", "isError"].into_iter().find_map(|key| told.member(key)?.boolean())
 }
 
-/// The tokens of the last response.
-fn tokens(info: Raw<'_>) -> Option<Usage> {
-    let mut usage = Usage::default();
-    let read = info.member("last_token_usage")?.json().object(|key, value| {
-        match key {
-            b"input_tokens" => usage.input_tokens = wire::count(value)?,
-            b"cached_input_tokens" => usage.cached_tokens = wire::count(value)?,
-            b"output_tokens" => usage.output_tokens = wire::count(value)?,
-            _ => {}
+/// Reads the tokens of the last response.
+fn tokens(info: &mut Json<'_>) -> Read<Option<Usage>> {
+    let mut found = None;
+    wire::object(info, |key, value| {
+        if key != b"last_token_usage" {
+            return value.skip();
         }
+        let mut usage = Usage::default();
+        wire::object(value, |key, value| {
+            match key {
+                b"input_tokens" => usage.input_tokens = wire::count(value)?,
+                b"cached_input_tokens" => usage.cached_tokens = wire::count(value)?,
+                b"output_tokens" => usage.output_tokens = wire::count(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        found = Some(usage);
         Ok(())
-    });
-    (read.is_ok() && !usage.is_empty()).then_some(usage)
+    })?;
+    Ok(found.filter(|usage| !usage.is_empty()))
 }
 
 /// `{secs, nanos}` in nanoseconds.

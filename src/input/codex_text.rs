@@ -136,7 +136,7 @@ fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
     while lines.len() < HEADER_LINES
         && let Some(text) = rest
     {
-        let (line, after) = text.split_once("\n").map_or((text, None), |(line, after)| (line, Some(after)));
+        let (line, after) = text.split_line();
         if line.starts_with("Output:") && line.to_str() == "Output:" {
             output = Some(after.unwrap_or("".into()));
             break;

@@ -1,6 +1,9 @@
 //! Sessions of the Gemini CLI: one document, in which every call carries its result.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::Format;
 use super::common;
@@ -204,10 +207,12 @@ fn response<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
 
 /// Whether the first exit code that a shell told is not 0.
 fn has_failed(output: &Words<'_>) -> bool {
+    const MARK: &str = "Exit Code: ";
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));
     let text = output.text();
-    text.may_hold("Exit Code: ") && {
+    text.may_hold(&FINDER) && {
         let text = text.to_str();
-        let code = |line: &str| words::exit_line(line.strip_suffix('\r').unwrap_or(line), "Exit Code: ");
+        let code = |line: &str| words::exit_line(line.strip_suffix('\r').unwrap_or(line), MARK);
         text.split('\n').find_map(code).unwrap_or(false)
     }
 }

@@ -5,6 +5,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::Format;
 use super::common;
@@ -267,7 +270,8 @@ impl<'a> Attachments<'a> {
     fn put_into(&mut self, words: Words<'a>) -> Words<'a> {
         let text = words.text();
         // JSON may spell the slashes with escapes.
-        if !text.may_hold("attachment:") {
+        static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
+        if !text.may_hold(&FINDER) {
             return words;
         }
         let whole = text.to_str();

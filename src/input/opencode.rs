@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem::Finder;
+
 use super::Format;
 use super::codex_text::is_failure_code;
 use super::common;
@@ -270,7 +272,7 @@ fn failure(observation: &Words<'_>) -> Outcome {
     let text = observation.text();
     if text.starts_with("Tool execution aborted") {
         Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
-    } else if text.may_hold(REJECTED) && text.to_str().contains(REJECTED) {
+    } else if text.may_hold(&Finder::new(REJECTED)) && text.to_str().contains(REJECTED) {
         Outcome::unknown(UnknownReason::Refused, Provenance::Text)
     } else {
         Outcome::flag(true)

@@ -1,5 +1,9 @@
 //! How a call ended, and the texts that say so in the records of several writers.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::trace::{Answer, Content, Provenance, Status, Text, UnknownReason, Words};
 
 /// How a call ended, and what told it.
@@ -66,7 +70,8 @@ pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
 /// result as an error, or has no flags.
 pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     const MARK: &str = "[Request interrupted by user";
-    let found = text.may_hold(MARK) && text.to_str().split('\n').any(|line| line.starts_with(MARK));
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));
+    let found = text.may_hold(&FINDER) && text.to_str().split('\n').any(|line| line.starts_with(MARK));
     found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
 }
 

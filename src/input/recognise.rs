@@ -7,7 +7,7 @@ use super::sample::{Framing, Members, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
-use crate::json::Kind;
+use crate::json::{Kind, Raw};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
 const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
@@ -40,6 +40,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     if window.unread().starts_with(b"\xef\xbb\xbf") {
         window.consume(3);
     }
+    let mut asked = Asked::default();
     for most in LOOKED_AT {
         fill(window, most + 1)?;
         let bytes = window.unread();
@@ -65,9 +66,10 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
             }
         }
         if sample.framing == Framing::Lines {
-            match lines_of(bytes, wanted) {
+            match lines_of(bytes, wanted, &mut asked) {
                 Some(LinesAre::Documents) => return Ok(Recognised::Each),
                 Some(LinesAre::Events) => return Ok(Recognised::Whole),
+                None if asked.lines >= MOST_ASKED => return Ok(Recognised::Whole),
                 None => {}
             }
         }
@@ -110,9 +112,9 @@ fn has_marks(parts: &[Members<'_>]) -> bool {
 
 /// Whether a message has a block of Anthropic's.
 fn has_block(message: &Members<'_>) -> bool {
-    let blocks = message.get("content").and_then(crate::json::Raw::items).unwrap_or_default();
+    let blocks = message.get("content").and_then(Raw::items).unwrap_or_default();
     blocks.into_iter().any(|block| {
-        let kind = block.member("type").and_then(crate::json::Raw::string);
+        let kind = block.member("type").and_then(Raw::string);
         matches!(kind.as_deref(), Some("tool_use" | "tool_result"))
     })
 }
@@ -157,22 +159,44 @@ enum LinesAre {
     Events,
 }
 
-/// What the first lines are; `None`: they do not tell.
-fn lines_of(bytes: &[u8], wanted: Option<Format>) -> Option<LinesAre> {
-    let lines: Vec<_> = super::sample::lines(bytes, false)
-        .filter(|line| line.bytes().first() == Some(&b'{') && super::sample::is_value(*line))
-        .take(64)
-        .collect();
-    let together = Document::Lines(Lines::of(lines.clone()));
-    let claims_together = |entry: &Entry| match &entry.reader {
-        Reader::Document(reader) => !reader.lines_last && (reader.claims)(&together),
-        Reader::Records(_) => false,
-    };
-    if entries().any(claims_together) {
-        return Some(LinesAre::Events);
+/// How many lines are asked at most.
+const MOST_ASKED: usize = 64;
+
+/// How far lines have been asked what they are, and how many of them were objects.
+#[derive(Debug, Default)]
+struct Asked {
+    bytes: usize,
+    lines: usize,
+}
+
+/// What the first lines are, of those that have not been asked yet; `None`: they do not tell.
+fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked) -> Option<LinesAre> {
+    let start = asked.bytes;
+    let mut lines = Vec::new();
+    for line in super::sample::lines(bytes.get(start..).unwrap_or_default(), false) {
+        if asked.lines >= MOST_ASKED {
+            break;
+        }
+        asked.bytes = start + line.offset() + line.bytes().len();
+        if line.bytes().first() == Some(&b'{') && super::sample::is_value(line) {
+            if is_event(line) {
+                return Some(LinesAre::Events);
+            }
+            asked.lines += 1;
+            lines.push(line);
+        }
     }
     let is_document = |line| claimed(&Parsed::of_object(line), wanted).is_some();
     lines.into_iter().any(is_document).then_some(LinesAre::Documents)
+}
+
+/// Whether a line is one of those that only formats of lines have.
+fn is_event(line: Raw<'_>) -> bool {
+    let line = Document::Lines(Lines::of(vec![line]));
+    entries().any(|entry| match &entry.reader {
+        Reader::Document(reader) => !reader.lines_last && (reader.claims)(&line),
+        Reader::Records(_) => false,
+    })
 }
 
 /// The format of a whole document; `None`: it is of none.
@@ -197,7 +221,7 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
         let more = if members.keys().count() > 12 { ", …" } else { "" };
         if keys.is_empty() { "no keys".to_owned() } else { format!("the keys {}{more}", keys.join(", ")) }
     };
-    let first = |items: &[crate::json::Raw<'_>]| match items.first() {
+    let first = |items: &[Raw<'_>]| match items.first() {
         None => "nothing in it".to_owned(),
         Some(item) if item.kind() == crate::json::Kind::Object => {
             let members = super::sample::Members::of(&mut item.json());

@@ -34,7 +34,7 @@ impl<'a> Members<'a> {
 
     /// The members of an object, and whether it is there whole, or what is wrong with it.
     fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(16);
         let mut open = Vec::new();
         json.space();
         let start = json.offset();
@@ -283,7 +283,9 @@ fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &
 /// A key as text.
 fn name_of(key: Cow<'_, [u8]>) -> Cow<'_, str> {
     match key {
-        Cow::Borrowed(key) => String::from_utf8_lossy(key),
+        Cow::Borrowed(key) => {
+            std::str::from_utf8(key).map_or_else(|_| String::from_utf8_lossy(key), Cow::Borrowed)
+        }
         Cow::Owned(key) => Cow::Owned(String::from_utf8_lossy(&key).into_owned()),
     }
 }

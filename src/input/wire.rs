@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::timestamp::nanoseconds;
-use crate::json::{Json, JsonString, Kind, Raw, Read};
+use crate::json::{Json, JsonString, Kind, Number, Raw, Read};
 use crate::trace::{Arguments, Content, Text, Words, canonical_text};
 
 /// Reads a list item by item; `false` where something else stands.
@@ -48,7 +48,17 @@ pub(super) fn boolean(json: &mut Json<'_>) -> Read<Option<bool>> {
 
 /// Reads a whole number that is not negative.
 pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
-    Ok(json.raw()?.integer().and_then(|number| u64::try_from(number).ok()))
+    if json.kind()? != Kind::Number {
+        return json.skip().map(|()| None);
+    }
+    // What is beyond a double is no count.
+    let start = json.clone();
+    let number = json.number().ok();
+    if number.is_none() {
+        *json = start;
+        json.skip()?;
+    }
+    Ok(number.and_then(Number::integer).and_then(|number| u64::try_from(number).ok()))
 }
 
 /// Reads a point in time.

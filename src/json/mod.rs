@@ -64,6 +64,18 @@ pub(crate) enum Number<'a> {
     Float(f64),
 }
 
+impl Number<'_> {
+    /// As a whole number that fits; `3.0` is one.
+    pub(crate) fn integer(self) -> Option<i64> {
+        match self {
+            Self::Integer(integer) => i64::try_from(integer).ok(),
+            #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+            Self::Float(float) => (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64),
+            Self::Large(_) => None,
+        }
+    }
+}
+
 /// Reads JSON values one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Json<'a> {

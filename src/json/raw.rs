@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Json, Kind, Number, StringEnds};
+use super::{Json, Kind, StringEnds};
 
 /// A value that was passed over, to be read later.
 #[derive(Debug, Clone, Copy)]
@@ -68,13 +68,7 @@ impl<'a> Raw<'a> {
 
     /// The value where it is a whole number that fits; `3.0` is one.
     pub(crate) fn integer(self) -> Option<i64> {
-        let number = if self.kind() == Kind::Number { self.json().number().ok()? } else { return None };
-        match number {
-            Number::Integer(integer) => i64::try_from(integer).ok(),
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
-            Number::Float(float) => (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64),
-            Number::Large(_) => None,
-        }
+        if self.kind() == Kind::Number { self.json().number().ok()?.integer() } else { None }
     }
 
     /// The member of this name, where the value is an object that has one; of several, the last.

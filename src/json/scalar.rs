@@ -236,9 +236,9 @@ fn short_integer(spelling: &[u8]) -> Option<i64> {
     if digits.len() > 18 {
         return None;
     }
-    let value = digits.iter().try_fold(0_i64, |value, byte| {
-        byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0'))
-    })?;
+    let value = digits
+        .iter()
+        .try_fold(0_i64, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))?;
     Some(if negative { -value } else { value })
 }
 

@@ -125,7 +125,9 @@ fn controls(lane: u8x16) -> u8x16 {
 /// The places in a block that `found` says, lowest first.
 fn places(block: &[u8; 64], found: impl Fn(u8x16) -> u8x16) -> u64 {
     let lanes = block.as_chunks::<16>().0.iter().enumerate();
-    lanes.fold(0, |places, (part, lane)| places | u64::from(found(u8x16::new(*lane)).to_bitmask()) << (part * 16))
+    lanes.fold(0, |places, (part, lane)| {
+        places | u64::from(found(u8x16::new(*lane)).to_bitmask()) << (part * 16)
+    })
 }
 
 /// The bytes that a backslash before them escapes. `carried` is 1 where the first byte of the block is one of them,

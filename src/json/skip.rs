@@ -40,12 +40,9 @@ impl<'a> Json<'a> {
         loop {
             // A value.
             match self.peek_byte() {
-                Some(b'"') if STRICT => {
-                    self.text()?;
-                }
-                Some(b'"') => match short_end::<false>(self.bytes, self.at + 1) {
+                Some(b'"') => match short_end::<STRICT>(self.bytes, self.at + 1) {
                     Some(close) => self.at = close + 1,
-                    None => self.skip_long_string()?,
+                    None => self.skip_long_string::<STRICT>()?,
                 },
                 Some(b'{') => {
                     self.deeper()?;
@@ -70,8 +67,8 @@ impl<'a> Json<'a> {
                 }
                 Some(b'-' | b'0'..=b'9') => {
                     let start = self.at;
-                    let (spelling, _) = self.number_extent()?;
-                    if STRICT && is_beyond_double(spelling) {
+                    let (spelling, float) = self.number_extent()?;
+                    if STRICT && is_beyond_double(spelling, float) {
                         return Err(Fault::syntax(start, "a number is too large"));
                     }
                 }
@@ -110,30 +107,27 @@ impl<'a> Json<'a> {
         }
     }
 
-    fn skip_long_string(&mut self) -> Read<()> {
-        self.at = self.long_extent::<false>(self.at + 1)?.close + 1;
+    fn skip_long_string<const STRICT: bool>(&mut self) -> Read<()> {
+        self.at = self.long_extent::<STRICT>(self.at + 1)?.close + 1;
         Ok(())
     }
 
     #[expect(clippy::inline_always, reason = "measured: a call for each key costs a tenth of the time")]
     #[inline(always)]
     fn skip_key<const STRICT: bool>(&mut self) -> Read<()> {
-        if STRICT {
-            return self.key().map(|_| ());
-        }
         if self.peek_byte() == Some(b'"')
-            && let Some(close) = short_end::<false>(self.bytes, self.at + 1)
+            && let Some(close) = short_end::<STRICT>(self.bytes, self.at + 1)
             && self.bytes.get(close + 1) == Some(&b':')
         {
             self.at = close + 2;
             return Ok(());
         }
-        self.skip_any_key()
+        self.skip_any_key::<STRICT>()
     }
 
-    fn skip_any_key(&mut self) -> Read<()> {
+    fn skip_any_key<const STRICT: bool>(&mut self) -> Read<()> {
         match self.peek_byte() {
-            Some(b'"') => self.skip_long_string()?,
+            Some(b'"') => self.skip_long_string::<STRICT>()?,
             Some(_) => return Err(Fault::syntax(self.at, "expected a key")),
             None => return Err(Fault::end_at(self.at)),
         }
@@ -190,8 +184,8 @@ impl<'a> Json<'a> {
 }
 
 /// Whether a number is beyond a double. Few are spelled in a way that could be.
-fn is_beyond_double(spelling: &[u8]) -> bool {
-    (spelling.len() > 300 || spelling.iter().any(|byte| matches!(byte, b'e' | b'E')))
+fn is_beyond_double(spelling: &[u8], float: bool) -> bool {
+    (spelling.len() > 300 || float && spelling.iter().any(|byte| matches!(byte, b'e' | b'E')))
         && std::str::from_utf8(spelling)
             .ok()
             .and_then(|text| text.parse::<f64>().ok())

@@ -154,6 +154,19 @@ impl<'a> JsonString<'a> {
         Some(Cow::Owned(spelling))
     }
 
+    /// What stands before and behind the first line feed, if there is one. For strings that are usual.
+    pub(crate) fn split_line(self) -> Option<(Self, Self)> {
+        let mut at = 0;
+        loop {
+            at += next_escape(self.inner.get(at..)?)?;
+            if self.inner.get(at + 1) == Some(&b'n') {
+                let piece = |inner| Self { inner, escapes: self.escapes };
+                return Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + 2..)?)));
+            }
+            at += 2;
+        }
+    }
+
     /// What stands before and behind the first place, or the last, where the string says `part`, in which only line
     /// feeds are spelled with escapes, and no `/` stands. For strings that are usual.
     pub(crate) fn split_at_part(self, part: &str, last: bool) -> Option<(Self, Self)> {

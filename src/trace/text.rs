@@ -81,6 +81,15 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// The first line and what stands behind its line feed, if there is one. For texts that are plainly spelled.
+    pub(crate) fn split_line(self) -> (Self, Option<Self>) {
+        let split = match self.0 {
+            Repr::Plain(text) => text.split_once('\n').map(|(line, rest)| (line.into(), rest.into())),
+            Repr::Json(string) => string.split_line().map(|(line, rest)| (line.into(), rest.into())),
+        };
+        split.map_or((self, None), |(line, rest)| (line, Some(rest)))
+    }
+
     /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only and no
     /// `/` stands.    /// For texts that are plainly spelled.
     pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
@@ -120,8 +129,8 @@ impl<'a> Text<'a> {
     }
 
     /// Whether the text may hold this, which has no `/` and no characters that JSON escapes: `false` only where it does not.
-    pub(crate) fn may_hold(&self, part: &str) -> bool {
-        memchr::memmem::find(self.spelling(), part.as_bytes()).is_some() || !self.is_plainly_spelled()
+    pub(crate) fn may_hold(&self, part: &memchr::memmem::Finder<'_>) -> bool {
+        part.find(self.spelling()).is_some() || !self.is_plainly_spelled()
     }
 
     /// The digest by which texts of one trace are compared.
@@ -208,6 +217,12 @@ mod tests {
                 pair.map(|(before, after)| (before.to_str().into_owned(), after.to_str().into_owned()))
             };
             prop_assert_eq!(decoded(spelled.skip_chars(chars).split_once(&part)), decoded(Text::from(original.as_str()).skip_chars(chars).split_once(&part)));
+            let line = |text: Text<'_>| {
+                let (line, rest) = text.split_line();
+                (line.to_str().into_owned(), rest.map(|rest| rest.to_str().into_owned()))
+            };
+            prop_assert_eq!(line(spelled), line(Text::from(original.as_str())));
+            prop_assert_eq!(line(spelled).1, original.split_once('\n').map(|(_, rest)| rest.to_owned()));
             let without_end = |text: Text<'_>| text.without_end(&part).map(|text| text.to_str().into_owned());
             prop_assert_eq!(without_end(spelled), original.strip_suffix(&part).map(str::to_owned));
             prop_assert_eq!(without_end(Text::from(original.as_str())), without_end(spelled));
@@ -232,7 +247,7 @@ mod tests {
                         prop_assert_eq!(text.split_once(part).is_some(), decoded.contains(part));
                     }
                 }
-                prop_assert!(text.may_hold("u") || !decoded.contains('u'));
+                prop_assert!(text.may_hold(&memchr::memmem::Finder::new("u")) || !decoded.contains('u'));
                 let rest: String = decoded.chars().skip(chars).collect();
                 prop_assert_eq!(text.skip_chars(chars).to_str(), rest);
             }
