@@ -153,6 +153,19 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     chat
 }
 
+/// The same of an object that has been claimed, where it has one such list, or two of a response.
+fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
+    let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
+    match (list("messages"), list("items"), list("input"), list("output")) {
+        (Some(messages), None, None, None) => Some((Source::List(messages), Form::Messages)),
+        (None, Some(items), None, None) => Some((Source::List(items), Form::Items)),
+        (None, None, input, output) if input.is_some() || output.is_some() => {
+            Some((Source::Response(input, output), Form::Items))
+        }
+        _ => None,
+    }
+}
+
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(_) | Document::Lines(_) => {
@@ -160,14 +173,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             give(conversation, Metadata::default(), None, runs);
         }
         Document::Object(members) => {
-            let sole = members
-                .get("messages")
-                .filter(|_| !["items", "input", "output"].into_iter().any(|key| members.is(key, Kind::List)));
-            let found = match sole {
-                Some(messages) => Some((Source::List(messages), Form::Messages)),
-                None => source_of(members),
+            let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
+                return Ok(());
             };
-            let Some((source, form)) = found else { return Ok(()) };
             let usage = members.get("usage").and_then(tokens::usage);
             let conversation = converse(&source, form, usage)?;
             let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);

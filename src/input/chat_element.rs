@@ -122,7 +122,7 @@ impl<'a> Element<'a> {
                 b"is_error" => return wire::boolean(value).map(|flag| found.is_error = flag),
                 b"extra" => return Extra::read(value).map(|extra| found.extra = extra),
                 b"usage" => {
-                    found.usage = tokens::usage(value.raw()?);
+                    found.usage = tokens::read(value)?;
                     return Ok(());
                 }
                 b"parts" | b"requestor" => {
@@ -308,10 +308,10 @@ impl<'a> Part<'a> {
                     is_text = wire::is_kind_of_text(name);
                 }
                 b"text" => text = wire::text(value)?,
-                b"id" => block.id = common::ident(value.raw()?),
+                b"id" => block.id = wire::ident(value)?,
                 b"name" => block.name = wire::name(value)?,
                 b"input" => block.arguments = common::read_arguments(value)?,
-                b"tool_use_id" => block.answers = common::ident(value.raw()?),
+                b"tool_use_id" => block.answers = wire::ident(value)?,
                 b"content" => block.content = wire::result(value)?,
                 b"is_error" => block.is_error = wire::boolean(value)?,
                 _ => value.skip()?,

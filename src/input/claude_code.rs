@@ -1,6 +1,9 @@
 //! Sessions of Claude Code: one line per event, of which those of the user and of the assistant make the traces.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::Format;
 use super::claude_code_line::{Block, Line, Mark, read_line};
@@ -26,8 +29,8 @@ fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::Lines(lines) if lines.may_have("message") => {
             // Most lines of other formats need no closer look.
-            let message = memchr::memmem::Finder::new("\"message\"");
-            lines.iter().any(|line| message.find(line.bytes()).is_some() && is_event(*line))
+            static MESSAGE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"message\""));
+            lines.iter().any(|line| MESSAGE.find(line.bytes()).is_some() && is_event(*line))
         }
         _ => false,
     }
@@ -91,11 +94,13 @@ impl<'a> Sessions<'a> {
             return runs.pass_over("lines that the program wrote for itself", 1);
         }
         let key = (session, part);
-        let next = self.open.len();
-        if !self.places.contains_key(&key) {
-            self.open.push(Session::new(&key));
-        }
-        let place = *self.places.entry(key).or_insert(next);
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None => {
+                self.open.push(Session::new(&key));
+                *self.places.entry(key).or_insert(self.open.len() - 1)
+            }
+        };
         let Some(session) = self.open.get_mut(place) else { return };
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
             return runs.pass_over("lines that stand there twice", 1);

@@ -1,6 +1,9 @@
 //! Sessions of Codex: one line per item of the conversation or event, `{timestamp, type, payload}`.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
@@ -25,8 +28,8 @@ fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::Lines(lines) if lines.may_have("payload") => {
             // Most lines of other formats need no closer look.
-            let payload = memchr::memmem::Finder::new("\"payload\"");
-            lines.iter().any(|line| payload.find(line.bytes()).is_some() && is_line(*line))
+            static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
+            lines.iter().any(|line| PAYLOAD.find(line.bytes()).is_some() && is_line(*line))
         }
         _ => false,
     }

@@ -2,6 +2,9 @@
 //! Captures of it hold lines of other origin as well.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::Format;
 use super::codex_text::is_failure_code;
@@ -27,8 +30,9 @@ fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::Lines(lines) if lines.may_have("item") || lines.may_have("thread_id") => {
             // Most lines of other formats need no closer look.
-            let names = ["\"item.", "\"thread.started\""].map(memchr::memmem::Finder::new);
-            let is_close = |line: &Raw<'_>| names.iter().any(|name| name.find(line.bytes()).is_some());
+            static NAMES: LazyLock<[Finder<'_>; 2]> =
+                LazyLock::new(|| ["\"item.", "\"thread.started\""].map(Finder::new));
+            let is_close = |line: &Raw<'_>| NAMES.iter().any(|name| name.find(line.bytes()).is_some());
             lines.iter().any(|line| is_close(line) && is_line(*line))
         }
         _ => false,

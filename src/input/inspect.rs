@@ -17,6 +17,7 @@ use super::inspect_events::Measured;
 use super::outcome::Outcome;
 use super::runs::Runs;
 use super::sample::Members;
+use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Actor, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words};
@@ -76,7 +77,7 @@ pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut
     }
     json.object(|key, value| {
         match key {
-            b"id" => id = common::ident(value.raw()?),
+            b"id" => id = wire::ident(value)?,
             b"epoch" => epoch = value.raw()?.integer(),
             b"scores" => scores = Some(value.raw()?),
             b"score" => score = Some(value.raw()?),

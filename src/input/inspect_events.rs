@@ -132,7 +132,7 @@ fn output<'a>(json: &mut Json<'a>) -> Read<Output<'a>> {
     let mut output = Output::default();
     wire::object(json, |key, value| {
         match key {
-            b"usage" => output.usage = tokens::usage(value.raw()?),
+            b"usage" => output.usage = tokens::read(value)?,
             b"choices" => {
                 let mut first = true;
                 wire::list(value, |choice| {

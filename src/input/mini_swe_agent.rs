@@ -89,7 +89,7 @@ impl<'a> Extra<'a> {
                 b"response" => {
                     wire::object(value, |key, value| {
                         if key == b"usage" {
-                            found.usage = tokens::usage(value.raw()?);
+                            found.usage = tokens::read(value)?;
                         }
                         Ok(())
                     })?;

@@ -14,7 +14,7 @@ use super::time;
 use super::tokens;
 use super::wire;
 use super::words;
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Raw, Read, spelling_of};
 use crate::trace::{
     Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
 };
@@ -133,16 +133,18 @@ impl<'a> Event<'a> {
         let (mut has_id, mut has_source) = (false, false);
         wire::object(json, |key, value| {
             match key {
-                b"id" => (event.id, has_id) = (common::ident(value.raw()?), true),
+                b"id" => (event.id, has_id) = (wire::ident(value)?, true),
                 b"source" => (event.source, has_source) = (wire::name(value)?.unwrap_or_default(), true),
                 b"action" => event.action = wire::text(value)?.map(|action| action.to_str()),
                 b"args" => event.arguments = Some(value.raw()?),
                 b"observation" => event.observation = wire::text(value)?.map(|kind| kind.to_str()),
                 b"content" => event.content = wire::result(value)?,
-                b"cause" => event.cause = common::ident(value.raw()?),
+                b"cause" => event.cause = wire::ident(value)?,
                 b"success" => event.success = wire::boolean(value)?,
                 b"extras" => event.extras(value)?,
-                b"timestamp" => event.time = time::of_string(value.raw()?),
+                b"timestamp" => {
+                    event.time = wire::text(value)?.and_then(|text| time::of_text(&text.to_str()))
+                }
                 b"tool_call_metadata" => event.tool_call_metadata(value)?,
                 _ => value.skip()?,
             }
@@ -177,7 +179,7 @@ impl<'a> Event<'a> {
                         match key {
                             b"id" => self.response = wire::name(value)?,
                             b"model" => self.model = wire::name(value)?,
-                            b"usage" => self.usage = tokens::usage(value.raw()?),
+                            b"usage" => self.usage = tokens::read(value)?,
                             _ => value.skip()?,
                         }
                         Ok(())
@@ -296,8 +298,9 @@ fn arguments_of(value: Raw<'_>, with_thought: bool) -> Content<Arguments<'_>> {
             if kept.len() > 1 {
                 kept.push(',');
             }
-            kept.push_str(&serde_json::Value::from(String::from_utf8_lossy(key)).to_string());
-            kept.push(':');
+            kept.push('"');
+            kept.push_str(&String::from_utf8_lossy(&spelling_of(&String::from_utf8_lossy(key))));
+            kept.push_str("\":");
             kept.push_str(&value.raw()?.spelling());
         }
         Ok(())

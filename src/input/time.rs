@@ -1,13 +1,13 @@
 //! Points in time as sources write them, in nanoseconds since 1970.
 
-use super::timestamp::nanoseconds;
+use super::timestamp::nanoseconds_or_utc;
 use crate::json::{Kind, Number, Raw};
 
 const SECOND: i128 = 1_000_000_000;
 
 /// A point in time as RFC 3339 writes it. Without an offset it is taken for UTC.
 pub(super) fn of_text(text: &str) -> Option<u64> {
-    nanoseconds(text).or_else(|| nanoseconds(&format!("{text}Z")))
+    nanoseconds_or_utc(text)
 }
 
 /// A string with a date and time.

@@ -4,6 +4,16 @@
 /// is written otherwise, names no offset from UTC, or does not fit: before 1970, or after July 2554. Of a fraction,
 /// nine digits count.
 pub(super) fn nanoseconds(text: &str) -> Option<u64> {
+    point(text, None)
+}
+
+/// As [`nanoseconds`], but what names no offset is taken for UTC.
+pub(super) fn nanoseconds_or_utc(text: &str) -> Option<u64> {
+    point(text, Some(0))
+}
+
+/// `otherwise`: the minutes ahead of UTC where no offset is named.
+fn point(text: &str, otherwise: Option<i64>) -> Option<u64> {
     let mut rest = text.as_bytes();
     let year = digits(&mut rest, 4)?;
     sign(&mut rest, b"-")?;
@@ -18,7 +28,7 @@ pub(super) fn nanoseconds(text: &str) -> Option<u64> {
     // A leap second is the first of the next minute.
     let second = digits(&mut rest, 2).filter(|second| *second <= 60)?;
     let fraction = fraction(&mut rest)?;
-    let offset = offset(&mut rest)?;
+    let offset = if rest.is_empty() { otherwise? } else { offset(&mut rest)? };
     if !rest.is_empty() {
         return None;
     }

@@ -1,35 +1,21 @@
 //! Counts of tokens, as the programming interfaces of models spell them.
 
-use crate::json::{Kind, Raw};
+use super::wire;
+use crate::json::{Json, Raw, Read};
 use crate::trace::Usage;
 
 /// The tokens of one response, from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
 /// (`input_tokens`, cached ones among them), Anthropic's messages (cached ones beside them) or Inspect's records,
 /// where the total decides that. `None`: it tells nothing.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
-    if value.kind() != Kind::Object {
-        return None;
-    }
+    read(&mut value.json()).ok().flatten()
+}
+
+/// As [`usage`], of the value that comes next.
+pub(super) fn read(json: &mut Json<'_>) -> Read<Option<Usage>> {
     let mut found = Counts::default();
-    let walked = value.json().object(|key, value| {
-        found.count(key, value.raw()?);
-        Ok(())
-    });
-    walked.ok()?;
-    let output = found.output;
-    let beside = found.cache_read.unwrap_or(0).saturating_add(found.cache_write.unwrap_or(0));
-    let input = match (found.input, found.total, output) {
-        (_, Some(total), Some(output)) if found.is_inspect => total.checked_sub(output).or(found.input),
-        (Some(input), ..) if !found.is_inspect => Some(input.saturating_add(beside)),
-        (input, ..) => input,
-    };
-    let usage = Usage {
-        duration_ns: None,
-        input_tokens: input,
-        output_tokens: output,
-        cached_tokens: found.cache_read.or(found.cached),
-    };
-    (!usage.is_empty()).then_some(usage)
+    let is_object = wire::object(json, |key, value| found.count(key, value))?;
+    Ok(if is_object { found.usage() } else { None })
 }
 
 /// What a source calls its counts.
@@ -47,20 +33,44 @@ struct Counts {
 }
 
 impl Counts {
-    fn count(&mut self, key: &[u8], value: Raw<'_>) {
+    fn count(&mut self, key: &[u8], value: &mut Json<'_>) -> Read<()> {
         match key {
-            b"input_tokens" | b"prompt_tokens" => self.input = count(value),
-            b"output_tokens" | b"completion_tokens" => self.output = count(value),
-            b"total_tokens" => self.total = count(value),
+            b"input_tokens" | b"prompt_tokens" => self.input = wire::count(value)?,
+            b"output_tokens" | b"completion_tokens" => self.output = wire::count(value)?,
+            b"total_tokens" => self.total = wire::count(value)?,
             b"input_tokens_details" | b"prompt_tokens_details" => {
-                self.cached = value.member("cached_tokens").and_then(count);
+                self.cached = None;
+                wire::object(value, |key, value| {
+                    if key == b"cached_tokens" {
+                        self.cached = wire::count(value)?;
+                    }
+                    Ok(())
+                })?;
             }
-            b"cache_read_input_tokens" => self.cache_read = count(value),
-            b"cache_creation_input_tokens" => self.cache_write = count(value),
-            b"input_tokens_cache_read" => (self.cache_read, self.is_inspect) = (count(value), true),
-            b"input_tokens_cache_write" => (self.cache_write, self.is_inspect) = (count(value), true),
+            b"cache_read_input_tokens" => self.cache_read = wire::count(value)?,
+            b"cache_creation_input_tokens" => self.cache_write = wire::count(value)?,
+            b"input_tokens_cache_read" => (self.cache_read, self.is_inspect) = (wire::count(value)?, true),
+            b"input_tokens_cache_write" => (self.cache_write, self.is_inspect) = (wire::count(value)?, true),
             _ => {}
         }
+        Ok(())
+    }
+
+    /// What they say together.
+    fn usage(&self) -> Option<Usage> {
+        let beside = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
+        let input = match (self.input, self.total, self.output) {
+            (_, Some(total), Some(output)) if self.is_inspect => total.checked_sub(output).or(self.input),
+            (Some(input), ..) if !self.is_inspect => Some(input.saturating_add(beside)),
+            (input, ..) => input,
+        };
+        let usage = Usage {
+            duration_ns: None,
+            input_tokens: input,
+            output_tokens: self.output,
+            cached_tokens: self.cache_read.or(self.cached),
+        };
+        (!usage.is_empty()).then_some(usage)
     }
 }
 

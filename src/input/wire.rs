@@ -41,6 +41,15 @@ pub(super) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     Ok(text(json)?.filter(|text| !text.is_empty()).map(|text| text.to_str()))
 }
 
+/// Reads an id that may be an integer, which is then written in decimal.
+#[inline]
+pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    match json.kind()? {
+        Kind::String => name(json),
+        _ => Ok(super::common::ident(json.raw()?)),
+    }
+}
+
 /// Reads a boolean.
 pub(super) fn boolean(json: &mut Json<'_>) -> Read<Option<bool>> {
     if json.kind()? == Kind::Bool { json.boolean().map(Some) } else { json.skip().map(|()| None) }

@@ -7,9 +7,9 @@ use wide::u8x16;
 pub(crate) enum Escapes {
     /// Without escapes: the spelling is the text.
     None,
-    /// With escapes that have no alternative, so that equal texts have equal spellings.
+    /// With escapes as canonical JSON has them, so that equal texts have equal spellings.
     Plain,
-    /// With `\u` or `\/`: one text may be spelled in several ways.
+    /// With other `\u`, or `\/`: one text may be spelled in several ways.
     Ambiguous,
 }
 
@@ -228,11 +228,21 @@ fn escape_at(bytes: &[u8], place: usize) -> Result<Escapes, Unsound> {
             match digits.iter().position(|byte| !byte.is_ascii_hexdigit()) {
                 Some(wrong) => Err(Unsound::Escape(place + 1 + wrong)),
                 None if digits.len() < 4 => Err(Unsound::Open),
+                None if is_canonical_unicode(digits) => Ok(Escapes::Plain),
                 None => Ok(Escapes::Ambiguous),
             }
         }
         Some(_) => Err(Unsound::Escape(place)),
         None => Err(Unsound::Open),
+    }
+}
+
+/// Whether canonical JSON spells a character by `\u` and these digits: a control character without a shorter escape.
+pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
+    match digits {
+        [b'0', b'0', b'0', low] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
+        [b'0', b'0', b'1', low] => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+        _ => false,
     }
 }
 
@@ -282,6 +292,10 @@ mod tests {
         assert_eq!(escapes(&format!("{long}\\n\"")), Escapes::Plain);
         assert_eq!(escapes(&format!("{long}\\\\u\"")), Escapes::Plain);
         assert_eq!(escapes(&format!("{long}\\u00e9\"")), Escapes::Ambiguous);
+        assert_eq!(escapes(&format!("{long}\\u001b\\u0000\"")), Escapes::Plain);
+        for other in ["\\u001B", "\\u000a", "\\u0041"] {
+            assert_eq!(escapes(&format!("{long}{other}\"")), Escapes::Ambiguous);
+        }
         assert_eq!(escapes(&format!("{long}\\/\"")), Escapes::Ambiguous);
         for (text, fault) in [("\\x\"", 1), ("\\u00g0\"", 4), ("a\n\"", 1)] {
             let text = format!("{long}{text}");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::{Escapes, first_ambiguous, first_backslash, first_to_escape};
+use super::scan::{Escapes, first_ambiguous, first_backslash, first_to_escape, is_canonical_unicode};
 
 /// Text, with U+FFFD for what is no UTF-8; checked at memory speed.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
@@ -133,7 +133,11 @@ impl<'a> JsonString<'a> {
             let (before, escape) = self.inner.split_at_checked(at)?;
             // Behind a backslash that is meant, it is none of an escape.
             let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
-            if backslashes % 2 == 1 || is_canonical_escape(escape) {
+            let is_canonical = escape
+                .strip_prefix(b"\\u")
+                .and_then(|digits| digits.get(..4))
+                .is_some_and(is_canonical_unicode);
+            if backslashes % 2 == 1 || is_canonical {
                 at += 2;
                 continue;
             }
@@ -304,19 +308,6 @@ fn next_escape(bytes: &[u8]) -> Option<usize> {
         return Some(at);
     }
     memchr::memchr(b'\\', bytes)
-}
-
-/// Whether an escape is spelled as it is in canonical JSON.
-fn is_canonical_escape(escape: &[u8]) -> bool {
-    match escape.get(1) {
-        Some(b'u') => match escape.get(2..6) {
-            Some([b'0', b'0', b'0', low]) => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
-            Some([b'0', b'0', b'1', low]) => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
-            _ => false,
-        },
-        Some(b'/') => false,
-        _ => true,
-    }
 }
 
 /// How canonical JSON spells a character.

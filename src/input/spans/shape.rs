@@ -3,6 +3,7 @@
 use super::relatives;
 use crate::input::document::Document;
 use crate::input::sample::Members;
+use crate::input::words;
 use crate::json::{Kind, Raw};
 
 /// What an object of an encoding holds.
@@ -74,11 +75,39 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
     named && id(&["span_id", "spanId"]) && (has_trace || id(&["trace_id", "traceId"]))
 }
 
+/// Whether an object has one of the keys without which it holds none.
+fn may_be(item: Raw<'_>) -> bool {
+    let mut found = false;
+    let _ = item.json().object(|key, _| {
+        found |= matches!(
+            key,
+            b"resourceSpans"
+                | b"resource_spans"
+                | b"resourceLogs"
+                | b"resource_logs"
+                | b"batches"
+                | b"trace"
+                | b"data"
+                | b"spans"
+                | b"context"
+                | b"spanContext"
+                | b"span_context"
+                | b"span_id"
+                | b"spanId"
+                | b"context.span_id"
+                | b"context.spanId"
+        );
+        if found { Err(words::enough()) } else { Ok(()) }
+    });
+    found
+}
+
 /// Whether a document holds spans or log records.
 pub(super) fn claims(document: &Document<'_>) -> bool {
     const LOOKED_AT: usize = 64;
-    let claims =
-        |item: &Raw<'_>| item.kind() == Kind::Object && shape(&Members::of(&mut item.json())).is_some();
+    let claims = |item: &Raw<'_>| {
+        item.kind() == Kind::Object && may_be(*item) && shape(&Members::of(&mut item.json())).is_some()
+    };
     match document {
         Document::Object(members) => shape(members).is_some(),
         Document::List(_) | Document::Lines(_) => document.items().iter().take(LOOKED_AT).any(claims),
