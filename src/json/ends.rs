@@ -25,15 +25,16 @@ impl StringEnds {
     #[inline]
     pub(super) fn get(&self, from: usize) -> Option<Extent> {
         let entry = self.0.get(from / BLOCK)?.get();
-        let spelling = match entry & 3 {
+        let spelling = match entry & 7 {
             1 => Escapes::None,
             2 => Escapes::Plain,
-            3 => Escapes::Ambiguous,
+            3 => Escapes::Usual,
+            4 => Escapes::Ambiguous,
             _ => return None,
         };
-        let is_here = entry >> 2 & (BLOCK as u64 - 1) == (from % BLOCK) as u64;
+        let is_here = entry >> 3 & (BLOCK as u64 - 1) == (from % BLOCK) as u64;
         is_here
-            .then(|| Extent { close: usize::try_from(entry >> 8).unwrap_or(usize::MAX), escapes: spelling })
+            .then(|| Extent { close: usize::try_from(entry >> 9).unwrap_or(usize::MAX), escapes: spelling })
     }
 
     /// Remembers the end of a sound string, where it is long.
@@ -45,9 +46,10 @@ impl StringEnds {
             let spelling = match extent.escapes {
                 Escapes::None => 1,
                 Escapes::Plain => 2,
-                Escapes::Ambiguous => 3,
+                Escapes::Usual => 3,
+                Escapes::Ambiguous => 4,
             };
-            entry.set((extent.close as u64) << 8 | ((from % BLOCK) as u64) << 2 | spelling);
+            entry.set((extent.close as u64) << 9 | ((from % BLOCK) as u64) << 3 | spelling);
         }
     }
 }
@@ -68,6 +70,8 @@ mod tests {
         assert_eq!((found(2), found(4), found(67), found(0)), (None, None, None, None));
         assert_eq!(found(70), None, "too short to be worth it");
         assert_eq!(found(190), Some((999, Escapes::Ambiguous)));
+        ends.set(256, extent(400, Escapes::Usual));
+        assert_eq!(found(256), Some((400, Escapes::Usual)));
         assert_eq!(found(5000), None);
         ends.set(5000, extent(6000, Escapes::None));
         assert_eq!(found(5000), None);

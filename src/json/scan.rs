@@ -9,7 +9,10 @@ pub(crate) enum Escapes {
     None,
     /// With escapes as canonical JSON has them, so that equal texts have equal spellings.
     Plain,
-    /// With other `\u`, or `\/`: one text may be spelled in several ways.
+    /// With others as well: one text may be spelled in several ways, but its line feeds and what can be seen of ASCII
+    /// in one, except for `/`.
+    Usual,
+    /// With `\u` for a line feed or for what can be seen of ASCII.
     Ambiguous,
 }
 
@@ -221,7 +224,7 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
 fn escape_at(bytes: &[u8], place: usize) -> Result<Escapes, Unsound> {
     match bytes.get(place) {
         Some(b'n' | b't' | b'r' | b'b' | b'f') => Ok(Escapes::Plain),
-        Some(b'/') => Ok(Escapes::Ambiguous),
+        Some(b'/') => Ok(Escapes::Usual),
         Some(b'u') => {
             let digits = bytes.get(place + 1..).unwrap_or_default();
             let digits = digits.get(..digits.len().min(4)).unwrap_or_default();
@@ -229,7 +232,10 @@ fn escape_at(bytes: &[u8], place: usize) -> Result<Escapes, Unsound> {
                 Some(wrong) => Err(Unsound::Escape(place + 1 + wrong)),
                 None if digits.len() < 4 => Err(Unsound::Open),
                 None if is_canonical_unicode(digits) => Ok(Escapes::Plain),
-                None => Ok(Escapes::Ambiguous),
+                None => Ok(match digits {
+                    [b'0', b'0', b'2'..=b'7', _] | [b'0', b'0', b'0', b'a' | b'A'] => Escapes::Ambiguous,
+                    _ => Escapes::Usual,
+                }),
             }
         }
         Some(_) => Err(Unsound::Escape(place)),
@@ -291,12 +297,18 @@ mod tests {
         assert_eq!(escapes("abc\""), Escapes::None);
         assert_eq!(escapes(&format!("{long}\\n\"")), Escapes::Plain);
         assert_eq!(escapes(&format!("{long}\\\\u\"")), Escapes::Plain);
-        assert_eq!(escapes(&format!("{long}\\u00e9\"")), Escapes::Ambiguous);
+        assert_eq!(escapes(&format!("{long}\\u00e9\"")), Escapes::Usual);
         assert_eq!(escapes(&format!("{long}\\u001b\\u0000\"")), Escapes::Plain);
-        for other in ["\\u001B", "\\u000a", "\\u0041"] {
-            assert_eq!(escapes(&format!("{long}{other}\"")), Escapes::Ambiguous);
+        for (other, expected) in [
+            ("\\u001B", Escapes::Usual),
+            ("\\u007f", Escapes::Ambiguous),
+            ("\\u0041\\u00e9", Escapes::Ambiguous),
+            ("\\u000a", Escapes::Ambiguous),
+            ("\\u000A\\n", Escapes::Ambiguous),
+            ("\\/", Escapes::Usual),
+        ] {
+            assert_eq!(escapes(&format!("{long}{other}\"")), expected, "{other}");
         }
-        assert_eq!(escapes(&format!("{long}\\/\"")), Escapes::Ambiguous);
         for (text, fault) in [("\\x\"", 1), ("\\u00g0\"", 4), ("a\n\"", 1)] {
             let text = format!("{long}{text}");
             match string_end::<true>(text.as_bytes(), 0) {

@@ -108,25 +108,14 @@ impl<'a> JsonString<'a> {
 
     /// Whether line feeds and what can be seen of ASCII, but for `/`, are spelled in their one usual way.
     pub(crate) fn is_usual(self) -> bool {
-        let mut at = 0;
-        while self.escapes == Escapes::Ambiguous
-            && let Some(next) = self.inner.get(at..).and_then(first_ambiguous)
-        {
-            at += next + 2;
-            if let Some([b'0', b'0', high, low]) = self.inner.get(at..at + 4)
-                && (matches!(high, b'2'..=b'7') || (*high, low.to_ascii_lowercase()) == (b'0', b'a'))
-            {
-                return false;
-            }
-        }
-        true
+        self.escapes != Escapes::Ambiguous
     }
 
     /// The spelling that canonical JSON has for what the string says; `None` where it is not UTF-8.
     pub(crate) fn canonical_spelling(self) -> Option<Cow<'a, [u8]>> {
         let mut spelling = Vec::new();
         let (mut at, mut copied) = (0, 0);
-        while self.escapes == Escapes::Ambiguous
+        while self.escapes > Escapes::Plain
             && let Some(next) = self.inner.get(at..).and_then(first_ambiguous)
         {
             at += next;
