@@ -41,10 +41,11 @@ pub(super) fn of_span(span: &Span<'_>) -> Vec<Told> {
     }
     if let Some(Json::Array(events)) = span.attributes.get("events").map(Value::to_json) {
         for event in events {
-            if let Json::Object(event) = &event
+            if let Json::Object(event) = event
                 && let Some(Json::String(name)) = event.get("event.name")
+                && let Some(of) = subject(name)
             {
-                told.extend(tell_members(name, event, span.start));
+                told.push(tell_members(of, event, span.start));
             }
         }
     }
@@ -64,9 +65,7 @@ fn tell(name: &str, body: &Value<'_>, attributes: &Attributes<'_>, time: u64) ->
         }
         return told;
     }
-    if !name.starts_with("gen_ai.") {
-        return Vec::new();
-    }
+    let Some(of) = subject(name) else { return Vec::new() };
     let members = match body.to_json() {
         Json::Object(members) => members,
         Json::Null => attributes
@@ -75,11 +74,22 @@ fn tell(name: &str, body: &Value<'_>, attributes: &Attributes<'_>, time: u64) ->
             .collect(),
         other => std::iter::once(("content".to_owned(), other)).collect(),
     };
-    tell_members(name, &members, time).into_iter().collect()
+    vec![tell_members(of, members, time)]
 }
 
-fn tell_members(name: &str, members: &Map<String, Json>, time: u64) -> Option<Told> {
-    let mut members = members.clone();
+/// What an event of this name is about, and who speaks in it.
+fn subject(name: &str) -> Option<(TellsOf, Role)> {
+    Some(match name {
+        "gen_ai.choice" => (TellsOf::Output, Role::Agent),
+        "gen_ai.assistant.message" => (TellsOf::Input, Role::Agent),
+        "gen_ai.user.message" => (TellsOf::Input, Role::User),
+        "gen_ai.system.message" => (TellsOf::Input, Role::System),
+        "gen_ai.tool.message" => (TellsOf::Input, Role::Tool),
+        _ => return None,
+    })
+}
+
+fn tell_members((kind, role): (TellsOf, Role), mut members: Map<String, Json>, time: u64) -> Told {
     // A list of parts may be a text of JSON.
     if let Some(Json::String(text)) = members.get("content")
         && let Some(Json::Array(parts)) = json_of_text(text)
@@ -88,21 +98,13 @@ fn tell_members(name: &str, members: &Map<String, Json>, time: u64) -> Option<To
     {
         members.insert("content".to_owned(), Json::Array(parts));
     }
-    let (kind, role) = match name {
-        "gen_ai.choice" => (TellsOf::Output, Role::Agent),
-        "gen_ai.assistant.message" => (TellsOf::Input, Role::Agent),
-        "gen_ai.user.message" => (TellsOf::Input, Role::User),
-        "gen_ai.system.message" => (TellsOf::Input, Role::System),
-        "gen_ai.tool.message" => (TellsOf::Input, Role::Tool),
-        _ => return None,
-    };
     if role == Role::Tool {
-        return Some(Told { kind, blocks: tool_message(&members), time });
+        return Told { kind, blocks: tool_message(&members), time };
     }
     members.remove("role");
     members.remove("name");
     let read = blocks(&Json::Object(members), role);
-    Some(Told { kind, blocks: read, time })
+    Told { kind, blocks: read, time }
 }
 
 fn tool_message(members: &Map<String, Json>) -> Vec<Block> {
