@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::Read;
 
+use super::mended::Mended;
 use crate::error::{Error, ErrorKind, Location, Result};
 
 /// How much of a stream is read at first.
@@ -59,7 +60,12 @@ pub(crate) struct Window<'s> {
 
 enum Bytes<'s> {
     Slice(&'s [u8]),
-    Stream { input: Box<dyn Read + 's>, buffer: Vec<u8> },
+    /// A text, and the bytes that it was made from, which places are of.
+    Mended(&'s Mended, &'s [u8]),
+    Stream {
+        input: Box<dyn Read + 's>,
+        buffer: Vec<u8>,
+    },
 }
 
 impl fmt::Debug for Window<'_> {
@@ -79,8 +85,17 @@ impl<'s> Window<'s> {
 
     /// A part of an input that begins at this place.
     pub(crate) fn over_part(bytes: &'s [u8], origin: Place) -> Self {
+        Self::whole(Bytes::Slice(bytes), origin)
+    }
+
+    /// A part of an input that was mended, and begins at this place.
+    pub(super) fn over_mended(mended: &'s Mended, original: &'s [u8], origin: Place) -> Self {
+        Self::whole(Bytes::Mended(mended, original), origin)
+    }
+
+    fn whole(bytes: Bytes<'s>, origin: Place) -> Self {
         Self {
-            bytes: Bytes::Slice(bytes),
+            bytes,
             start: 0,
             given_up: 0,
             ended: true,
@@ -108,8 +123,18 @@ impl<'s> Window<'s> {
     fn held(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Slice(bytes) => bytes,
+            Bytes::Mended(mended, _) => mended.text.as_bytes(),
             Bytes::Stream { buffer, .. } => buffer,
         }
+    }
+
+    /// The bytes of the input between two offsets in what is held.
+    fn original(&self, from: usize, to: usize) -> &[u8] {
+        match &self.bytes {
+            Bytes::Mended(mended, original) => original.get(mended.original(from)..mended.original(to)),
+            _ => self.held().get(from..to),
+        }
+        .unwrap_or_default()
     }
 
     /// What is held and not yet read.
@@ -138,7 +163,7 @@ impl<'s> Window<'s> {
         let (from, place) = self.counted.get();
         // Places are asked for backwards only within one value.
         let (from, place) = if target < from { (0, self.origin) } else { (from, place) };
-        let place = place.after(self.held().get(from..target).unwrap_or_default());
+        let place = place.after(self.original(from, target));
         if target >= self.counted.get().0 {
             self.counted.set((target, place));
         }
