@@ -288,10 +288,7 @@ fn read_text(
         }
         Ok(Recognised::Each) => {
             let read = match pieces {
-                Some(pieces) => {
-                    let size = pieces.bytes();
-                    walk::cut_lines(window, None, size, |piece| pieces.piece(piece, 0))
-                }
+                Some(pieces) => walk::cut_lines(window, None, pieces, || 0),
                 None => read_each(window, options.format, runs),
             };
             if let Err(error) = read {

@@ -170,6 +170,43 @@ impl<'s> Window<'s> {
         place
     }
 
+    /// Takes so many bytes out, which are then read. What is behind them goes on in the memory that is given.
+    pub(crate) fn take(&mut self, count: usize, mut memory: Vec<u8>) -> Vec<u8> {
+        memory.clear();
+        let place = self.place(count);
+        let (start, end) = (self.start, (self.start + count).min(self.held().len()));
+        match &mut self.bytes {
+            // The smaller part is copied.
+            Bytes::Stream { buffer, .. } if buffer.len() - end <= end - start => {
+                memory.extend_from_slice(buffer.get(end..).unwrap_or_default());
+                let mut taken = std::mem::replace(buffer, memory);
+                taken.truncate(end);
+                taken.drain(..start);
+                self.begin_again(end, place);
+                taken
+            }
+            _ => {
+                memory.extend_from_slice(self.held().get(start..end).unwrap_or_default());
+                self.start = end;
+                memory
+            }
+        }
+    }
+
+    /// So many bytes of what was held are given up; what is held now begins at this place, and none of it is read.
+    fn begin_again(&mut self, given_up: usize, place: Place) {
+        self.given_up += given_up as u64;
+        self.start = 0;
+        self.origin = place;
+        self.counted.set((0, place));
+    }
+
+    /// Reads more of the input until so much is unread, or the input ends.
+    pub(crate) fn fill(&mut self, count: usize) -> Result<()> {
+        while self.unread().len() < count && self.grow_by(count - self.unread().len())? {}
+        Ok(())
+    }
+
     /// Reads more of the input, at least as much again as is unread; `false` at its end.
     ///
     /// An input that cannot be read any further ends there: what came before is read, and [`Window::take_fault`] has
@@ -178,6 +215,11 @@ impl<'s> Window<'s> {
     /// # Errors
     /// Where more than the limit would have to be held. The input then counts as ended.
     pub(crate) fn grow(&mut self) -> Result<bool> {
+        let unread = self.unread().len();
+        self.grow_by(unread.clamp(PORTION, LARGEST_PORTION.max(unread)))
+    }
+
+    fn grow_by(&mut self, portion: usize) -> Result<bool> {
         if self.ended {
             return Ok(false);
         }
@@ -192,14 +234,13 @@ impl<'s> Window<'s> {
         }
         // What has been read is given up.
         let place = self.place(0);
+        let given_up = self.start;
+        if let Bytes::Stream { buffer, .. } = &mut self.bytes {
+            buffer.drain(..given_up);
+        }
+        self.begin_again(given_up, place);
         let Bytes::Stream { input, buffer } = &mut self.bytes else { return Ok(false) };
-        buffer.drain(..self.start);
-        self.given_up += self.start as u64;
-        self.start = 0;
-        self.origin = place;
-        self.counted.set((0, place));
-        let least = unread.clamp(PORTION, LARGEST_PORTION.max(unread));
-        let portion = least.min(self.limit.saturating_sub(unread).max(1));
+        let portion = portion.min(self.limit.saturating_sub(unread).max(1));
         if buffer.capacity() < unread + portion {
             buffer.reserve_exact(portion);
         } else if unread == 0 && buffer.capacity() > 4 * LARGEST_PORTION {
@@ -244,6 +285,26 @@ mod tests {
             offset += step;
         }
         assert_eq!(offset, text.len());
+    }
+
+    #[test]
+    fn what_is_taken_is_the_input_in_order() {
+        let text = "ab\ncd\n\nefg\nh".repeat(20_000);
+        for size in [1, 1000, 100_000] {
+            let mut window = Window::over_stream(text.as_bytes(), usize::MAX);
+            let (mut taken, mut place) = (Vec::new(), Place::START);
+            loop {
+                window.fill(100_000).unwrap();
+                assert_eq!((window.place(0), window.offset()), (place, taken.len() as u64), "{size}");
+                if window.unread().is_empty() {
+                    break;
+                }
+                let part = window.take(size, b"old".to_vec());
+                place = place.after(&part);
+                taken.extend(part);
+            }
+            assert!(taken == text.as_bytes(), "{size}");
+        }
     }
 
     #[test]

@@ -102,7 +102,11 @@ impl Walk<'_, '_, '_> {
     ) -> std::result::Result<Member, (Fault, bool)> {
         let mut json = Json::starting_at(window.unread(), 0, 1);
         let key = json.key().map_err(|fault| (fault, false))?;
-        if !listed && *key == *self.reader.list.as_bytes() {
+        if *key == *self.reader.list.as_bytes() {
+            if listed {
+                let what = format!("a second `{}` in one object is not read", self.reader.list);
+                return Err((Fault::shape(json.offset(), what), true));
+            }
             return Ok(Member::Runs(json.offset()));
         }
         let read = (self.reader.header)(&key, &mut json, self.runs.options, header);

@@ -304,10 +304,11 @@ impl Walk<'_, '_, '_> {
 
     /// One value in each line.
     fn lines(&mut self, window: &mut Window<'_>) -> Result<()> {
-        if self.pieces.is_some() && self.header_only.is_none() {
+        if let Some(pieces) = self.pieces.as_deref_mut()
+            && self.header_only.is_none()
+        {
             let format = self.runs.reading.format;
-            let size = self.pieces.as_ref().map_or(usize::MAX, |pieces| pieces.bytes());
-            return cut_lines(window, format, size, |piece| self.hand_over(piece));
+            return cut_lines(window, format, pieces, || self.runs.restart_positions());
         }
         let header = self.companion.cloned().unwrap_or_default();
         // How much of what is unread is known to have no end of a line.
