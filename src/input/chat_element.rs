@@ -101,8 +101,9 @@ pub(super) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
-        let mut found = Self::default();
+    /// Reads an element into one of which nothing is known yet.
+    pub(super) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
+        let found = self;
         wire::object(json, |key, value| {
             let place = match key {
                 b"type" => {
@@ -152,7 +153,7 @@ impl<'a> Element<'a> {
             *place = Some(value.raw()?);
             Ok(())
         })?;
-        Ok(found)
+        Ok(())
     }
 
     /// Reads the calls of a message.

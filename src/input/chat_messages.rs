@@ -82,7 +82,8 @@ impl<'a> Conversation<'a> {
 
     /// Adds an element; `false`: it is none of the form.
     pub(super) fn element(&mut self, json: &mut Json<'a>) -> Read<bool> {
-        let element = Element::read(json)?;
+        let mut element = Element::default();
+        element.read(json)?;
         let fits = match self.form {
             // One item makes items of all.
             Form::Messages => element.is_message() && element.item.is_none(),
@@ -93,7 +94,7 @@ impl<'a> Conversation<'a> {
         }
         match (element.item, element.role.is_some()) {
             (Some(item), _) => self.item(item, &element),
-            (None, true) => self.message(element)?,
+            (None, true) => self.message(&mut element)?,
             // The model thinks, and goes on.
             (None, false) if element.is_reasoning() => {
                 self.turn();
@@ -135,7 +136,7 @@ impl<'a> Conversation<'a> {
         number
     }
 
-    fn message(&mut self, mut element: Element<'a>) -> Read<()> {
+    fn message(&mut self, element: &mut Element<'a>) -> Read<()> {
         let role = element.role.take().unwrap_or_default();
         match &*role {
             "assistant" => self.assistant(element),
@@ -146,13 +147,13 @@ impl<'a> Conversation<'a> {
             }
             "exit" => {
                 self.break_run();
-                self.exit_status = element.extra.exit_status.or(self.exit_status.take());
+                self.exit_status = element.extra.exit_status.take().or(self.exit_status.take());
                 Ok(())
             }
             _ => {
                 let turn = self.break_run();
                 let time = element.time();
-                let Some(content) = element.content else { return Ok(()) };
+                let Some(content) = element.content.take() else { return Ok(()) };
                 let (text, blocks) = content.into_message()?;
                 if let Some(text) = text {
                     self.assembler.message_at(words::actor_of(&role), turn, text, time);
@@ -170,12 +171,12 @@ impl<'a> Conversation<'a> {
     }
 
     /// A message of the model, with its calls.
-    fn assistant(&mut self, element: Element<'a>) -> Read<()> {
+    fn assistant(&mut self, element: &mut Element<'a>) -> Read<()> {
         let turn = self.turn();
         // A response that was split tells its tokens once.
         self.usage = element.usage().or(self.usage);
         self.time = element.time();
-        let (text, blocks) = match element.content {
+        let (text, blocks) = match element.content.take() {
             Some(content) => content.into_message()?,
             None => (None, Vec::new()),
         };
@@ -183,7 +184,7 @@ impl<'a> Conversation<'a> {
             self.assembler.message_at(Actor::Agent, turn, text, self.time);
             self.assembler.spent(turn, self.usage);
         }
-        for call in element.tool_calls {
+        for call in element.tool_calls.drain(..) {
             match call {
                 Some(call) => {
                     self.call(Call { turn, ..call }, None);
@@ -206,7 +207,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// A message that is a result.
-    fn result(&mut self, turn: u64, by_name: bool, mut element: Element<'a>) {
+    fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
         let content = element.content.take();
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {

@@ -102,7 +102,7 @@ impl<'a> Parsed<'a> {
         }
         let mut objects = Lines { objects: Vec::new(), has: [false; TELLING.len()] };
         let (mut no_json, mut no_object) = (0, 0);
-        for line in lines(bytes, true).map(|line| line.with_ends(ends)) {
+        for line in lines(bytes, true, 0).map(|line| line.with_ends(ends)) {
             match objects.add(line) {
                 Ok(()) => {}
                 Err(true) => no_object += 1,

@@ -440,7 +440,7 @@ fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_
         let bytes = window.unread();
         let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
         let ends = StringEnds::of_length(end);
-        for line in sample::lines(bytes.get(..end).unwrap_or_default(), true) {
+        for line in sample::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
             let line = line.with_ends(Some(&ends));
             read_line(line, window, wanted, runs);
         }

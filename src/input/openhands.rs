@@ -127,9 +127,9 @@ struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// `None`: it is no event.
-    fn read(json: &mut Json<'a>) -> Read<Option<Self>> {
-        let mut event = Self::default();
+    /// Reads an event into one of which nothing is known yet; `false`: it is none.
+    fn read(&mut self, json: &mut Json<'a>) -> Read<bool> {
+        let event = self;
         let (mut has_id, mut has_source) = (false, false);
         wire::object(json, |key, value| {
             match key {
@@ -150,7 +150,7 @@ impl<'a> Event<'a> {
             }
             Ok(())
         })?;
-        Ok((has_id && has_source).then_some(event))
+        Ok(has_id && has_source)
     }
 
     fn extras(&mut self, json: &mut Json<'a>) -> Read<()> {
@@ -231,14 +231,15 @@ struct Log<'a> {
 impl<'a> Log<'a> {
     fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         let start = json.offset();
-        match Event::read(json)? {
-            Some(event) => self.event(event),
-            None => return Err(words::unfit(start, "events of OpenHands")),
+        let mut event = Event::default();
+        if !event.read(json)? {
+            return Err(words::unfit(start, "events of OpenHands"));
         }
+        self.event(&mut event);
         Ok(())
     }
 
-    fn event(&mut self, event: Event<'a>) {
+    fn event(&mut self, event: &mut Event<'a>) {
         if event.is_call() {
             return self.call(event);
         }
@@ -256,32 +257,32 @@ impl<'a> Log<'a> {
         if event.observation.is_some() {
             match &event.cause {
                 Some(cause) if self.calls.contains(cause) => {
-                    let answer = event.outcome().answer(event.content.into());
-                    self.steps.answer(self.turn, event.cause, answer);
+                    let answer = event.outcome().answer(event.content.take().into());
+                    self.steps.answer(self.turn, event.cause.take(), answer);
                 }
                 _ => self.uncaused += 1,
             }
         }
     }
 
-    fn call(&mut self, event: Event<'a>) {
-        let turn = match event.response {
+    fn call(&mut self, event: &mut Event<'a>) {
+        let turn = match event.response.take() {
             Some(response) => *self.turns.entry(response).or_insert(self.turn),
             None => self.turn,
         };
         self.turn = self.turn.max(turn + 1);
-        self.model = self.model.take().or(event.model);
-        let action = event.action.unwrap_or_default();
+        self.model = self.model.take().or(event.model.take());
+        let action = event.action.take().unwrap_or_default();
         let is_finish = action == "finish";
         // What is thought is the argument of thinking.
         let arguments = event.arguments.map(|arguments| arguments_of(arguments, action == "think"));
-        let mut call = Call::new(turn, event.id.clone(), event.tool.unwrap_or(action));
+        let mut call = Call::new(turn, event.id.clone(), event.tool.take().unwrap_or(action));
         call.arguments = arguments.unwrap_or_default();
         call.time = event.time;
         call.usage = event.usage.map(Box::new);
         self.steps.call(call);
         // Nothing answers a finish.
-        if let Some(id) = event.id.filter(|_| !is_finish) {
+        if let Some(id) = event.id.take().filter(|_| !is_finish) {
             self.calls.insert(id);
         }
     }

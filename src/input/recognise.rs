@@ -3,7 +3,7 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Framing, Members, Sample, Seen};
+use super::sample::{Framing, Looked, Members, Sample, Seen};
 use super::walk::unusable;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -40,7 +40,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     if window.unread().starts_with(b"\xef\xbb\xbf") {
         window.consume(3);
     }
-    let mut asked = Asked::default();
+    let (mut looked, mut asked) = (Looked::default(), Asked::default());
     for most in LOOKED_AT {
         fill(window, most + 1)?;
         let bytes = window.unread();
@@ -51,7 +51,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
                 .take_fault()
                 .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
-        let sample = Sample::of(bytes, whole);
+        let sample = Sample::of(bytes, whole, &mut looked);
         if let Some(format) = wanted {
             if let Reader::Records(reader) = &format.entry().reader {
                 return Ok(Recognised::Records(format, reader, sample.framing));
@@ -171,13 +171,12 @@ struct Asked {
 
 /// What the first lines are, of those that have not been asked yet; `None`: they do not tell.
 fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked) -> Option<LinesAre> {
-    let start = asked.bytes;
     let mut lines = Vec::new();
-    for line in super::sample::lines(bytes.get(start..).unwrap_or_default(), false) {
+    for line in super::sample::lines(bytes, false, asked.bytes) {
         if asked.lines >= MOST_ASKED {
             break;
         }
-        asked.bytes = start + line.offset() + line.bytes().len();
+        asked.bytes = line.offset() + line.bytes().len();
         if line.bytes().first() == Some(&b'{') && super::sample::is_value(line) {
             if is_event(line) {
                 return Some(LinesAre::Events);

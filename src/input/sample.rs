@@ -145,6 +145,13 @@ pub(super) enum Seen<'a> {
     Litter,
 }
 
+/// Up to which byte the lines of an input have been looked at, and how many there were.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Looked {
+    bytes: usize,
+    lines: usize,
+}
+
 /// A bounded part of an input.
 #[derive(Debug, Clone)]
 pub(super) struct Sample<'a> {
@@ -154,22 +161,37 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Looks at the first bytes of an input; `whole`: at all of them.
-    pub(super) fn of(bytes: &'a [u8], whole: bool) -> Self {
+    /// Looks at the first bytes of an input; `whole`: at all of them. Lines that have been looked at as part of a
+    /// smaller sample are not looked at again.
+    pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut Looked) -> Self {
+        if looked.lines > 0 {
+            return Self::of_lines(bytes, whole, looked);
+        }
         let mut json = Json::new(bytes);
         json.space();
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
         if is_in_lines(bytes, whole, start, &json, &read) {
-            let mut objects = Vec::new();
-            for line in lines(bytes, whole).take(RECORDS) {
-                if line.json().peek_byte() == Some(b'{') {
-                    objects.push(Members::of(&mut line.json()));
-                }
+            let sample = Self::of_lines(bytes, whole, looked);
+            if read.is_err() {
+                // With more of it, it may turn out to be no lines.
+                *looked = Looked::default();
             }
-            return Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes };
+            return sample;
         }
         Self { framing: Framing::Values, seen, bytes }
+    }
+
+    fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut Looked) -> Self {
+        let mut objects = Vec::new();
+        for line in lines(bytes, whole, looked.bytes).take(RECORDS - looked.lines) {
+            looked.bytes = line.offset() + line.bytes().len();
+            looked.lines += 1;
+            if line.json().peek_byte() == Some(b'{') {
+                objects.push(Members::of(&mut line.json()));
+            }
+        }
+        Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
@@ -275,7 +297,7 @@ fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &
                 first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')
             };
             let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
-            lines(bytes, whole).take(RECORDS).filter(object).any(|line| in_first_column(&line))
+            lines(bytes, whole, 0).take(RECORDS).filter(object).any(|line| in_first_column(&line))
         }
     }
 }
@@ -300,10 +322,11 @@ pub(super) fn is_value(line: Raw<'_>) -> bool {
     json.skip().is_ok() && json.peek_byte().is_none()
 }
 
-/// The lines that are not blank, from their first character on; the last one where it is whole.
-pub(super) fn lines(bytes: &[u8], whole: bool) -> impl Iterator<Item = Raw<'_>> {
-    let ends = memchr::memchr_iter(b'\n', bytes).chain(whole.then_some(bytes.len()));
-    let mut start = 0;
+/// The lines from an offset on that are not blank, from their first character on; the last one where it is whole.
+pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {
+    let ends = memchr::memchr_iter(b'\n', bytes.get(from..).unwrap_or_default());
+    let ends = ends.map(move |end| from + end).chain(whole.then_some(bytes.len()));
+    let mut start = from;
     ends.filter_map(move |end| {
         let line = bytes.get(start..end).unwrap_or_default();
         let indent = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
