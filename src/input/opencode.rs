@@ -1,6 +1,7 @@
 //! Sessions exported by `OpenCode`: one document of messages and their parts; a part of a tool is a call and its result.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
@@ -269,10 +270,11 @@ impl<'a> State<'a> {
 /// What the text of a call that failed says of the reason.
 fn failure(observation: &Words<'_>) -> Outcome {
     const REJECTED: &str = "The user rejected permission to use this specific tool call";
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(REJECTED));
     let text = observation.text();
     if text.starts_with("Tool execution aborted") {
         Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
-    } else if text.may_hold(&Finder::new(REJECTED)) && text.to_str().contains(REJECTED) {
+    } else if text.may_hold(&FINDER) && text.to_str().contains(REJECTED) {
         Outcome::unknown(UnknownReason::Refused, Provenance::Text)
     } else {
         Outcome::flag(true)
