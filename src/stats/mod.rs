@@ -7,10 +7,10 @@
 //! | question | answer | reference |
 //! |---|---|---|
 //! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
-//! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, `DerSimonian` & Laird 1986, Hartung & Knapp 2001 |
+//! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, DerSimonian & Laird 1986, Hartung & Knapp 2001 |
 //! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
 //! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
-//! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | `McNemar` 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
+//! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
 //! | how sure is a proportion? | [`wilson`] | Wilson 1927 |
 //! | how sure is any other statistic? | [`bootstrap_percentile`], [`f1_bootstrap`] | Efron 1979 |
 //! | do two readers agree? | [`cohens_kappa`], [`kappa_of_labels`] | Cohen 1960, Fleiss et al. 1969 |
@@ -24,6 +24,7 @@ mod bootstrap;
 mod classification;
 mod cluster_bootstrap;
 mod clustered;
+mod columns;
 mod dyadic;
 mod error;
 mod exact_sum;

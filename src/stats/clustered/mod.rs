@@ -1,0 +1,193 @@
+//! Statistics for the [cluster bootstrap](super::cluster_bootstrap()): correlations, and differences.
+//!
+//! | statistic | summed per cluster |
+//! |---|---|
+//! | [`ClusteredPearson`] | n, Σx, Σy, Σx², Σy², Σxy around the means of all |
+//! | [`ClusteredSpearman`] | the count of each distinct pair (x, y); ranks are taken anew in every resample |
+//! | [`ClusteredWithin`] | the sums of Pearson, and n, Σx, Σy per group |
+//! | [`PairedDifference`] | what both of its statistics sum, of the same draw |
+//!
+//! Reference: the formulas of [`pearson`](fn@super::pearson), [`spearman`](fn@super::spearman) and
+//! [`within_group`](fn@super::within_group), whose values the estimates equal up to rounding.
+//!
+//! Errors: columns of different length, a value that is not finite.
+
+mod spearman;
+mod within;
+
+pub use spearman::ClusteredSpearman;
+pub use within::ClusteredWithin;
+
+use super::cluster_bootstrap::ClusterStatistic;
+use super::columns::{check_finite, check_lengths, pairs};
+use super::{ExactSum, StatsError};
+
+/// Variances below this share of the squares around the mean of all are rounding, not spread.
+const ROUNDING: f64 = 1e-11;
+
+/// Pearson's r of pairs that lie in clusters, for the [cluster bootstrap](super::cluster_bootstrap()).
+///
+/// ```
+/// use tracelint::stats::{ClusteredPearson, Resampling, cluster_bootstrap};
+///
+/// // Ten tasks with two runs each, which are more alike than runs of different tasks.
+/// let task: Vec<usize> = (0..20).map(|run| run / 2).collect();
+/// let x: Vec<f64> = (0..20).map(|run| f64::from(run / 2 % 5)).collect();
+/// let y: Vec<f64> = (0..20).map(|run| f64::from(run / 2 % 5 + run % 2)).collect();
+/// let found = cluster_bootstrap(&ClusteredPearson::new(&x, &y, &task)?, &Resampling::default())?;
+/// assert_eq!(found.clusters, 10);
+/// assert!(found.widened.unwrap().low > 0.0, "clearly above 0, with tasks drawn whole");
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ClusteredPearson {
+    clusters: Vec<PairSums>,
+}
+
+/// The sums behind a correlation: n, Σx, Σy, Σx², Σy², Σxy.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PairSums {
+    n: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    yy: f64,
+    xy: f64,
+}
+
+impl PairSums {
+    /// Sums that were taken elsewhere: n, Σx, Σy, Σx², Σy², Σxy.
+    pub(super) fn of([n, x, y, xx, yy, xy]: [f64; 6]) -> Self {
+        Self { n, x, y, xx, yy, xy }
+    }
+
+    fn push(&mut self, x: f64, y: f64) {
+        self.add(&Self { n: 1.0, x, y, xx: x * x, yy: y * y, xy: x * y }, 1.0);
+    }
+
+    fn add(&mut self, other: &Self, times: f64) {
+        self.n += times * other.n;
+        self.x += times * other.x;
+        self.y += times * other.y;
+        self.xx += times * other.xx;
+        self.yy += times * other.yy;
+        self.xy += times * other.xy;
+    }
+
+    /// r, after `(x², y², xy)` of the means have been taken away.
+    fn coefficient(&self, (xx, yy, xy): (f64, f64, f64)) -> Option<f64> {
+        let (x_spread, y_spread) = (self.xx - xx, self.yy - yy);
+        (x_spread > ROUNDING * self.xx && y_spread > ROUNDING * self.yy)
+            .then(|| ((self.xy - xy) / (x_spread.sqrt() * y_spread.sqrt())).clamp(-1.0, 1.0))
+    }
+}
+
+impl ClusteredPearson {
+    /// The pairs `(x, y)`, each in the cluster that `cluster` numbers; numbers run from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`].
+    pub fn new(x: &[f64], y: &[f64], cluster: &[usize]) -> Result<Self, StatsError> {
+        check_lengths(x, y, [cluster])?;
+        check_finite(pairs(x, y))?;
+        let (x, y) = (scaled(x), scaled(y));
+        let mut clusters = vec![PairSums::default(); table_size(cluster)];
+        for ((x, y), cluster) in x.iter().zip(&y).zip(cluster) {
+            if let Some(sums) = clusters.get_mut(*cluster) {
+                sums.push(*x, *y);
+            }
+        }
+        Ok(Self { clusters })
+    }
+
+    /// The statistic of what was summed up before, cluster by cluster, around means of all.
+    pub(super) fn of_sums(clusters: Vec<PairSums>) -> Self {
+        Self { clusters }
+    }
+}
+
+impl ClusterStatistic for ClusteredPearson {
+    type Sums = PairSums;
+
+    fn clusters(&self) -> usize {
+        self.clusters.len()
+    }
+
+    fn nothing(&self) -> PairSums {
+        PairSums::default()
+    }
+
+    fn add(&self, sums: &mut PairSums, cluster: usize, times: f64) {
+        if let Some(one) = self.clusters.get(cluster) {
+            sums.add(one, times);
+        }
+    }
+
+    fn value(&self, sums: &PairSums) -> Option<f64> {
+        let PairSums { n, x, y, .. } = *sums;
+        (n > 2.0).then(|| sums.coefficient((x * x / n, y * y / n, x * y / n))).flatten()
+    }
+}
+
+/// The difference of two statistics on the same draws of the same clusters: the paired bootstrap.
+///
+/// ```
+/// use tracelint::stats::{ClusteredPearson, PairedDifference, Resampling, cluster_bootstrap};
+///
+/// let task: Vec<usize> = (0..12).collect();
+/// let reward = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0];
+/// let rate = [0.1, 0.9, 1.0, 0.2, 0.8, 0.0, 1.0, 0.7, 0.3, 0.9, 0.1, 1.0];
+/// let calls = [3.0, 4.0, 5.0, 3.0, 4.0, 5.0, 3.0, 4.0, 5.0, 3.0, 4.0, 5.0];
+/// let first = ClusteredPearson::new(&calls, &reward, &task)?;
+/// let second = ClusteredPearson::new(&rate, &reward, &task)?;
+/// let found = cluster_bootstrap(&PairedDifference { first, second }, &Resampling::default())?;
+/// assert!(found.percentile.unwrap().low > 0.0, "the rate goes with the reward more than the calls do");
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PairedDifference<A, B> {
+    /// The statistic that is taken away.
+    pub first: A,
+    /// The statistic from which the other is taken away.
+    pub second: B,
+}
+
+impl<A: ClusterStatistic, B: ClusterStatistic> ClusterStatistic for PairedDifference<A, B> {
+    type Sums = (A::Sums, B::Sums);
+
+    fn clusters(&self) -> usize {
+        self.first.clusters().max(self.second.clusters())
+    }
+
+    fn nothing(&self) -> Self::Sums {
+        (self.first.nothing(), self.second.nothing())
+    }
+
+    fn add(&self, sums: &mut Self::Sums, cluster: usize, times: f64) {
+        self.first.add(&mut sums.0, cluster, times);
+        self.second.add(&mut sums.1, cluster, times);
+    }
+
+    fn value(&self, sums: &Self::Sums) -> Option<f64> {
+        Some(self.second.value(&sums.1)? - self.first.value(&sums.0)?)
+    }
+}
+
+/// How many rows a table by these numbers needs: one more than the greatest. Never more than there are numbers, so that
+/// a single huge number makes no huge table.
+fn table_size(numbers: &[usize]) -> usize {
+    numbers.iter().max().map_or(0, |most| most.saturating_add(1)).min(numbers.len())
+}
+
+/// The values less their mean, in units of the largest deviation: squares neither overflow nor vanish.
+fn scaled(values: &[f64]) -> Vec<f64> {
+    let mean = values.iter().copied().collect::<ExactSum>().mean().unwrap_or(0.0);
+    // Halves, as the difference of two floats can exceed the largest.
+    let deviations = values.iter().map(|value| value / 2.0 - mean / 2.0);
+    let largest = deviations.clone().fold(0.0, |most: f64, value| most.max(value.abs()));
+    deviations.map(|value| if largest > 0.0 { value / largest } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests;
