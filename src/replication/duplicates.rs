@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::row::SimulationRow;
 use crate::trace::Digest;
 
-/// A run that repeats another one's messages, and is left out.
+/// A run that is left out, as it repeats another one's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Duplicate {
@@ -21,8 +21,9 @@ pub struct Duplicate {
     pub of_id: Option<String>,
 }
 
-/// The runs that count, and those that repeat the messages of one of them. A run without a digest repeats none, and
-/// different trials of one task in one file are never taken for repetitions.
+/// Divides runs into those that count and those that repeat the messages of one of them.
+///
+/// A run without a digest repeats none, and different trials of one task in one file are never taken for repetitions.
 #[must_use]
 pub fn distinct_runs(rows: &[SimulationRow]) -> (Vec<SimulationRow>, Vec<Duplicate>) {
     let mut alike: BTreeMap<Digest, Vec<&SimulationRow>> = BTreeMap::new();

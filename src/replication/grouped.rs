@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::names::named;
 use crate::stats::pearson;
 
-/// What runs can be grouped by.
+/// What the runs of a replication can be grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum GroupBy {
@@ -42,7 +42,7 @@ impl GroupBy {
     }
 }
 
-/// The figures of the runs that have some names in common.
+/// The figures of the runs that share an agent, model, domain or task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct NamedGroup {
@@ -59,7 +59,7 @@ pub struct NamedGroup {
     pub r_recovery_by_program_reward_errors_only: Coefficient,
 }
 
-/// The replication over groups of runs.
+/// The replication over groups of one's choice, such as agents or tasks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupedReplication {

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::stats::{PairTotals, Resampling};
 use crate::trace::DistinctCount;
 
-/// A measure against the reward, from sums.
+/// A measure against the reward, from exact sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedAssociation {
@@ -30,7 +30,7 @@ pub struct SummedAssociation {
     pub clustered: Option<ClusteredInterval>,
 }
 
-/// Recovery and reward in the runs with errors of one model in one domain.
+/// Recovery against reward in the runs with errors of one model in one domain, from exact sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedPair {
@@ -43,7 +43,7 @@ pub struct SummedPair {
     pub association: SummedAssociation,
 }
 
-/// The replication of more runs than are kept one by one: what exact sums by task, model and domain tell.
+/// The replication of more runs than are kept one by one, from exact sums by task, model and domain.
 ///
 /// Counts, means, correlations and pass^k are those of the runs, to the last bit. Intervals over clusters are those of
 /// the same bootstrap, from the same sums; a run that names no task or no domain stands with those like it rather than
@@ -78,7 +78,7 @@ pub struct SummedReplication {
 }
 
 impl SummedReplication {
-    /// What the sums of a state tell; `None` where it keeps its runs one by one.
+    /// The replication from the sums of a state; `None` where it keeps its runs one by one.
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
