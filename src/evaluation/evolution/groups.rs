@@ -11,7 +11,9 @@ use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap, wilson};
 /// A case and its answer.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 
-/// The figures of a group of cases; what would be a mean over nothing is `None`.
+/// Failure avoidance, repeats and score over a group of test cases.
+///
+/// What would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvolutionGroup {
     /// Cases.
@@ -24,11 +26,11 @@ pub struct EvolutionGroup {
     pub far: Option<f64>,
     /// Failure repeats: mean number of times that it came back; only the paper counts that.
     pub frc: Option<f64>,
-    /// Mean share of the score that could be reached, over all cases that tell it.
+    /// Mean share of the score that could be reached, over all cases that name both.
     pub score: Option<f64>,
 }
 
-/// The figures of one framework.
+/// Failure avoidance of one framework, with its cells of proximity and distance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FrameworkGroup {
     /// All its cases.
@@ -41,7 +43,7 @@ pub struct FrameworkGroup {
     pub cell_mean_d1_d5: Option<f64>,
 }
 
-/// A combination of proximity and distance, written `T1/D5`.
+/// A combination of a signal's proximity and distance, written `T1/D5`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
     /// The proximity.
@@ -62,7 +64,7 @@ impl Serialize for Cell {
     }
 }
 
-/// The 95% intervals of a group's figures.
+/// The 95% intervals of failure avoidance and repeats: [`Evolution::intervals`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EvolutionIntervals {
     /// Of avoidance, by Wilson's formula, which takes the cases as independent.
@@ -99,7 +101,7 @@ struct Shares {
     repeats: (f64, f64),
 }
 
-/// The figures by what `key` tells of a case; cases of which it tells nothing are in no group.
+/// The figures by the `key` of a case; cases without one are in no group.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
     key: impl Fn(&EvolutionCase) -> Option<K>,

@@ -11,7 +11,7 @@ use crate::stats::{Interval, kendall, mcnemar, mean};
 /// The context of trials without a failed one before them.
 const FRESH: &str = "fresh";
 
-/// The comparison of recovery with fresh starts.
+/// Recovery against fresh starts, by context and model: [`compare()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Seed of the bootstrap.
@@ -20,7 +20,7 @@ pub struct Comparison {
     pub contexts: BTreeMap<String, ContextComparison>,
 }
 
-/// The comparison for one context.
+/// Recovery against fresh starts in one context, model by model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContextComparison {
     /// By model.
@@ -41,7 +41,7 @@ pub struct ContextComparison {
     pub ranks: BTreeMap<String, Ranks>,
 }
 
-/// The places of a model among the others, 1 for the best.
+/// The rank of a model among the others on both sides, 1 for the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Ranks {
     /// By fresh rate.
@@ -50,7 +50,7 @@ pub struct Ranks {
     pub recovery: usize,
 }
 
-/// The comparison for one model.
+/// Recovery against fresh starts for one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelComparison {
     /// Tasks with trials in both conditions.
@@ -67,7 +67,7 @@ pub struct ModelComparison {
     pub paired: Option<PairedComparison>,
 }
 
-/// The figures of a paired comparison.
+/// The figures of both sides over the tasks that both tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PairedComparison {
     /// The fresh side.
@@ -82,7 +82,7 @@ pub struct PairedComparison {
     pub mcnemar: McNemar,
 }
 
-/// Recovery rate less fresh rate.
+/// The recovery rate less the fresh rate, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Difference {
     /// The difference.
@@ -91,7 +91,7 @@ pub struct Difference {
     pub bootstrap95: Option<Interval>,
 }
 
-/// (fresh − recovery) / fresh.
+/// What recovery loses, relative to the fresh rate: (fresh − recovery) / fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RelativeDrop {
     /// The drop; undefined where nothing was solved from fresh.
@@ -102,7 +102,7 @@ pub struct RelativeDrop {
     pub resamples_left_out: u32,
 }
 
-/// The exact `McNemar` test.
+/// McNemar's exact test of the two sides on the same tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct McNemar {
     /// Tasks with one trial on each side.
@@ -118,6 +118,25 @@ pub struct McNemar {
 }
 
 /// Compares recovery with fresh starts, per recovery context and model, over the tasks that both have.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{ComparedTrial, compare};
+///
+/// let trial = |context: &str, task: &str, resolved: bool| {
+///     serde_json::from_value(json!({"model": "m", "context": context, "task": task,
+///         "trial": format!("{task}-1"), "resolved": resolved}))
+/// };
+/// let trials: Vec<ComparedTrial> = vec![
+///     trial("fresh", "a", true)?, trial("env", "a", true)?,
+///     trial("fresh", "b", true)?, trial("env", "b", false)?,
+/// ];
+/// let comparison = compare(&trials, 7);
+/// let paired = comparison.contexts["env"].models["m"].paired.unwrap();
+/// assert_eq!((paired.fresh.rate, paired.recovery.rate), (1.0, 0.5));
+/// assert_eq!(paired.relative_drop.value, Some(0.5));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 ///
 /// Bootstraps draw tasks whole, both sides together, 2,000 times; for each model and context they start anew with
 /// `seed`.

@@ -8,7 +8,9 @@ use super::{EpisodeScore, FunnelRule, Reflection, Stage};
 use crate::names::named;
 use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
 
-/// The figures of a group of episodes; what would be a mean over nothing is `None`.
+/// The scores of a model over a group of episodes.
+///
+/// What would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReflectionGroup {
     /// Annotated episodes.
@@ -60,7 +62,7 @@ pub struct FunnelCounts {
     pub pass_rate: Option<f64>,
 }
 
-/// A figure that is averaged over tasks.
+/// A score of reflection that is averaged over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Figure {
     /// Share of episodes with the right answer.
@@ -109,7 +111,7 @@ impl Figure {
     }
 }
 
-/// The figures averaged over tasks.
+/// The scores of reflection, averaged over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Averages {
     /// Detection accuracy.
@@ -126,7 +128,7 @@ pub struct Averages {
     pub judge: Option<f64>,
 }
 
-/// The 95% bootstrap intervals of a group's figures, episodes drawn whole.
+/// The 95% bootstrap intervals of the scores of reflection, episodes drawn whole: [`Reflection::intervals`].
 pub type FigureIntervals = BTreeMap<Figure, Option<Interval>>;
 
 impl FunnelCounts {
