@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "statistics")]
 use crate::stats::StatsError;
 
-/// What went wrong, for callers that branch on it.
+/// The category of an [`Error`], for callers that branch on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -42,7 +42,7 @@ pub enum ErrorKind {
     Version,
 }
 
-/// A place in a JSON text.
+/// A line and a column of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
     /// Line, counted from 1.
@@ -54,6 +54,15 @@ pub struct Location {
 /// An error with its category and, where known, its place.
 ///
 /// The text is lower case, without a full stop: `path: run 3: line 10 column 7: what is wrong`.
+///
+/// ```
+/// use tracelint::{ErrorKind, ReadOptions, read_traces};
+///
+/// let (_, reading) = read_traces(br#"{"id": "a", "messages": 7}"#, &ReadOptions::default());
+/// let error = &reading.errors[0];
+/// assert_eq!((error.kind(), error.run()), (ErrorKind::Shape, Some(0)));
+/// assert_eq!(error.location().map(|place| (place.line, place.column)), Some((1, 25)));
+/// ```
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -90,7 +99,7 @@ pub(crate) fn echo(input: &str) -> String {
     text
 }
 
-/// Result of everything in this crate that can fail.
+/// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {

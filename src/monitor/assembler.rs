@@ -14,18 +14,19 @@ use crate::error::{Error, Result};
 use crate::input::SpanBatch;
 use crate::trace::{Metadata, StepInput};
 
-/// Puts traces together from the pieces that a pipeline receives, of many traces at once and in any order, and runs the
-/// detectors over each: calls now and their answers later, messages, complete steps, or spans.
+/// Puts many open traces together from pieces in any order, and runs detectors over each.
+///
+/// Pieces are what a pipeline receives: calls now and their answers later, messages, complete steps, or spans.
 ///
 /// Pieces of one trace are put in the order of their times, as far as they come within a window
 /// ([`AssemblerOptions::reorder`]); a piece without a time has the time at which it comes. A call goes on when its
 /// answer is there. What becomes of findings meanwhile, and the verdicts in the end, are events.
 ///
-/// Spans tell what happened only when they are seen together: model spans often end after the tools that they called,
+/// Spans show what happened only when they are seen together: model spans often end after the tools that they called,
 /// and whose run a step is part of is known when the spans around it have ended, which come last. A trace of spans is
 /// judged when it is closed, a while after the end of its root span. Before, what has been held for the window is
 /// judged whenever there is half as much again ([`AssemblerOptions::first_look`]), and what detectors are certain of is
-/// told. That is provisional: steps below different spans that have not come are taken for different runs, and where
+/// reported. That is provisional: steps below different spans that have not come are taken for different runs, and where
 /// later spans put steps into another run, another turn or another place, a finding is withdrawn, or has another id at
 /// the end. Every finding that was opened is in the last verdicts, merged into one of them, or withdrawn.
 ///
@@ -119,7 +120,7 @@ impl TraceAssembler {
     /// The answer to a call; it may come before the call.
     pub fn answer(&mut self, now: u64, trace: &str, reply: &Reply<'_>) {
         let piece = Piece::Answer(Box::new(KeptReply::of(reply)));
-        self.piece(now, trace, reply.time_told(), piece);
+        self.piece(now, trace, reply.recorded_time(), piece);
     }
 
     /// What a trace is known by; replaces what was said before.
@@ -186,7 +187,7 @@ impl TraceAssembler {
         Some(self.open.get(trace)?.peek(&self.rules))
     }
 
-    /// What has happened, in order; `None` where all has been told.
+    /// The next of the events, in order; `None` where there are no more.
     pub fn next_event(&mut self) -> Option<LiveEvent> {
         self.events.pop_front()
     }
