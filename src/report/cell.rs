@@ -30,7 +30,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A text, or nothing.
+    /// The cell of a text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }

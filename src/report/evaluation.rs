@@ -1,4 +1,4 @@
-//! The tables of `BenchTrace`'s evaluations.
+//! The tables of BenchTrace's evaluations.
 
 use std::collections::BTreeMap;
 

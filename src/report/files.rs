@@ -6,7 +6,7 @@ use crate::partial::{FileReport, FileSums, Files};
 /// How many runs without an action are named of a file.
 const NAMED: usize = 5;
 
-/// The files, a line each; as sums where there are too many.
+/// The files of a scan as text, a line each; as sums where there are too many.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {

@@ -7,8 +7,10 @@ use crate::partial::RunStrip;
 use crate::report::cell::Cell;
 use crate::report::table::Table;
 
-/// A report as one self-contained HTML file: light and dark, printable, readable without a script. It asks for
-/// nothing from anywhere, and its policy forbids that it should.
+/// A report as one self-contained HTML file.
+///
+/// It is light and dark, printable, and readable without a script. It requests nothing from anywhere, and its policy
+/// forbids that it should.
 ///
 /// ```
 /// use tracelint::{Bar, BarChart, Chart, HtmlReport};
