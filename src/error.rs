@@ -58,10 +58,12 @@ pub struct Location {
 /// ```
 /// use tracelint::{ErrorKind, ReadOptions, read_traces};
 ///
-/// let (_, reading) = read_traces(br#"{"id": "a", "messages": 7}"#, &ReadOptions::default());
+/// let lines = b"{\"id\": \"a\", \"messages\": []}\n{\"id\": \"b\", \"messages\": 7}";
+/// let (_, reading) = read_traces(lines, &ReadOptions::default());
 /// let error = &reading.errors[0];
-/// assert_eq!((error.kind(), error.run()), (ErrorKind::Shape, Some(0)));
-/// assert_eq!(error.location().map(|place| (place.line, place.column)), Some((1, 25)));
+/// assert_eq!((error.kind(), error.run()), (ErrorKind::Shape, Some(1)));
+/// assert_eq!(error.location().map(|place| place.line), Some(2));
+/// assert!(error.to_string().starts_with("run 1: line 2 column "));
 /// ```
 pub struct Error(Box<Inner>);
 

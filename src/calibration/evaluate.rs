@@ -40,7 +40,7 @@ impl Default for CalibrationOptions {
 /// Calibrates detectors against the entries of a golden set that test them.
 ///
 /// The report depends on the entries, the detectors and the options alone: neither on the order of files nor on
-/// the number of threads.
+/// the number of threads. The guide on [calibration](crate::guide::calibration) leads from runs to a gate.
 ///
 /// ```
 /// use std::path::Path;

@@ -31,7 +31,8 @@ use crate::trace::{Metadata, StepInput};
 /// the end. Every finding that was opened is in the last verdicts, merged into one of them, or withdrawn.
 ///
 /// Time is what the caller says, in nanoseconds since whenever; it never goes back. Nothing happens by itself:
-/// [`TraceAssembler::advance`] is to be called now and then.
+/// [`TraceAssembler::advance`] is to be called now and then. The guide on [embedding](crate::guide::embedding) has a
+/// pipeline in full.
 ///
 /// ```
 /// use tracelint::{

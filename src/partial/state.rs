@@ -117,6 +117,8 @@ impl PartialContent {
 
 /// What was found in some splits of a corpus, to be merged with what was found in others.
 ///
+/// The guide on [scale](crate::guide::scale) has the commands.
+///
 /// ```
 /// use serde_json::json;
 /// use tracelint::{PartialContent, PartialState, ScanPart};

@@ -2,7 +2,8 @@
 //!
 //! One file per formula. Each names its reference and its errors, and holds tests against values
 //! computed by scipy, with the expression that computed them. Nothing here knows what the numbers
-//! stand for, and nothing here panics: bad input is a [`StatsError`], an undefined ratio is `None`.
+//! stand for, and nothing here panics: bad input is a [`StatsError`], an undefined ratio is `None`. The guide on
+//! [statistics](crate::guide::statistics) shows them at work.
 //!
 //! | question | answer | reference |
 //! |---|---|---|
