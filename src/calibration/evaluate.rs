@@ -46,10 +46,11 @@ impl Default for CalibrationOptions {
 /// use std::path::Path;
 /// use tracelint::{CalibrationOptions, GoldenSet, calibrate, default_detectors};
 ///
-/// let line = r#"{"id": "a", "detector": "loop", "difficulty": "easy", "label": true, "description": "stuck",
-///     "source": "doc", "trace": {"version": 1, "steps": [
-///     {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"},
-///     {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"}]}}"#.replace('\n', " ");
+/// let line = r#"{"id": "a", "detector": "loop", "difficulty": "easy", "label": true,
+///     "description": "stuck", "source": "doc", "trace": {"version": 1, "steps": [
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"},
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"}]}}"#;
+/// let line = line.replace('\n', " ");
 /// let set = GoldenSet::parse(&[(Path::new("doc"), &line)], &["loop"]).unwrap();
 /// let report = calibrate(&set, &default_detectors(), &CalibrationOptions::default());
 /// assert_eq!(report.detectors[1].figures.f1, Some(1.0));

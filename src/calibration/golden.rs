@@ -31,14 +31,16 @@ named! { Difficulty, "difficulty" { Easy => "easy", Medium => "medium", Hard => 
 /// is called `where`, and that a `reference` can take the place of `trace`.
 ///
 /// ```
-/// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true, "where": [1, 4],
-///     "description": "The same look-up four times, and nothing is done with what it says.", "source": "tau2",
-///     "tags": ["retail"], "trace": {"version": 1, "steps": [
+/// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true,
+///     "where": [1, 4], "source": "tau2", "tags": ["retail"],
+///     "description": "The same look-up four times, and nothing is done with what it says.",
+///     "trace": {"version": 1, "steps": [
 ///         {"actor": "user", "text": "Where is my order?"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
-///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"}]}}"##;
+///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"}
+///     ]}}"##;
 /// let entry: tracelint::GoldenEntry = serde_json::from_str(line)?;
 /// assert_eq!(entry.range, Some((1, 4)));
 /// # Ok::<(), serde_json::Error>(())

@@ -180,7 +180,8 @@ pub struct TaskDifference {
 ///     scanned.traces.iter().map(ComparedRun::of).collect::<Vec<_>>()
 /// };
 /// let (before, after) = (runs(0.0), runs(1.0));
-/// let comparison = Comparison::of(("before", &before), ("after", &after), &Resampling::default())?;
+/// let usual = Resampling::default();
+/// let comparison = Comparison::of(("before", &before), ("after", &after), &usual)?;
 /// assert_eq!((comparison.tasks, comparison.paired.second_only), (2, 1));
 /// assert_eq!(comparison.differing[0].task, "1");
 /// # Ok::<(), tracelint::Error>(())

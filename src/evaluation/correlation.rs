@@ -91,7 +91,8 @@ pub struct GroupComparison {
 ///     serde_json::from_value(json!({"case": case, "class": "strategy", "detection": seen,
 ///         "localization": seen, "diagnosis": seen, "avoided": avoided}))
 /// };
-/// let records: Vec<ReflectionRecord> = vec![record("a", true, true)?, record("b", false, false)?];
+/// let records: Vec<ReflectionRecord> =
+///     vec![record("a", true, true)?, record("b", false, false)?];
 /// let detection = &relate(&records)["all"].cumulative.detection;
 /// assert_eq!((detection.far_correct, detection.far_wrong), (Some(1.0), Some(0.0)));
 /// # Ok::<(), serde_json::Error>(())

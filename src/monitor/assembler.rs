@@ -36,7 +36,8 @@ use crate::trace::{Metadata, StepInput};
 ///
 /// ```
 /// use tracelint::{
-///     Action, Actor, AssemblerOptions, LiveEvent, Reply, Status, StepInput, TraceAssembler, default_detectors,
+///     Action, Actor, AssemblerOptions, LiveEvent, Reply, Status, StepInput, TraceAssembler,
+///     default_detectors,
 /// };
 ///
 /// let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
@@ -48,7 +49,8 @@ use crate::trace::{Metadata, StepInput};
 ///     traces.answer(now + second / 2, "support-17", &Reply::new(&id, Status::Ok, "pending"));
 /// }
 /// traces.advance(9 * second);
-/// assert!(matches!(traces.next_event(), Some(LiveEvent::Update { update, .. }) if update.finding.id == "loop:3"));
+/// let Some(LiveEvent::Update { update, .. }) = traces.next_event() else { panic!("a loop") };
+/// assert_eq!(update.finding.id, "loop:3");
 /// traces.close(9 * second, "support-17");
 /// let Some(LiveEvent::Closed(closed)) = traces.next_event() else { panic!("it is over") };
 /// assert_eq!((closed.steps, closed.verdicts[1].1.detected()), (5, Some(true)));

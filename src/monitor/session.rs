@@ -22,10 +22,11 @@ use crate::trace::{Gate, Routing, Step, StepInput};
 ///     let look = Action::new("look").answered(Status::Ok, "a wall");
 ///     monitor.observe(StepInput::action(Actor::Agent, look))?;
 /// }
-/// let opened = monitor.updates();
-/// assert_eq!((opened[0].kind, opened[0].finding.id.as_str()), (UpdateKind::Opened, "loop:3"));
+/// let opened = &monitor.updates()[0];
+/// assert_eq!((opened.kind, opened.finding.id.as_str()), (UpdateKind::Opened, "loop:3"));
 /// let end = monitor.conclude();
-/// assert_eq!((end.updates[0].kind, end.updates[0].finding.id.as_str()), (UpdateKind::Closed, "loop:3"));
+/// let closed = &end.updates[0];
+/// assert_eq!((closed.kind, closed.finding.id.as_str()), (UpdateKind::Closed, "loop:3"));
 /// assert_eq!(end.verdicts.len(), detectors.len());
 /// # Ok::<(), tracelint::Error>(())
 /// ```

@@ -124,7 +124,8 @@ impl PartialContent {
 /// use tracelint::{PartialContent, PartialState, ScanPart};
 ///
 /// let part = |split: &str| {
-///     PartialState::new(split, &json!({"actors": "agent"}), PartialContent::Scan(Box::new(ScanPart::default())))
+///     let found = PartialContent::Scan(Box::new(ScanPart::default()));
+///     PartialState::new(split, &json!({"actors": "agent"}), found)
 /// };
 /// let mut all = part("day-1")?;
 /// all.merge(&part("day-2")?)?;

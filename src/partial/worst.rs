@@ -162,7 +162,8 @@ fn covered(findings: &[StripFinding]) -> u64 {
 ///
 /// ```no_run
 /// use tracelint::{
-///     FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner, default_detectors, scan_html,
+///     FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner,
+///     default_detectors, scan_html,
 /// };
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;

@@ -18,7 +18,9 @@ use crate::trace::{Actors, Routing};
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actors, Detector, RecoveryByProgram, Status, ToolErrorRecovery, ToolErrorRecoveryConfig, Trace};
+/// use tracelint::{
+///     Actors, Detector, RecoveryByProgram, Status, ToolErrorRecovery, ToolErrorRecoveryConfig, Trace,
+/// };
 ///
 /// let mut run = Trace::builder();
 /// run.call("bash", &json!({"command": "pytest -q"}), Status::Error, "1 failed")?;

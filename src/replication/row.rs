@@ -19,7 +19,8 @@ use crate::trace::Digest;
 /// use tracelint::{Replication, ScanOptions, Scanner, SimulationRow, default_detectors};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
-/// let file = br#"{"simulations": [{"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
 /// let scanned = scanner.scan_slice("a.json".as_ref(), file);
 /// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
 /// assert!(rows[0].succeeded());

@@ -24,7 +24,8 @@ use crate::trace::{Digest, Distinct};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let rows = |file: &str| {
-///     let bytes = br#"{"simulations": [{"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
+///     let bytes = br#"{"simulations": [
+///         {"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
 ///     let scanned = scanner.scan_slice(file.as_ref(), bytes);
 ///     scanned.traces.iter().filter_map(SimulationRow::of).collect::<Vec<_>>()
 /// };

@@ -74,7 +74,8 @@ const MIN_WIDENED: usize = 5;
 ///     }
 /// }
 ///
-/// let tasks = SuccessRate(vec![(4.0, 4.0), (4.0, 0.0), (4.0, 3.0), (4.0, 4.0), (4.0, 1.0), (4.0, 2.0)]);
+/// let successes = [4.0, 0.0, 3.0, 4.0, 1.0, 2.0];
+/// let tasks = SuccessRate(successes.map(|successes| (4.0, successes)).into());
 /// let found = cluster_bootstrap(&tasks, &Resampling::default())?;
 /// assert_eq!(found.estimate, Some(14.0 / 24.0));
 /// assert!(found.widened.unwrap().low < 0.4, "six tasks leave much open");

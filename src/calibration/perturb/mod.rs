@@ -90,7 +90,8 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 /// let run = run.build()?;
 /// let perturbed = perturb(&run, &Perturbation::ALL, 7)?;
 /// assert_ne!(perturbed, run);
-/// assert_eq!(Loop::default().detect(&perturbed).detected(), Loop::default().detect(&run).detected());
+/// let detected = |trace| Loop::default().detect(trace).detected();
+/// assert_eq!(detected(&perturbed), detected(&run));
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 ///

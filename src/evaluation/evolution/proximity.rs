@@ -87,8 +87,10 @@ pub struct Proximity {
 /// use tracelint::evaluation::{Definition, ProximityPair, proximity};
 ///
 /// let pair: ProximityPair = serde_json::from_value(json!({"id": "p",
-///     "signal": {"episode": "a", "task": "jericho", "subtask": "zork1", "type": "strategy/loop", "where": [3, 9]},
-///     "test": {"episode": "b", "task": "jericho", "subtask": "zork1", "type": "strategy/loop", "where": [40, 44]},
+///     "signal": {"episode": "a", "task": "jericho", "subtask": "zork1",
+///         "type": "strategy/loop", "where": [3, 9]},
+///     "test": {"episode": "b", "task": "jericho", "subtask": "zork1",
+///         "type": "strategy/loop", "where": [40, 44]},
 /// }))?;
 /// assert_eq!(proximity(&pair, Definition::Paper).proximity, Some(2));
 /// # Ok::<(), serde_json::Error>(())

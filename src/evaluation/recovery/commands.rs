@@ -106,7 +106,8 @@ impl ReplayCommand {
 /// use tracelint::evaluation::{ReplayMode, replay_commands};
 ///
 /// let trajectory = br#"{"steps": [{"step_id": 1, "source": "agent", "tool_calls": [
-///     {"arguments": {"keystrokes": "make\n", "duration": 2.5}}, {"arguments": {"keystrokes": "C-c"}}]}]}"#;
+///     {"arguments": {"keystrokes": "make\n", "duration": 2.5}},
+///     {"arguments": {"keystrokes": "C-c"}}]}]}"#;
 /// let replay = replay_commands(trajectory, ReplayMode::Default)?;
 /// assert_eq!(replay.commands[0].command.as_deref(), Some("make"));
 /// assert!(replay.commands[0].interrupted && replay.commands[1].control);

@@ -151,7 +151,7 @@ pub struct Inheritance {
 /// use tracelint::evaluation::{InheritancePair, inherit};
 ///
 /// let make = |step: i64, command: &str| json!([{"step": step, "name": "bash",
-///     "arguments": {"command": command}, "status": "error", "observation": "no rule to make target"}]);
+///     "arguments": {"command": command}, "status": "error", "observation": "no rule"}]);
 /// let pair: InheritancePair = serde_json::from_value(
 ///     json!({"id": "p", "failed": make(9, "make all"), "recovery": make(0, "make all\n")}))?;
 /// let inheritance = inherit(&[pair]);

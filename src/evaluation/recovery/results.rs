@@ -163,7 +163,8 @@ struct AgentResult {
 /// ```
 /// use tracelint::evaluation::{Results, read_results};
 ///
-/// let file = br#"{"task_name": "t", "trial_name": "t__x", "verifier_result": {"rewards": {"reward": 1.0}}}"#;
+/// let file = br#"{"task_name": "t", "trial_name": "t__x",
+///     "verifier_result": {"rewards": {"reward": 1.0}}}"#;
 /// let Results::Trials { trials, .. } = read_results(file)? else { panic!() };
 /// assert!(trials[0].resolved && trials[0].scored);
 /// # Ok::<(), tracelint::Error>(())

@@ -15,7 +15,8 @@ use crate::stats::Interval;
 /// use tracelint::{Bar, BarChart, Chart};
 ///
 /// let bar = Bar { label: "loop".into(), share: 0.25, note: "25%".into() };
-/// let chart = BarChart { title: "Cost".into(), caption: "Share of steps.".into(), bars: vec![bar] };
+/// let (title, caption) = ("Cost".into(), "Share of steps.".into());
+/// let chart = BarChart { title, caption, bars: vec![bar] };
 /// assert!(Chart::Bars(chart).svg().starts_with("<svg"));
 /// ```
 #[derive(Debug, Clone, PartialEq)]

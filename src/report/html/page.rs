@@ -16,7 +16,8 @@ use crate::report::table::Table;
 /// use tracelint::{Bar, BarChart, Chart, HtmlReport};
 ///
 /// let bar = Bar { label: "<loop>".into(), share: 0.25, note: "25%".into() };
-/// let chart = BarChart { title: "Cost".into(), caption: "Share of steps.".into(), bars: vec![bar] };
+/// let (title, caption) = ("Cost".into(), "Share of steps.".into());
+/// let chart = BarChart { title, caption, bars: vec![bar] };
 /// let mut report = HtmlReport::new("A report");
 /// report.lead("What it is about.").section("Costs").chart(Chart::Bars(chart));
 /// let html = report.render();

@@ -34,7 +34,8 @@ const ROUNDING: f64 = 1e-11;
 /// let task: Vec<usize> = (0..20).map(|run| run / 2).collect();
 /// let x: Vec<f64> = (0..20).map(|run| f64::from(run / 2 % 5)).collect();
 /// let y: Vec<f64> = (0..20).map(|run| f64::from(run / 2 % 5 + run % 2)).collect();
-/// let found = cluster_bootstrap(&ClusteredPearson::new(&x, &y, &task)?, &Resampling::default())?;
+/// let statistic = ClusteredPearson::new(&x, &y, &task)?;
+/// let found = cluster_bootstrap(&statistic, &Resampling::default())?;
 /// assert_eq!(found.clusters, 10);
 /// assert!(found.widened.unwrap().low > 0.0, "clearly above 0, with tasks drawn whole");
 /// # Ok::<(), tracelint::stats::StatsError>(())
@@ -142,7 +143,7 @@ impl ClusterStatistic for ClusteredPearson {
 /// let first = ClusteredPearson::new(&calls, &reward, &task)?;
 /// let second = ClusteredPearson::new(&rate, &reward, &task)?;
 /// let found = cluster_bootstrap(&PairedDifference { first, second }, &Resampling::default())?;
-/// assert!(found.percentile.unwrap().low > 0.0, "the rate goes with the reward more than the calls do");
+/// assert!(found.percentile.unwrap().low > 0.0, "the rate says more than the calls do");
 /// # Ok::<(), tracelint::stats::StatsError>(())
 /// ```
 #[derive(Debug, Clone)]
