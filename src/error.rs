@@ -87,20 +87,6 @@ enum Cause {
     Text(String),
 }
 
-/// As much of an input as a message quotes, with its control characters escaped.
-pub(crate) fn echo(input: &str) -> String {
-    const QUOTED: usize = 200;
-    let mut text = String::new();
-    for (position, char) in input.chars().enumerate() {
-        if position == QUOTED {
-            text.push('…');
-            break;
-        }
-        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
-    }
-    text
-}
-
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -266,6 +252,20 @@ impl From<StatsError> for Error {
     fn from(error: StatsError) -> Self {
         Self::from_cause(ErrorKind::Statistics, Cause::Statistics(error))
     }
+}
+
+/// As much of an input as a message quotes, with its control characters escaped.
+pub(crate) fn echo(input: &str) -> String {
+    const QUOTED: usize = 200;
+    let mut text = String::new();
+    for (position, char) in input.chars().enumerate() {
+        if position == QUOTED {
+            text.push('…');
+            break;
+        }
+        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
+    }
+    text
 }
 
 const _: () = {

@@ -135,7 +135,7 @@ struct EarlierDetector {
 /// # Errors
 /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where the JSON is no report of a calibration.
 pub fn compare_with_baseline(report: &CalibrationReport, earlier: &Value) -> Result<Vec<BaselineComparison>> {
-    let earlier: Earlier = serde_json::from_value(earlier.clone())
+    let earlier = Earlier::deserialize(earlier)
         .map_err(|error| Error::shape(format!("no report of a calibration with its verdicts: {error}")))?;
     let known = |detector: &DetectorReport| {
         earlier.detectors.iter().find(|known| known.detector == detector.detector)

@@ -103,7 +103,26 @@ pub struct Associations {
 
 /// The replication of the runs that count, with how far its correlations can be trusted.
 ///
-/// [`render_inference`](crate::render_inference) prints it, and [`Table`](crate::Table) has an example. The result depends on the rows and the options alone, not on the number of threads.
+/// ```
+/// use tracelint::{
+///     Inference, InferenceOptions, ScanOptions, Scanner, SimulationRow, default_detectors, render_inference,
+/// };
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// let inference = Inference::of(&rows, &InferenceOptions::default())?;
+/// // Two runs are too few to correlate: the reason takes the place of a number.
+/// let why = inference.tables.overall.r_recovery_reward.0.as_ref().unwrap_err();
+/// assert_eq!(why.to_string(), "2 observations are too few, 3 are needed");
+/// assert!(render_inference(&inference).starts_with("Overall\n  2 runs"));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+///
+/// The result depends on the rows and the options alone, not on the number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Inference {

@@ -154,7 +154,7 @@ pub(super) fn by_model(tables: &Replication) -> Table {
     columns.extend(FIGURES);
     let mut table = Table::new("by_model", "By model", &columns);
     for model in &tables.by_model {
-        let mut row = vec![Cell::text(model.model.clone().unwrap_or_default())];
+        let mut row = vec![Cell::text(model.model.as_deref().unwrap_or_default())];
         row.extend(figures(&model.group));
         table.row(row);
     }
@@ -168,8 +168,8 @@ pub(super) fn by_pair(tables: &Replication, unknown: Option<&Group>) -> Table {
     let mut table = Table::new("by_model_domain", "By model and domain", &columns).grouped();
     for pair in &tables.by_model_domain {
         let mut row = vec![
-            Cell::text(pair.model.clone().unwrap_or_default()),
-            Cell::text(pair.domain.clone().unwrap_or_default()),
+            Cell::text(pair.model.as_deref().unwrap_or_default()),
+            Cell::text(pair.domain.as_deref().unwrap_or_default()),
         ];
         row.extend(figures(&pair.group));
         table.row(row);

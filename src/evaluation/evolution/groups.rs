@@ -138,8 +138,19 @@ pub(super) fn by_framework(rows: &[Row<'_>]) -> BTreeMap<String, FrameworkGroup>
 }
 
 impl Evolution {
-    /// The 95% intervals over the cases that `chosen` takes; `cases` are those of the evaluation, in its order. The
-    /// same seed gives the same intervals.
+    /// The 95% intervals over the cases that `chosen` takes.
+    ///
+    /// `cases` are those of the evaluation, in its order; cases that share a signal are drawn together. The same seed gives
+    /// the same intervals.
+    ///
+    /// ```
+    /// use tracelint::evaluation::{EvolutionCase, EvolutionScorer, evolve};
+    ///
+    /// let cases: Vec<EvolutionCase> = Vec::new();
+    /// let evolution = evolve(&cases, EvolutionScorer::Paper);
+    /// let intervals = evolution.intervals(&cases, |case| case.task == "jericho", 2000, 7);
+    /// assert_eq!(intervals.far, None, "over nothing");
+    /// ```
     #[must_use]
     pub fn intervals(
         &self,

@@ -124,13 +124,12 @@ pub struct McNemar {
 /// use tracelint::evaluation::{ComparedTrial, compare};
 ///
 /// let trial = |context: &str, task: &str, resolved: bool| {
-///     serde_json::from_value(json!({"model": "m", "context": context, "task": task,
-///         "trial": format!("{task}-1"), "resolved": resolved}))
+///     json!({"model": "m", "context": context, "task": task, "trial": task, "resolved": resolved})
 /// };
-/// let trials: Vec<ComparedTrial> = vec![
-///     trial("fresh", "a", true)?, trial("env", "a", true)?,
-///     trial("fresh", "b", true)?, trial("env", "b", false)?,
-/// ];
+/// let trials: Vec<ComparedTrial> = serde_json::from_value(json!([
+///     trial("fresh", "a", true), trial("env", "a", true),
+///     trial("fresh", "b", true), trial("env", "b", false),
+/// ]))?;
 /// let comparison = compare(&trials, 7);
 /// let paired = comparison.contexts["env"].models["m"].paired.unwrap();
 /// assert_eq!((paired.fresh.rate, paired.recovery.rate), (1.0, 0.5));

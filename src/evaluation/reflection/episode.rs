@@ -133,13 +133,13 @@ impl EpisodeScore {
         let detection = DetectionScore { answer, gold: gold.answer(), correct: answer == Some(right) };
         let ranges = prediction.and_then(|prediction| prediction.ranges.as_deref()).unwrap_or_default();
         let localization = LocalizationScore::of(ranges, &gold.failures);
-        let diagnoses = prediction.map_or(&[][..], |prediction| &prediction.diagnoses);
+        let explained = prediction.map_or(&[][..], |prediction| &prediction.diagnoses);
         let diagnosis: Vec<DiagnosisScore> = gold
             .failures
             .iter()
             .enumerate()
             .map(|(place, failure)| {
-                let predicted = diagnoses.iter().find(|diagnosis| diagnosis.failure == place);
+                let predicted = explained.iter().find(|one| one.failure == place);
                 DiagnosisScore::of(place, failure, predicted, options.definition)
             })
             .collect();

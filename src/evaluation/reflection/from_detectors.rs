@@ -7,6 +7,19 @@ use crate::trace::Trace;
 /// The annotated episode that a trace with labelled failures holds: its core failures, in order.
 ///
 /// `None` for a trace without an id, and where a failure has no place or one that ends before it begins.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::Trace;
+/// use tracelint::evaluation::gold_of_trace;
+///
+/// let trace: Trace = serde_json::from_value(json!({"version": 1, "id": "e", "task": "jericho",
+///     "failures": [{"mode": "strategy/loop", "where": [0, 1], "core": true}],
+///     "steps": [{"name": "look", "status": "ok"}, {"name": "look", "status": "ok"}]}))?;
+/// let gold = gold_of_trace(&trace).unwrap();
+/// assert_eq!((gold.failures[0].mode.as_str(), gold.failures[0].range), ("strategy/loop", [0, 1].into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
     let metadata = trace.metadata();

@@ -31,6 +31,30 @@ pub enum Chart {
 }
 
 /// A chart of estimates with their intervals, one per row: a forest plot.
+///
+/// ```
+/// use tracelint::stats::wilson;
+/// use tracelint::{Chart, IntervalChart, IntervalRow};
+///
+/// let row = IntervalRow {
+///     label: "loop".into(),
+///     note: "9 of 10".into(),
+///     estimate: Some(0.9),
+///     interval: Some(wilson(9, 10, 0.95)?),
+///     other: None,
+///     baseline: None,
+///     pooled: false,
+/// };
+/// let chart = Chart::Intervals(IntervalChart {
+///     title: "Rates".into(),
+///     caption: "Shares with Wilson intervals.".into(),
+///     rows: vec![row],
+///     range: Some((0.0, 1.0)),
+///     reference: None,
+/// });
+/// assert!(chart.svg().contains("9 of 10"));
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalChart {
     /// The title.
