@@ -1,5 +1,9 @@
 //! Finds where and how AI agents go wrong in their recorded runs, without any model call.
 //!
+//! This page introduces the types. [`guide`] goes further, with a page each on [detectors](guide::detectors),
+//! [formats](guide::formats), [embedding](guide::embedding), [statistics](guide::statistics),
+//! [calibration](guide::calibration), [benchmarks](guide::benchmarks) of agents, and [scale](guide::scale).
+//!
 //! # The types, in the order in which they meet
 //!
 //! A [`Trace`] is one recorded run: ordered [`Step`]s, each a message or an [`Action`] with its observation and
@@ -106,12 +110,6 @@
 //! `scan`, `statistics`, `html`, `compression` and `inspect` are on by default, `otlp` and `collector` are not; the guide
 //! on [embedding](guide::embedding) says what each brings. Without any there are the model, the readers, the detectors,
 //! the monitor and the assembler.
-//!
-//! # Guides
-//!
-//! [`guide`] has a page each on [detectors](guide::detectors), [formats](guide::formats), [embedding](guide::embedding),
-//! [statistics](guide::statistics), [calibration](guide::calibration), [benchmarks](guide::benchmarks) of agents, and
-//! [scale](guide::scale).
 
 #![cfg_attr(
     not(feature = "statistics"),

@@ -74,7 +74,7 @@ impl HtmlReport {
         self.part(Part::Paragraph(text.into()))
     }
 
-    /// A paragraph that nobody should read past.
+    /// A paragraph that stands out as a warning.
     pub fn warning(&mut self, text: impl Into<String>) -> &mut Self {
         self.part(Part::Warning(text.into()))
     }
@@ -241,7 +241,7 @@ fn html_cell(row: &mut Markup, place: usize, cell: &Cell) {
     }
 }
 
-/// The page's style. Blue and orange, which those see apart who do not see red from green.
+/// The page's style. Blue and orange stay distinct for readers who cannot distinguish red from green.
 const PAGE_STYLE: &str = "
 :root{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--shade:#f4f6f8;--a:#0b5cad;--b:#b54708;--c:#5b3fa8;--d:#00695c;--warn:#fff4e0}
 @media(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e6edf3;--soft:#9aa7b4;--rule:#38424d;--shade:#1d242c;--a:#6cb2ff;--b:#ffa657;--c:#c3a6ff;--d:#5fd4c0;--warn:#3a2a10}}
