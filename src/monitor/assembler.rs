@@ -94,7 +94,9 @@ impl TraceAssembler {
         })
     }
 
-    /// A message, or an action that is complete. Its index is not looked at: steps are numbered as they are put in order.
+    /// Takes a message, or an action that is complete.
+    ///
+    /// Its index is not looked at: steps are numbered as they are put in order.
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the progress is not finite; the step is then not taken.
@@ -105,7 +107,7 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// A call whose answer comes later. Calls of one id are answered in the order of their times.
+    /// Takes a call whose answer comes later. Calls of one id are answered in the order of their times.
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where it is no action with a call id, or the progress is not finite;
@@ -120,13 +122,13 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// The answer to a call; it may come before the call.
+    /// Takes the answer to a call; it may come before the call.
     pub fn answer(&mut self, now: u64, trace: &str, reply: &Reply<'_>) {
         let piece = Piece::Answer(Box::new(KeptReply::of(reply)));
         self.piece(now, trace, reply.recorded_time(), piece);
     }
 
-    /// What a trace is known by; replaces what was said before.
+    /// Sets what a trace is known by; replaces what was said before.
     pub fn describe(&mut self, now: u64, trace: &str, metadata: Metadata) {
         self.clock(now);
         if let Some(id) = self.opened(trace, 0) {
@@ -134,7 +136,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Spans and log records, of whatever traces.
+    /// Takes spans and log records, of whatever traces.
     pub fn spans(&mut self, now: u64, batch: SpanBatch) {
         let now = self.clock(now);
         for span in batch.spans {
@@ -150,7 +152,7 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Time passes: what has waited long enough goes on, and traces that are over are closed.
+    /// Lets time pass: what has waited long enough goes on, and traces that are over are closed.
     pub fn advance(&mut self, now: u64) {
         let now = self.clock(now);
         while let Some((due, id)) = self.due.first().cloned()
@@ -182,8 +184,9 @@ impl TraceAssembler {
         }
     }
 
-    /// The verdicts on what has come of a trace so far, one for each of its runs, as if it were over now. `None` where
-    /// none of that id is open. What waits for earlier pieces or for an answer is not among the steps; spans all are,
+    /// The verdicts on what has come of a trace so far, one for each of its runs, as if it were over now.
+    ///
+    /// `None` where none of that id is open. What waits for earlier pieces or for an answer is not among the steps; spans all are,
     /// and each question costs what judging them costs.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {

@@ -101,8 +101,9 @@ impl Monitor {
         Self { gate: Gate::new(), meter: Meter::default(), steps: 0, last: 0, memory_limit: None, folds }
     }
 
-    /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]). When it is passed, the detector that
-    /// holds most is stopped and gives its memory back. What it was certain of stands, and its verdict says where it
+    /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]).
+    ///
+    /// When it is passed, the detector that holds most is stopped and gives its memory back. What it was certain of stands, and its verdict says where it
     /// stopped ([`Judgement::stopped_at`](crate::Judgement::stopped_at)); where it was certain of nothing it is *not
     /// applicable*, for that reason.
     #[must_use]

@@ -58,43 +58,43 @@ impl HtmlReport {
         self
     }
 
-    /// A sentence under the title.
+    /// Adds a sentence under the title.
     pub fn lead(&mut self, text: impl Into<String>) -> &mut Self {
         self.lead.push(text.into());
         self
     }
 
-    /// A new section.
+    /// Begins a section.
     pub fn section(&mut self, title: impl Into<String>) -> &mut Self {
         self.part(Part::Section(title.into()))
     }
 
-    /// A paragraph.
+    /// Adds a paragraph.
     pub fn paragraph(&mut self, text: impl Into<String>) -> &mut Self {
         self.part(Part::Paragraph(text.into()))
     }
 
-    /// A paragraph that stands out as a warning.
+    /// Adds a paragraph that stands out as a warning.
     pub fn warning(&mut self, text: impl Into<String>) -> &mut Self {
         self.part(Part::Warning(text.into()))
     }
 
-    /// A table; one without rows is left out.
+    /// Adds a table; one without rows is left out.
     pub fn table(&mut self, table: Table) -> &mut Self {
         if table.is_empty() { self } else { self.part(Part::Table(table)) }
     }
 
-    /// A chart; one that shows nothing is left out.
+    /// Adds a chart; one that shows nothing is left out.
     pub fn chart(&mut self, chart: Chart) -> &mut Self {
         if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
     }
 
-    /// Runs as strips of their steps, the 50 worst first.
+    /// Adds runs as strips of their steps, the worst first, 50 at most.
     pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
         if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
     }
 
-    /// The file.
+    /// Renders the file.
     #[must_use]
     pub fn render(&self) -> String {
         let mut page = Markup::default();
