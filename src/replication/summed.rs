@@ -49,6 +49,26 @@ pub struct SummedPair {
 /// the same bootstrap, from the same sums; a run that names no task or no domain stands with those like it rather than
 /// for itself. Every run counts: which of them repeat one another is not known, only about how many differ. Ranks,
 /// permutations and tables by groups need the runs.
+///
+/// ```
+/// use tracelint::{
+///     InferenceOptions, ReplicationState, ScanOptions, Scanner, SimulationRow, SummedReplication,
+///     default_detectors,
+/// };
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// // A state that keeps one run at most: of two it holds sums.
+/// let mut state = ReplicationState::new(1);
+/// state.extend(scanned.traces.iter().filter_map(SimulationRow::of));
+/// assert_eq!(state.rows(), None);
+/// let summed = SummedReplication::of(&state, &InferenceOptions::default())?.unwrap();
+/// assert_eq!(summed.tables.overall.mean_reward, Some(0.5));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedReplication {

@@ -229,8 +229,22 @@ impl Averages {
 }
 
 impl Reflection {
-    /// The 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all), episodes drawn
-    /// whole with all their failures. The same seed gives the same intervals.
+    /// The 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all).
+    ///
+    /// Episodes are drawn whole with all their failures. The same seed gives the same intervals.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tracelint::evaluation::{Figure, GoldEpisode, ReflectOptions, reflect};
+    ///
+    /// let gold: Vec<GoldEpisode> =
+    ///     serde_json::from_value(json!([{"id": "e", "task": "jericho", "failures": []}]))?;
+    /// let reflection = reflect(&gold, &[], &ReflectOptions::default());
+    /// let intervals = reflection.intervals(None, 2000, 7);
+    /// let accuracy = intervals[&Figure::DetectionAccuracy].unwrap();
+    /// assert_eq!((accuracy.low, accuracy.high), (0.0, 0.0), "nothing was answered");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn intervals(&self, task: Option<&str>, resamples: u32, seed: u64) -> FigureIntervals {
         let chosen = || self.episodes.iter().filter(|episode| task.is_none_or(|task| task == episode.task));
