@@ -60,6 +60,7 @@ impl Record for AnnotatedEpisode {
 
 /// How far two annotators agree over episodes: [`agree`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Agreement {
     /// The reading that was followed.
     #[serde(rename = "mode")]
@@ -78,6 +79,7 @@ pub struct Agreement {
 
 /// Which failures of two annotators are the same in one episode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct EpisodeAgreement {
     /// Id of the episode.
     pub id: String,
@@ -89,6 +91,7 @@ pub struct EpisodeAgreement {
 
 /// A matching of two annotators' failures, in pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Matching {
     /// Failures of the one annotator.
     pub a: usize,
@@ -102,6 +105,7 @@ pub struct Matching {
 
 /// How far two annotators agree on one kind of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AgreementScore {
     /// Matched pairs.
     pub matched: u64,

@@ -38,6 +38,7 @@ impl Record for ReflectionRecord {
 
 /// How reflection and avoided failures go together, for one class of failures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Relation {
     /// Records with an answer.
     pub records: u64,
@@ -49,6 +50,7 @@ pub struct Relation {
 
 /// Avoidance by each level of reflection: that there is a failure, where, what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RelationLevels {
     /// That there is a failure.
     pub detection: GroupComparison,
@@ -62,6 +64,7 @@ pub struct RelationLevels {
 ///
 /// The test takes records as independent. Frameworks share cases and signals, so read p as too small.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct GroupComparison {
     /// Records with right reflection.
     pub n_correct: u64,

@@ -171,7 +171,7 @@ impl TraceAssembler {
         self.clock(now);
         let id = self.open.get_key_value(trace).map(|(id, _)| Arc::clone(id));
         id.is_some_and(|id| {
-            self.end(&id, CloseReason::Told);
+            self.end(&id, CloseReason::Requested);
             true
         })
     }
@@ -180,7 +180,7 @@ impl TraceAssembler {
     pub fn close_all(&mut self, now: u64) {
         self.clock(now);
         while let Some(id) = self.open.first_key_value().map(|(id, _)| Arc::clone(id)) {
-            self.end(&id, CloseReason::Told);
+            self.end(&id, CloseReason::Requested);
         }
     }
 

@@ -35,7 +35,7 @@ pub enum LiveEvent {
 #[non_exhaustive]
 pub enum CloseReason {
     /// The caller closed it.
-    Told,
+    Requested,
     /// Its root span had ended, and the grace time was over.
     Ended,
     /// Nothing had come for it for a while.
@@ -50,7 +50,7 @@ pub enum CloseReason {
 
 named! {
     CloseReason, "reason" {
-        Told => "told",
+        Requested => "requested",
         Ended => "ended",
         Idle => "idle",
         TooManyOpen => "too_many_open",

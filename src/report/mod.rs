@@ -23,7 +23,6 @@ mod wide;
 mod wrap;
 
 pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
-pub use cell::Cell;
 pub use comparison::{comparison_tables, render_comparison};
 pub use evaluation::{
     agreement_tables, call_tables, evolution_tables, mode_tables, proximity_tables, reflection_tables,

@@ -15,6 +15,7 @@ pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 ///
 /// What would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct EvolutionGroup {
     /// Cases.
     pub cases: u64,
@@ -32,6 +33,7 @@ pub struct EvolutionGroup {
 
 /// Failure avoidance of one framework, with its cells of proximity and distance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FrameworkGroup {
     /// All its cases.
     pub all: EvolutionGroup,
@@ -66,6 +68,7 @@ impl Serialize for Cell {
 
 /// The 95% intervals of failure avoidance and repeats: [`Evolution::intervals`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct EvolutionIntervals {
     /// Of avoidance, by Wilson's formula, which takes the cases as independent.
     pub far_wilson: Option<Interval>,

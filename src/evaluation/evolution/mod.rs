@@ -184,6 +184,7 @@ named! {
 
 /// Whether the failure of one test case was avoided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CaseAnswer {
     /// Id of the case.
     pub id: String,
@@ -204,6 +205,7 @@ struct Outcome {
 
 /// Failure avoidance over test cases, each and by group: [`evolve`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Evolution {
     /// Who decided.
     #[serde(rename = "mode")]

@@ -68,6 +68,7 @@ named! {
 
 /// How close the failure of a signal is to the one under test: [`proximity()`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Proximity {
     /// Id of the pair.
     pub id: String,

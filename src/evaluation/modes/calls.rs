@@ -64,6 +64,7 @@ pub struct ExpectedCall {
 
 /// The malformed calls and the missed actions of a run: [`check_calls`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CallReport {
     /// Id of the run.
     pub id: String,

@@ -83,6 +83,7 @@ impl ModeVerdict {
 
 /// A failure that a rule found, with its steps and facts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ModeFinding {
     /// The failure mode, `class/name`.
     pub mode: &'static str,
@@ -95,6 +96,7 @@ pub struct ModeFinding {
 
 /// What each rule says of an episode of a text game: [`detect_modes`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ModeReport {
     /// Id of the episode.
     pub id: String,

@@ -56,6 +56,7 @@ pub(super) type ByTask<'t> = BTreeMap<&'t str, Vec<&'t ComparedTrial>>;
 
 /// The figures of one side of a comparison: fresh starts, or recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Arm {
     /// Trials of the tasks that are compared.
     pub trials: u64,

@@ -59,6 +59,7 @@ named! {
 ///
 /// A replay is approximate: timeouts and errors are ignored, reads are run again, timing is lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Replay {
     /// Version of this form: `replay/1`.
     pub schema: &'static str,
@@ -70,6 +71,7 @@ pub struct Replay {
 
 /// A command to be typed again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReplayCommand {
     /// The source's number of the step or episode, else its position.
     pub step: i64,

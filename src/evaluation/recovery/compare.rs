@@ -13,6 +13,7 @@ const FRESH: &str = "fresh";
 
 /// Recovery against fresh starts, by context and model: [`compare()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -22,6 +23,7 @@ pub struct Comparison {
 
 /// Recovery against fresh starts in one context, model by model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ContextComparison {
     /// By model.
     pub models: BTreeMap<String, ModelComparison>,
@@ -43,6 +45,7 @@ pub struct ContextComparison {
 
 /// The rank of a model among the others on both sides, 1 for the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Ranks {
     /// By fresh rate.
     pub fresh: usize,
@@ -52,6 +55,7 @@ pub struct Ranks {
 
 /// Recovery against fresh starts for one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ModelComparison {
     /// Tasks with trials in both conditions.
     pub tasks: usize,
@@ -69,6 +73,7 @@ pub struct ModelComparison {
 
 /// The figures of both sides over the tasks that both tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PairedComparison {
     /// The fresh side.
     pub fresh: Arm,
@@ -84,6 +89,7 @@ pub struct PairedComparison {
 
 /// The recovery rate less the fresh rate, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// The difference.
     pub value: f64,
@@ -93,6 +99,7 @@ pub struct Difference {
 
 /// What recovery loses, relative to the fresh rate: (fresh − recovery) / fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RelativeDrop {
     /// The drop; undefined where nothing was solved from fresh.
     pub value: Option<f64>,
@@ -104,6 +111,7 @@ pub struct RelativeDrop {
 
 /// McNemar's exact test of the two sides on the same tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct McNemar {
     /// Tasks with one trial on each side.
     pub tasks: u64,

@@ -89,6 +89,7 @@ named! {
 
 /// What one recovery run inherits, with the id of its pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct InheritanceReport {
     /// Id of the pair.
     pub id: String,
@@ -130,6 +131,7 @@ pub enum Inherited {
 
 /// What recovery runs inherit, pair by pair and as rates: [`inherit`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Inheritance {
     /// Every pair, in order.
     pub pairs: Vec<InheritanceReport>,

@@ -31,6 +31,7 @@ named! {
 
 /// The result of one trial, whatever its format.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Trial {
     /// The format it was read from.
     pub format: TrialFormat,

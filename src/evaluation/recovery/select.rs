@@ -98,6 +98,7 @@ named! {
 
 /// The trials that were selected for recovery, and why others were not: [`select`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Selection {
     /// By whose rule.
     #[serde(rename = "mode")]

@@ -12,6 +12,7 @@ use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
 ///
 /// What would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReflectionGroup {
     /// Annotated episodes.
     pub episodes: u64,
@@ -49,6 +50,7 @@ pub struct ReflectionGroup {
 
 /// How many episodes end at each stage of a funnel.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[non_exhaustive]
 pub struct FunnelCounts {
     /// At detection.
     pub detection: u64,
@@ -113,6 +115,7 @@ impl Figure {
 
 /// The scores of reflection, averaged over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Averages {
     /// Detection accuracy.
     pub detection_accuracy: Option<f64>,

@@ -14,6 +14,7 @@ use crate::stats::mean;
 
 /// How well a model found, placed and explained the failures of one episode.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct EpisodeScore {
     /// Id of the episode.
     pub id: String,
@@ -37,6 +38,7 @@ pub struct EpisodeScore {
 
 /// Whether a model saw that an episode holds a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct DetectionScore {
     /// What was answered.
     pub answer: Option<Answer>,
@@ -48,6 +50,7 @@ pub struct DetectionScore {
 
 /// How well a model's ranges match those of the annotated failures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LocalizationScore {
     /// Mean over predicted ranges of the best Jaccard index with an annotated one; 0 without predicted ranges.
     pub similarity: f64,
@@ -64,6 +67,7 @@ pub struct LocalizationScore {
 
 /// How well a model explained one annotated failure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct DiagnosisScore {
     /// Position in the episode's list of failures.
     pub failure: usize,

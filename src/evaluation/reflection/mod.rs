@@ -188,6 +188,7 @@ impl Default for ReflectOptions {
 
 /// The scores of one model's predictions, by episode, by task and over all: [`reflect`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Reflection {
     /// The reading that was followed.
     #[serde(rename = "mode")]
