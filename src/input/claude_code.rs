@@ -94,12 +94,11 @@ impl<'a> Sessions<'a> {
             return runs.pass_over("lines that the program wrote for itself", 1);
         }
         let key = (session, part);
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
-            None => {
-                self.open.push(Session::new(&key));
-                *self.places.entry(key).or_insert(self.open.len() - 1)
-            }
+        let place = if let Some(place) = self.places.get(&key) {
+            *place
+        } else {
+            self.open.push(Session::new(&key));
+            *self.places.entry(key).or_insert(self.open.len() - 1)
         };
         let Some(session) = self.open.get_mut(place) else { return };
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {

@@ -269,9 +269,9 @@ impl<'a> Attachments<'a> {
 
     /// The text with the attachments that it names.
     fn put_into(&mut self, words: Words<'a>) -> Words<'a> {
+        static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         let text = words.text();
         // JSON may spell the slashes with escapes.
-        static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         if !text.may_hold(&FINDER) {
             return words;
         }

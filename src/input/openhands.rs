@@ -143,7 +143,7 @@ impl<'a> Event<'a> {
                 b"success" => event.success = wire::boolean(value)?,
                 b"extras" => event.extras(value)?,
                 b"timestamp" => {
-                    event.time = wire::text(value)?.and_then(|text| time::of_text(&text.to_str()))
+                    event.time = wire::text(value)?.and_then(|text| time::of_text(&text.to_str()));
                 }
                 b"tool_call_metadata" => event.tool_call_metadata(value)?,
                 _ => value.skip()?,
