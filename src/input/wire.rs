@@ -9,7 +9,7 @@ use crate::trace::{Arguments, Content, Text, Words, canonical_text};
 /// Reads a list item by item; `false` where something else stands.
 #[inline]
 pub(super) fn list<'a>(json: &mut Json<'a>, item: impl FnMut(&mut Json<'a>) -> Read<()>) -> Read<bool> {
-    if json.kind()? == Kind::List { json.list(item).map(|()| true) } else { json.skip().map(|()| false) }
+    if json.peek_byte() == Some(b'[') { json.list(item).map(|()| true) } else { json.skip().map(|()| false) }
 }
 
 /// Reads an object member by member; `false` where something else stands.
@@ -18,7 +18,7 @@ pub(super) fn object<'a>(
     json: &mut Json<'a>,
     member: impl FnMut(&[u8], &mut Json<'a>) -> Read<()>,
 ) -> Read<bool> {
-    if json.kind()? == Kind::Object {
+    if json.peek_byte() == Some(b'{') {
         json.object(member).map(|()| true)
     } else {
         json.skip().map(|()| false)
@@ -28,7 +28,7 @@ pub(super) fn object<'a>(
 /// Reads a string.
 #[inline]
 pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
-    if json.kind()? == Kind::String {
+    if json.peek_byte() == Some(b'"') {
         json.text().map(|string| Some(string.into()))
     } else {
         json.skip().map(|()| None)
@@ -44,8 +44,8 @@ pub(super) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
 /// Reads an id that may be an integer, which is then written in decimal.
 #[inline]
 pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
-    match json.kind()? {
-        Kind::String => name(json),
+    match json.peek_byte() {
+        Some(b'"') => name(json),
         _ => Ok(super::common::ident(json.raw()?)),
     }
 }
@@ -91,8 +91,8 @@ impl<'a> Value<'a> {
     /// Reads a value.
     #[inline]
     pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
-        Ok(match json.kind()? {
-            Kind::String => Self::Text(json.text()?),
+        Ok(match json.peek_byte() {
+            Some(b'"') => Self::Text(json.text()?),
             _ => Self::Other(json.raw()?),
         })
     }
