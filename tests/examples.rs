@@ -147,9 +147,9 @@ fn wrong_usage_ends_with_1() {
         &["--threshold", "1.5", &good],
         &["--threshold", "NaN", &good],
         &["--threshold", "half", &good],
-        &["--sims", &nowhere, &good],
-        &["--summary", &nowhere, &good],
-        &["--sims"],
+        &["--out", &nowhere, &good],
+        &["--json", &nowhere, &good],
+        &["--out"],
     ] {
         let (_, err) = ends("replicate_tau2", arguments, 1);
         assert_ne!(err, "", "{arguments:?}");
@@ -182,7 +182,7 @@ fn wrong_usage_ends_with_1() {
 #[test]
 fn help_is_no_error() {
     for (name, options) in [
-        ("replicate_tau2", &["--actors", "--threshold", "--threads", "--sims", "--summary", "--pass-k"][..]),
+        ("replicate_tau2", &["--actors", "--threshold", "--threads", "--out", "--json", "--pass-k"][..]),
         (
             "scan",
             &[
@@ -213,7 +213,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
     let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
     let good = folder.write("good.json", GOOD);
     let partly = folder.write("partly.json", PARTLY);
-    ends("replicate_tau2", &["--sims", &sims, "--summary", &summary, &partly, &good], 2);
+    ends("replicate_tau2", &["--out", &sims, "--json", &summary, &partly, &good], 2);
     let rows = folder.lines("sims.jsonl");
     assert_eq!(
         rows[0],
@@ -250,7 +250,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
         ])
     );
     let published = folder.path("published.json");
-    ends("replicate_tau2", &["--as-published", "--summary", &published, &partly, &good], 2);
+    ends("replicate_tau2", &["--as-published", "--json", &published, &partly, &good], 2);
     assert_eq!(
         keys(&folder.json("published.json")),
         BTreeSet::from(["overall", "by_model", "by_model_domain", "direction", "inputs", "config"])
@@ -275,14 +275,14 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     for (actors, calls, errors, recovered, detected) in
         [("all", 2, 1, 1, false), ("agent", 1, 1, 0, true), ("user", 1, 0, 0, false)]
     {
-        ends("replicate_tau2", &["--actors", actors, "--sims", &sims, "--summary", &summary, &good], 0);
+        ends("replicate_tau2", &["--actors", actors, "--out", &sims, "--json", &summary, &good], 0);
         let row = &folder.lines("sims.jsonl")[0];
         let found = [&row["tool_calls"], &row["errors"], &row["recovered"], &row["detected"]];
         assert_eq!(found, [&json!(calls), &json!(errors), &json!(recovered), &json!(detected)], "{actors}");
         assert_eq!(folder.json("summary.json")["config"]["actors"], actors);
     }
     let flagged = |threshold: &str| {
-        let arguments = ["--threshold", threshold, "--sims", &sims, "--summary", &summary];
+        let arguments = ["--threshold", threshold, "--out", &sims, "--json", &summary];
         ends("replicate_tau2", &arguments, 0);
         folder.lines("sims.jsonl").iter().filter(|row| row["detected"] == true).count()
     };
@@ -292,7 +292,7 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     assert_eq!(folder.json("summary.json")["pass_k"], Value::Null);
 
     let (plain, _) = ends("replicate_tau2", &[], 0);
-    let (with_pass_k, _) = ends("replicate_tau2", &["--pass-k", "--summary", &summary], 0);
+    let (with_pass_k, _) = ends("replicate_tau2", &["--pass-k", "--json", &summary], 0);
     assert!(!plain.contains("pass^") && with_pass_k.contains("pass^1"), "{with_pass_k}");
     let groups = folder.json("summary.json")["pass_k"].as_array().unwrap().clone();
     assert_eq!(groups.len(), 9);
@@ -303,8 +303,8 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
 fn the_replication_reads_the_bundled_files_by_default() {
     let folder = Folder::new("bundled");
     let (first, second) = (folder.path("first.json"), folder.path("second.json"));
-    let (out, _) = ends("replicate_tau2", &["--summary", &first], 0);
-    let (named, _) = ends("replicate_tau2", &["--summary", &second, "golden/tau2"], 0);
+    let (out, _) = ends("replicate_tau2", &["--json", &first], 0);
+    let (named, _) = ends("replicate_tau2", &["--json", &second, "golden/tau2"], 0);
     assert_eq!(out, named);
     let (first, second) = (folder.json("first.json"), folder.json("second.json"));
     for key in ["overall", "by_model", "by_model_domain", "direction", "config"] {
@@ -350,7 +350,7 @@ fn tables_and_pages_go_where_they_are_asked_for() {
     let csv = folder.path("csv");
     let mut arguments = vec!["--csv", &csv, "--markdown", &markdown, "--latex", &latex, "--html", &html];
     let plain = arguments.clone();
-    arguments.extend(["--sims", &sims, "--chart", &svg, "--resamples", "100"]);
+    arguments.extend(["--out", &sims, "--chart", &svg, "--resamples", "100"]);
     ends("replicate_tau2", &arguments, 0);
     let read = |path: &str| fs::read_to_string(path).unwrap();
     assert!(read(&format!("{csv}/by_model.csv")).starts_with("model,runs,runs_with_errors,mean_reward,"));
@@ -380,7 +380,7 @@ fn a_comparison_takes_two_sides() {
     let summary = folder.path("summary.json");
     let quitter = "golden/tau2/scripted-quitter_airline.json";
     let careless = "golden/tau2/scripted-careless_airline.json";
-    ends("compare", &["--summary", &summary, "--resamples", "100", quitter, careless], 0);
+    ends("compare", &["--json", &summary, "--resamples", "100", quitter, careless], 0);
     let found = folder.json("summary.json");
     assert_eq!(
         (&found["tasks"], &found["first"]["counted"], &found["second"]["counted"]),
@@ -471,17 +471,8 @@ fn the_replication_groups_runs_of_any_format() {
     let folder = Folder::new("groups");
     let path = folder.write("runs.jsonl", &shell_runs());
     let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
-    let arguments = [
-        "--group-by",
-        "agent,domain,task",
-        "--resamples",
-        "50",
-        "--sims",
-        &sims,
-        "--summary",
-        &summary,
-        &path,
-    ];
+    let arguments =
+        ["--group-by", "agent,domain,task", "--resamples", "50", "--out", &sims, "--json", &summary, &path];
     let (told, _) = ends("replicate_tau2", &arguments, 0);
     assert!(told.contains("By agent, domain, task") && told.contains("by program, with errors"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
@@ -510,7 +501,7 @@ fn the_replication_groups_runs_of_any_format() {
     // Without the flag other formats are not read, and no row or table has more than it had.
     ends("replicate_tau2", &[&path], 1);
     let plain = |more: &[&str]| {
-        let first = ["--resamples", "50", "--sims", &sims];
+        let first = ["--resamples", "50", "--out", &sims];
         let (told, _) = ends("replicate_tau2", &[&first, more, &["golden/tau2"]].concat(), 0);
         (told, folder.lines("sims.jsonl"))
     };
@@ -548,7 +539,7 @@ fn the_scan_names_and_counts_foreign_files() {
     assert!(told.contains("of no known format: 2 of 4 files\n"), "{told}");
     let lines: Vec<&str> = err.lines().collect();
     assert_eq!(lines.len(), 3, "{err}");
-    assert!(lines[0].contains(&package) && lines[0].contains("; native wants"), "{err}");
+    assert!(lines[0].contains(&package) && lines[0].ends_with(" (see scan --list-formats)"), "{err}");
     assert!(lines[1].contains(&spans) && lines[1].ends_with("`compilerOptions`"), "{err}");
     assert!(lines[2].contains(&damaged), "{err}");
 }
@@ -914,17 +905,8 @@ fn the_number_of_threads_changes_no_byte() {
     let partly = folder.write("partly.json", PARTLY);
     let outputs = |threads: &str| {
         let [sims, summary, out] = ["sims.jsonl", "summary.json", "out.jsonl"].map(|name| folder.path(name));
-        let replicate = [
-            "--threads",
-            threads,
-            "--pass-k",
-            "--sims",
-            &sims,
-            "--summary",
-            &summary,
-            "golden/tau2",
-            &partly,
-        ];
+        let replicate =
+            ["--threads", threads, "--pass-k", "--out", &sims, "--json", &summary, "golden/tau2", &partly];
         let scan = ["--threads", threads, "--fingerprints", "--out", &out, "golden/tau2", &partly];
         let told = [ends("replicate_tau2", &replicate, 2), ends("scan", &scan, 2)];
         (told, ["sims.jsonl", "summary.json", "out.jsonl"].map(|name| folder.bytes(name)))

@@ -26,8 +26,8 @@ fn no_output_takes_the_place_of_an_input() {
         ("scan", "--html"),
         ("scan", "--otlp-out"),
         ("convert", "--out"),
-        ("replicate_tau2", "--sims"),
-        ("replicate_tau2", "--summary"),
+        ("replicate_tau2", "--out"),
+        ("replicate_tau2", "--json"),
     ];
     for (name, flag) in flags {
         fs::write(&input, RUN).unwrap();
@@ -87,7 +87,7 @@ fn a_closed_pipe_ends_quietly() {
 fn a_full_disk_is_an_error_with_a_name() {
     let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
     let full = Path::new("/dev/full");
-    for (name, flag) in [("scan", "--out"), ("convert", "--out"), ("replicate_tau2", "--sims")] {
+    for (name, flag) in [("scan", "--out"), ("convert", "--out"), ("replicate_tau2", "--out")] {
         let ended = run(name, &[Path::new(flag), full, golden]);
         let told = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{name}: {told}");

@@ -362,7 +362,7 @@ fn merging_prints_what_one_scan_prints() {
         run("scan", &[file, "--partial", &format!("{states}/{number}.json")], 0);
     }
     let summary = folder.path("summary.json");
-    let (out, _) = run("merge", &[&states, "--html", &merged_html, "--summary", &summary], 0);
+    let (out, _) = run("merge", &[&states, "--html", &merged_html, "--json", &summary], 0);
     assert_eq!(out, whole);
     assert_eq!(folder.read("merged.html"), folder.read("one.html"));
     let figures: Value = serde_json::from_str(&folder.read("summary.json")).unwrap();
@@ -373,7 +373,7 @@ fn merging_prints_what_one_scan_prints() {
     let (_, told) = run("merge", &[&few, &again, &states], 0);
     assert_eq!(told, "");
     let (_, told) = run("merge", &[&states, "--chart", &folder.path("x.svg")], 1);
-    assert!(told.contains("--sims and --chart are of replications"), "{told}");
+    assert!(told.contains("--out and --chart are of replications"), "{told}");
 }
 
 #[test]
@@ -384,7 +384,7 @@ fn merging_prints_what_one_replication_prints() {
         let outputs = |name: &str| {
             let path = |end: &str| folder.path(&format!("{name}-{exact}{end}"));
             [
-                "--summary",
+                "--json",
                 &path(".json"),
                 "--html",
                 &path(".html"),
