@@ -104,13 +104,13 @@ enum Command {
 #[derive(Args)]
 struct Reflect {
     /// Annotated episodes
-    #[arg(long, value_name = "GOLD.jsonl")]
+    #[arg(long, value_name = "GOLD.jsonl", requires = "predictions")]
     gold: Option<PathBuf>,
     /// Predictions of one model
-    #[arg(long, value_name = "PREDICTIONS.jsonl")]
+    #[arg(long, value_name = "PREDICTIONS.jsonl", requires = "gold")]
     predictions: Option<PathBuf>,
     /// Take the predictions from this crate's detectors, on --episodes
-    #[arg(long, value_enum, conflicts_with_all = ["predictions", "gold"], requires = "episodes")]
+    #[arg(long, value_enum, value_name = "WHO", conflicts_with_all = ["predictions", "gold"], requires = "episodes")]
     predict: Option<Predictor>,
     /// A BenchTrace file of episodes with their annotated failures
     #[arg(long, value_name = "EPISODES.json", requires = "predict")]

@@ -215,12 +215,12 @@ fn explain(set: &GoldenSet, detectors: &[Arc<dyn Detector>], id: &str) -> Result
         detector.ok_or_else(|| format!("`{id}` tests {0}; ask for it by --detectors {0}", entry.detector))?;
     let verdict = detector.detect(&entry.trace);
     let place = entry.range.map_or_else(String::new, |(first, last)| format!(", steps {first}–{last}"));
+    let width = common::width();
+    let heading = format!("{id} ({}, label {}{place}): {}", entry.difficulty, entry.label, entry.description);
     common::print(&format!(
-        "{id} ({}, label {}{place}): {}\n\n{}\n{}",
-        entry.difficulty,
-        entry.label,
-        entry.description,
-        render_run(&entry.trace, verdict.findings(), common::width()),
+        "{}\n\n{}\n{}",
+        common::wrapped(&heading, width, 2),
+        render_run(&entry.trace, verdict.findings(), width),
         render_explanation(&detector.explain(&entry.trace))
     ))?;
     Ok(0)

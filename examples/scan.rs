@@ -86,8 +86,11 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if arguments.list_formats {
-        let lines =
-            Format::VARIANTS.iter().map(|format| format!("{:12} {}\n", format.name(), format.about()));
+        let line = |format: &Format| {
+            let line = format!("{:18} {}", format.name(), format.about());
+            common::wrapped(&line, 80, 19) + "\n"
+        };
+        let lines = Format::VARIANTS.iter().map(line);
         common::print(&lines.collect::<String>())?;
         return Ok(0);
     }

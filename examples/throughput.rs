@@ -188,8 +188,8 @@ fn by_format(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Fail
     let (groups, left) = grouped(inputs, &scanner);
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
     let mut lines = format!(
-        "{:<20} {:>5}  {:>16}  {:>6}  {:>10}  {:>9}  {:>5}   {} rounds (medians)\n",
-        "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio", arguments.rounds
+        "Medians of {} rounds\n{:<18}  {:>5}  {:>15}  {:>6}  {:>10}  {:>9}  {:>5}\n",
+        arguments.rounds, "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio"
     );
     let mut figures = serde_json::Map::new();
     for Group { name, files } in &groups {
@@ -210,7 +210,7 @@ fn by_format(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Fail
         let kilobytes = |place: usize| sizes.get(place).map_or(f64::NAN, |size| *size as f64 / 1e3);
         let range = format!("{:.1} to {:.1}", kilobytes(0), kilobytes(sizes.len() - 1));
         lines += &format!(
-            "{name:<20} {:>5}  {range:>16}  {megabytes:>6.1}  {:>10.0}  {:>9.0}  {ratio:>5.2}\n",
+            "{name:<18}  {:>5}  {range:>15}  {megabytes:>6.1}  {:>10.0}  {:>9.0}  {ratio:>5.2}\n",
             files.len(),
             megabytes / figure(|[floor, _]| *floor),
             megabytes / figure(|[_, scan]| *scan),

@@ -534,7 +534,9 @@ fn the_scan_names_and_counts_foreign_files() {
         (&spans, "no known format, 0 runs"),
         (&damaged, "tau2, 0 runs"),
     ] {
-        assert!(told.contains(&format!("{path}: {how}")), "{told}");
+        let name = Path::new(path).file_name().unwrap().to_str().unwrap();
+        assert!(told.contains(&format!("/{name}: {how}")), "{told}");
+        assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     }
     assert!(told.contains("of no known format: 2 of 4 files\n"), "{told}");
     let lines: Vec<&str> = err.lines().collect();

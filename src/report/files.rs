@@ -1,12 +1,14 @@
 //! What was read of the files of a scan, and what of it nobody should take for judged.
 
 use super::cell::counted;
+use super::table::TEXT_WIDTH;
+use super::wrap::wrapped;
 use crate::partial::{FileReport, FileSums, Files};
 
 /// How many runs without an action are named of a file.
 const NAMED: usize = 5;
 
-/// The files, a line each; as sums where there are too many.
+/// The files, a line of at most 80 columns each, of long paths the end; as sums where there are too many.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
@@ -32,21 +34,33 @@ fn line(path: &str, file: &FileReport) -> String {
         (None, 0, _) => "not read",
         (None, ..) => "several formats",
     };
-    let mut text = format!("{path}: {format}, {}", counted(file.runs, "run"));
+    let mut what = format!("{format}, {}", counted(file.runs, "run"));
     if file.runs_lost > 0 {
-        text += &format!(", {} not readable", file.runs_lost);
+        what += &format!(", {} not readable", file.runs_lost);
     }
-    text += "\n";
+    // The name of a file is its end.
+    let room = TEXT_WIDTH.saturating_sub(what.chars().count() + 2);
+    let mut text = format!("{}: {what}\n", end_of(path, room));
     if file.runs_without_actions > 0 {
         let named = file.without_actions().take(NAMED).collect::<Vec<_>>().join(", ");
         let more = if file.runs_without_actions > NAMED as u64 { ", …" } else { "" };
-        text +=
-            &format!("  {} without an action: {named}{more}\n", counted(file.runs_without_actions, "run"));
+        let line = format!("{} without an action: {named}{more}", counted(file.runs_without_actions, "run"));
+        text += &format!("  {}\n", wrapped(&line, TEXT_WIDTH - 4).join("\n    "));
     }
     for (reason, count) in &file.passed_over {
         text += &format!("  passed over: {count} {reason}\n");
     }
     text
+}
+
+/// The end of a path, in so many characters.
+fn end_of(path: &str, width: usize) -> String {
+    let more = path.chars().count().saturating_sub(width);
+    if more == 0 {
+        path.to_owned()
+    } else {
+        format!("…{}", path.chars().skip(more + 1).collect::<String>())
+    }
 }
 
 fn summed(sums: &FileSums) -> String {

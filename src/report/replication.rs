@@ -77,6 +77,10 @@ pub fn render_inference(inference: &Inference) -> String {
             ),
         );
     }
+    text.push('\n');
+    for contrast in &inference.contrasts {
+        paragraph(&mut text, &format!("{contrast}."));
+    }
     for change in inference.changes.iter().filter(|change| change.scope == "all runs") {
         text.push('\n');
         paragraph(&mut text, &change.to_string());
@@ -241,7 +245,7 @@ fn how_many(clustered: &ClusteredInterval) -> String {
     format!("{} {}{undefined}", bootstrap.clusters, by.plural())
 }
 
-const FIGURES: [(&str, &str, Kind); 7] = [
+pub(super) const FIGURES: [(&str, &str, Kind); 7] = [
     ("runs", "n", Kind::Number),
     ("runs_with_errors", "errors", Kind::Number),
     ("mean_reward", "reward", Kind::Number),
@@ -263,7 +267,7 @@ fn figures(group: &Group) -> [Cell; 7] {
     ]
 }
 
-const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
+pub(super) const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
                             recovery rate (runs with errors); err#, error count; calls, call count.";
 
 pub(super) fn by_model(tables: &Replication) -> Table {
