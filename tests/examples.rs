@@ -233,6 +233,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
             "overall",
             "by_model",
             "by_model_domain",
+            "contrasts",
             "direction",
             "inputs",
             "config",
@@ -324,10 +325,16 @@ fn the_replication_reads_the_bundled_files_by_default() {
 
     let (published, _) = ends("replicate_tau2", &["--as-published"], 0);
     for line in
-        ["  recovery rate, runs with errors  +0.4862  [+0.3450, +0.6058]", "  scripted-quitter/airline "]
+        ["  recovery rate, runs with errors  +0.4862  [+0.3450,+0.6058]", "\nscripted-quitter/airline\n"]
     {
         assert!(published.contains(line), "no {line}: {published}");
     }
+    let (pass_k, _) = ends("replicate_tau2", &["--as-published", "--pass-k"], 0);
+    assert!(pass_k.starts_with(&published) && pass_k.contains("pass^4"), "{pass_k}");
+    assert!(pass_k.lines().all(|line| line.chars().count() <= 80), "{pass_k}");
+    let compared = "  On the same 407 runs, |r| with reward is 0.502 for recovery rate and 0.324 for\n  error count: a \
+                    difference of +0.178, resampled by task [+0.";
+    assert!(out.contains(compared), "{out}");
 }
 
 #[test]
@@ -544,6 +551,80 @@ fn the_scan_names_and_counts_foreign_files() {
     assert!(lines[0].contains(&package) && lines[0].ends_with(" (see scan --list-formats)"), "{err}");
     assert!(lines[1].contains(&spans) && lines[1].ends_with("`compilerOptions`"), "{err}");
     assert!(lines[2].contains(&damaged), "{err}");
+}
+
+#[test]
+fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
+    let folder = Folder::new("page");
+    // Of 20 models, each with one run more, number 7 alone loops, and so does one of the runs of number 19.
+    let look = r#"{"name": "look", "arguments": {}, "status": "ok", "observation": "a wall"}"#;
+    let run = |model: usize, looks: usize| {
+        format!(r#"{{"version": 1, "model": "m{model:02}", "steps": [{}]}}"#, vec![look; looks].join(", "))
+    };
+    let mut runs = String::new();
+    for model in 0..20 {
+        for number in 0..=model {
+            let loops = model == 7 || (model == 19 && number == 0);
+            runs += &(run(model, if loops { 6 } else { 1 }) + "\n");
+        }
+    }
+    folder.write("runs/runs.jsonl", &runs);
+    let cut = folder.write("runs/cut.json", r#"{"simulations": [{"id": "a", "messages": []}, {"id": "b", "#);
+    let foreign = folder.write("runs/foreign.json", r#"{"name": "<x>", "version": 3}"#);
+    let page = folder.path("page.html");
+    let (_, err) = ends("scan", &["--detectors", "loop", "--html", &page, &folder.path("runs")], 2);
+    assert_eq!(err.lines().count(), 2, "{err}");
+    let html = folder.text("page.html");
+    assert!(html.contains("2 files could not be read whole"), "{html}");
+    let unread = html.split_once(">Files that could not be read whole<").unwrap().1;
+    let rows: Vec<&str> = unread.split("<tr>").skip(2).collect();
+    assert_eq!(rows.len(), 2, "{unread}");
+    let starts = |row: &str, path: &str, runs: u64, reason: &str| {
+        assert!(row.contains(path) && row.contains(&format!(">{runs}<")) && row.contains(reason), "{row}");
+    };
+    starts(rows[0], &cut, 1, ">run 1: line 1 column ");
+    starts(
+        rows[1],
+        &foreign,
+        0,
+        ">line 1 column 1: the input is of no known format: it is an object with the keys",
+    );
+    assert!(!rows[1].contains("wants"), "{}", rows[1]);
+    let figure =
+        html.split_once("loop: runs in which it fires").unwrap().1.split_once("</figure>").unwrap().0;
+    let place = |model: &str| figure.find(&format!(">{model}<"));
+    assert!(place("m07") < place("m19") && place("m19") < place("m18"), "{figure}");
+    assert!(place("m07").is_some() && place("m00").is_none(), "{figure}");
+    // The run of the file that was cut names no model.
+    assert!(figure.contains("The first 15 of 21 models"), "{figure}");
+    // What was read whole needs no such part.
+    let (_, err) = ends("scan", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
+    assert_eq!(err, "");
+    assert!(!folder.text("page.html").contains("read whole"));
+}
+
+#[test]
+fn a_scan_writes_its_tables_as_a_merge_does() {
+    let folder = Folder::new("tables");
+    let path = |name: &str| folder.path(name);
+    let (json, markdown, csv) = (path("a.json"), path("a.md"), path("csv"));
+    let files = ["--json", &json, "--markdown", &markdown, "--csv", &csv, "golden/tau2"];
+    let (out, _) = ends("scan", &files, 0);
+    assert!(out.contains("tool_error_recovery"));
+    assert_eq!(folder.json("a.json")["runs"], 408);
+    assert!(folder.text("a.md").contains("### Detectors by model\n"));
+    assert!(folder.text("csv/detectors.csv").starts_with("detector,traces,"));
+    // JSON takes the place of the tables where it goes to standard output.
+    let (out, _) = ends("scan", &["--json", "-", "golden/tau2"], 0);
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), folder.json("a.json"));
+    // The earlier names of flags are still understood.
+    let (summary, sims) = (path("b.json"), path("b.jsonl"));
+    let quitter = "golden/tau2/scripted-quitter_airline.json";
+    ends("replicate_tau2", &["--summary", &summary, "--sims", &sims, "--resamples", "50", quitter], 0);
+    assert_eq!(
+        (folder.json("b.json")["overall"]["sims"].clone(), folder.lines("b.jsonl").len()),
+        (json!(40), 40)
+    );
 }
 
 #[test]
@@ -765,7 +846,7 @@ fn the_scan_finds_the_format_in_the_content() {
         let path = folder.write("any.json", text);
         for choice in [&[][..], &["--format", format]] {
             let (table, _) = ends("scan", &[choice, &[&*path]].concat(), 0);
-            assert!(table.contains(&format!("{path}: {format}, 1 run\n")), "{table}");
+            assert!(table.contains(&format!("/any.json: {format}, 1 run\n")), "{table}");
         }
         let wrong = if format == "native" { "tau2" } else { "native" };
         ends("scan", &["--format", wrong, &path], 1);

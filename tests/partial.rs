@@ -122,8 +122,12 @@ fn replication_part<'f>(most: u64, files: impl IntoIterator<Item = &'f FileScan>
 fn reports(content: PartialContent) -> String {
     match content {
         PartialContent::Scan(part) => {
-            let html =
-                scan_html(&part.summary, &part.summary.costs(), part.worst.read(&ReadOptions::default()));
+            let html = scan_html(
+                &part.summary,
+                &part.summary.costs(),
+                part.worst.read(&ReadOptions::default()),
+                &part.files,
+            );
             render_files(&part.files) + &part.summary.render() + &html
         }
         PartialContent::Replication(mut part) => {

@@ -79,7 +79,7 @@ pub(crate) fn report_scan(
     let text = format!("{}\n{}", render_files(&part.files), part.summary.render());
     if let Some(mut out) = html {
         let flagged = draw(part.worst);
-        out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged).as_bytes())?;
+        out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged, &part.files).as_bytes())?;
         out.finish()?;
     }
     files.print(&text)

@@ -62,7 +62,7 @@ impl TableFiles {
             write_text(path, inputs, &joined(Table::markdown))?;
         }
         if let Some(path) = &self.latex {
-            write_text(path, inputs, &joined(Table::latex))?;
+            write_text(path, inputs, &format!("% needs \\usepackage{{booktabs}}\n{}", joined(Table::latex)))?;
         }
         Ok(())
     }

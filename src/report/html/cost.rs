@@ -17,7 +17,10 @@ pub struct FailureCost {
     pub tokens: Option<(u64, u64)>,
 }
 
-/// One chart for each of steps, time and tokens that is known of some detector.
+/// How many bars a chart has.
+const DRAWN: usize = 20;
+
+/// One chart, the largest share first, for each of steps, time and tokens that is known of some detector.
 #[must_use]
 pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
     type Part = fn(&FailureCost) -> Option<(u64, u64)>;
@@ -26,11 +29,15 @@ pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
     kinds
         .into_iter()
         .filter_map(|(kind, part)| {
-            let bars: Vec<Bar> = costs.iter().filter_map(|cost| bar(cost, part(cost)?, kind)).collect();
+            let mut bars: Vec<Bar> = costs.iter().filter_map(|cost| bar(cost, part(cost)?, kind)).collect();
+            let all = bars.len();
+            bars.sort_by(|one, other| other.share.total_cmp(&one.share));
+            bars.truncate(DRAWN);
+            let most = if all > DRAWN { format!(" The largest {DRAWN} of {all}.") } else { String::new() };
             (!bars.is_empty()).then(|| {
                 Chart::Bars(BarChart {
                     title: format!("What failures cost: {kind}"),
-                    caption: format!("Share of {kind} inside of findings, by detector and model."),
+                    caption: format!("Share of {kind} inside of findings, by detector and model.{most}"),
                     bars,
                 })
             })

@@ -54,7 +54,10 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
     if !pass_k.is_empty() {
         report.section("pass^k");
         for groups in pass_k.chunk_by(|one, next| one.model == next.model) {
-            report.chart(pass_k_chart(groups));
+            // Of one trial the table says all.
+            if groups.iter().any(|group| group.pass.len() > 1) {
+                report.chart(pass_k_chart(groups));
+            }
         }
         report.table(pass_k_table(pass_k));
     }
