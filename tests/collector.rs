@@ -462,8 +462,8 @@ fn names_of_hosts_are_addresses_too() {
     let collector = Collector::start_at("localhost:0", &[]);
     assert!(collector.address.starts_with("127.0.0.1:"), "{}", collector.address);
     let run = |arguments: &[&str]| {
-        let test = std::env::current_exe().unwrap();
-        let program = test.parent().and_then(Path::parent).unwrap().join("examples").join("collector");
+        let own = std::env::current_exe().unwrap();
+        let program = own.parent().and_then(Path::parent).unwrap().join("examples").join("collector");
         let output = Command::new(program).args(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))

@@ -208,7 +208,7 @@ fn cells_of_a_sheet_hold_what_is_meant_or_are_told() {
         for (name, cell) in cells {
             rows[1][*name] = cell.clone();
         }
-        folder.write("filled.jsonl", &rows.iter().map(|row| format!("{row}\n")).collect::<String>())
+        folder.write("filled.jsonl", &rows.iter().map(|row| row.to_string() + "\n").collect::<String>())
     };
     let sound = with(&[]);
     let first = folder.write("first.jsonl", &fs::read_to_string(&sound).unwrap());
