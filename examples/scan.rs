@@ -32,7 +32,6 @@ use tracelint::{
     common::STATUS,
     "scan golden/tau2 --out findings.jsonl --html report.html",
 ))]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present_any = ["list_formats", "list_detectors"])]

@@ -134,7 +134,7 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     };
     let detector = needed("detector", "the id of a detector")?;
     if detector_info(&detector).is_none() {
-        return Err(cells.wrong("detector", "the id of a detector", &detector.into()));
+        return Err(cells.wrong("detector", "the id of a detector"));
     }
     let span = "[first, last] or \"first-last\", the first not above the last, or null";
     let range = cells.read("where", span, |cell| match cell {
@@ -143,7 +143,7 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     })?;
     let range = range.flatten();
     if range.is_some() && !label {
-        return Err(cells.wrong("where", "null where `label` is false", &object["where"]));
+        return Err(cells.wrong("where", "null where `label` is false"));
     }
     let difficulty = cells.read("difficulty", "easy, medium or hard", |cell| match cell {
         Value::Null => Some(None),
@@ -165,7 +165,7 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
         && !(steps.first <= span.first && span.last <= steps.last)
     {
         let expected = format!("steps of the run, which has {}-{}", steps.first, steps.last);
-        return Err(cells.wrong("where", &expected, &object["where"]));
+        return Err(cells.wrong("where", &expected));
     }
     Ok(Some(Labelled { key: cells.key, detector, label, range, difficulty, description, row }))
 }
@@ -193,11 +193,12 @@ impl Cells<'_> {
         read: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<Option<T>, String> {
         let Some(cell) = self.object.get(name) else { return Ok(None) };
-        read(cell).map(Some).ok_or_else(|| self.wrong(name, expected, cell))
+        read(cell).map(Some).ok_or_else(|| self.wrong(name, expected))
     }
 
-    fn wrong(&self, name: &str, expected: &str, cell: &Value) -> String {
-        format!("{}: {name}: expected {expected}, found {}", self.key, Shown(cell))
+    fn wrong(&self, name: &str, expected: &str) -> String {
+        let found = Shown(self.object.get(name).unwrap_or(&Value::Null));
+        format!("{}: {name}: expected {expected}, found {found}", self.key)
     }
 }
 

@@ -188,7 +188,9 @@ mod tests {
     #[test]
     fn what_does_not_vary_has_no_strength() {
         let mut rows = rows();
-        rows.iter_mut().for_each(|row| row.errors = 2);
+        for row in &mut rows {
+            row.errors = 2;
+        }
         let found = contrast(&rows, Relation::Recovery);
         assert_eq!((found.difference, found.clustered.interval()), (None, None));
         assert!(found.to_string().ends_with("cannot both be held against reward"));

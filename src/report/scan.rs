@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::cell::{Cell, name};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
-use crate::partial::{CostPart, Counts, DetectorOfModel, ScanSummary};
+#[cfg(feature = "html")]
+use crate::partial::DetectorOfModel;
+use crate::partial::{CostPart, Counts, ScanSummary};
 use crate::stats::{Interval, wilson};
 
 impl CostPart {
@@ -36,6 +38,9 @@ impl Counts {
         ]
     }
 }
+
+/// A model, where it is named, and its counts.
+pub(super) type OfModel<'s> = (Option<&'s str>, Counts);
 
 const COUNTS: [(&str, &str, Kind); 5] = [
     ("traces", "traces", Kind::Number),
@@ -74,8 +79,8 @@ impl ScanSummary {
 
     /// The detectors with the counts of each model, those first in which the detector fires most surely: by the lower
     /// end of the interval, then by how many runs that are, then by name.
-    pub(super) fn by_detector(&self) -> Vec<(&str, Vec<(Option<&str>, Counts)>)> {
-        let mut detectors: BTreeMap<&str, Vec<(Option<&str>, Counts)>> = BTreeMap::new();
+    pub(super) fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
+        let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
         for ((detector, model), counts) in &self.counts {
             detectors.entry(detector).or_default().push((model.as_deref(), *counts));
         }
@@ -87,7 +92,7 @@ impl ScanSummary {
                 by_rate.then(other.detected.cmp(&one.detected)).then(other.applicable.cmp(&one.applicable))
             });
         }
-        detectors.into_iter().collect()
+        detectors
     }
 
     /// The counts as tables: by detector, what findings cost where a source tells that, and by detector and model where

@@ -5,6 +5,7 @@ use super::cost::{FailureCost, cost_charts};
 use super::page::HtmlReport;
 use crate::partial::{Counts, Files, RunStrip, ScanSummary};
 use crate::report::files::{unread, unread_table};
+use crate::report::scan::OfModel;
 use crate::report::table::Table;
 
 /// How many models a chart shows.
@@ -72,14 +73,14 @@ pub fn scan_html(
 /// A chart of all detectors, or one for each where there are several models.
 fn charts(summary: &ScanSummary) -> Vec<Chart> {
     let detectors = summary.by_detector();
-    let single = detectors.iter().all(|(_, models)| models.len() < 2);
+    let single = detectors.values().all(|models| models.len() < 2);
     if single {
         let rows = detectors.iter().flat_map(|(detector, models)| {
             models.iter().filter_map(|(_, counts)| row((*detector).to_owned(), *counts))
         });
         return vec![chart("Runs in which a detector fires".to_owned(), CAPTION.to_owned(), rows.collect())];
     }
-    let of_detector = |(detector, models): &(&str, Vec<(Option<&str>, Counts)>)| {
+    let of_detector = |(detector, models): (&&str, &Vec<OfModel<'_>>)| {
         let named = |model: Option<&str>| model.unwrap_or("model not named").to_owned();
         let mut rows: Vec<IntervalRow> =
             models.iter().filter_map(|(model, counts)| row(named(*model), *counts)).collect();
