@@ -189,17 +189,15 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    let mut faults = Faults::default();
-    let run = match &arguments.command {
-        Command::Reflect(arguments) => run_reflect(arguments, &mut faults),
-        Command::Evolve(arguments) => run_evolve(arguments, &mut faults),
-        Command::Proximity(arguments) => run_proximity(arguments, &mut faults),
-        Command::Agree(arguments) => run_agree(arguments, &mut faults),
-        Command::Relate(arguments) => run_relate(arguments, &mut faults),
-        Command::Modes(arguments) => run_modes(arguments, &mut faults),
-        Command::Calls(arguments) => run_calls(arguments, &mut faults),
-    };
-    common::finish(faults.told(run.map(|()| 0)))
+    Faults::told_after(|faults| match &arguments.command {
+        Command::Reflect(arguments) => run_reflect(arguments, faults),
+        Command::Evolve(arguments) => run_evolve(arguments, faults),
+        Command::Proximity(arguments) => run_proximity(arguments, faults),
+        Command::Agree(arguments) => run_agree(arguments, faults),
+        Command::Relate(arguments) => run_relate(arguments, faults),
+        Command::Modes(arguments) => run_modes(arguments, faults),
+        Command::Calls(arguments) => run_calls(arguments, faults),
+    })
 }
 
 /// A report, and the intervals of its figures where they are wanted.
@@ -211,7 +209,7 @@ struct WithIntervals<'r, R> {
     intervals: Option<Value>,
 }
 
-fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<(), common::Failure> {
+fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::Failure> {
     let (inputs, gold, predictions) = if let Some(path) = &arguments.episodes {
         let (gold, predictions) = by_detectors(path, faults)?;
         (vec![path.clone()], gold, predictions)
@@ -243,7 +241,8 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<(), common::F
         let tasks: BTreeMap<&str, _> = report.tasks.keys().map(|task| of(task.as_str())).collect();
         json!({"seed": seed, "resamples": resamples, "all": all, "tasks": tasks})
     });
-    arguments.out.write_result(&inputs, &WithIntervals { report: &report, intervals }, shown)
+    arguments.out.write_result(&inputs, &WithIntervals { report: &report, intervals }, shown)?;
+    Ok(0)
 }
 
 /// Annotated episodes of a `BenchTrace` file, and what the detectors, with the published rules, say of them.
@@ -271,7 +270,7 @@ fn by_detectors(
     Ok((gold, predictions))
 }
 
-fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<(), common::Failure> {
+fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Failure> {
     let path = bundled(arguments.cases.as_ref(), "cases.jsonl");
     let cases = sound(&path, lines::<EvolutionCase>(&path)?, faults)?;
     let report = evolve(&cases, arguments.mode);
@@ -302,10 +301,11 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<(), common::Fai
             "by_distance": by(|case| case.distance.map(|distance| distance.to_string())),
         })
     });
-    arguments.out.write_result(&[path], &WithIntervals { report: &report, intervals }, shown)
+    arguments.out.write_result(&[path], &WithIntervals { report: &report, intervals }, shown)?;
+    Ok(0)
 }
 
-fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
+fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, common::Failure> {
     let evaluate = |pairs: &[ProximityPair]| -> Vec<_> {
         pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect()
     };
@@ -313,18 +313,18 @@ fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), com
     tabled(place, &arguments.out, "How close signals are", evaluate, |found| proximity_tables(found), faults)
 }
 
-fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
+fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, common::Failure> {
     let evaluate = |episodes: &[AnnotatedEpisode]| agree(episodes, arguments.mode);
     let place = (&arguments.input, "annotators.jsonl");
     tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables, faults)
 }
 
-fn run_relate(arguments: &Plain, faults: &mut Faults) -> Result<(), common::Failure> {
+fn run_relate(arguments: &Plain, faults: &mut Faults) -> Result<u8, common::Failure> {
     let place = (&arguments.input, "records.jsonl");
     tabled(place, &arguments.out, "Reflection and avoidance", relate, relation_tables, faults)
 }
 
-fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failure> {
+fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<u8, common::Failure> {
     let path = bundled(arguments.input.as_ref(), "episodes.jsonl");
     let rules = arguments.mode;
     let mut lines = lines::<ModeEpisode>(&path)?;
@@ -333,10 +333,11 @@ fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failu
     let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
     let tables = mode_tables(&reports);
     let shown = Shown { title: "Rule-based failures of text games", charts: Vec::new(), tables };
-    arguments.out.write_result(&[path], &reports, shown)
+    arguments.out.write_result(&[path], &reports, shown)?;
+    Ok(0)
 }
 
-fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<(), common::Failure> {
+fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<u8, common::Failure> {
     let evaluate = |runs: &[CallRun]| -> Vec<_> { runs.iter().map(check_calls).collect() };
     let place = (&arguments.input, "calls.jsonl");
     tabled(
@@ -357,12 +358,13 @@ fn tabled<T: Record, R: Serialize>(
     evaluate: impl FnOnce(&[T]) -> R,
     tables: impl FnOnce(&R) -> Vec<Table>,
     faults: &mut Faults,
-) -> Result<(), common::Failure> {
+) -> Result<u8, common::Failure> {
     let path = bundled(path.as_ref(), by_default);
     let records = sound(&path, lines::<T>(&path)?, faults)?;
     let found = evaluate(&records);
     let tables = tables(&found);
-    out.write_result(&[path], &found, Shown { title, charts: Vec::new(), tables })
+    out.write_result(&[path], &found, Shown { title, charts: Vec::new(), tables })?;
+    Ok(0)
 }
 
 /// The path that was given, or that of a bundled file.

@@ -128,15 +128,13 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    let mut faults = Faults::default();
-    let run = match &arguments.command {
-        Command::Read(arguments) => run_read(arguments, &mut faults),
-        Command::Select(arguments) => run_select(arguments, &mut faults),
-        Command::Commands(arguments) => run_commands(arguments, &mut faults),
-        Command::Compare(arguments) => run_compare(arguments, &mut faults),
-        Command::Inherit(arguments) => run_inherit(arguments, &mut faults),
-    };
-    common::finish(faults.told(run))
+    Faults::told_after(|faults| match &arguments.command {
+        Command::Read(arguments) => run_read(arguments, faults),
+        Command::Select(arguments) => run_select(arguments, faults),
+        Command::Commands(arguments) => run_commands(arguments, faults),
+        Command::Compare(arguments) => run_compare(arguments, faults),
+        Command::Inherit(arguments) => run_inherit(arguments, faults),
+    })
 }
 
 /// The paths that were given, or those of bundled files.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -221,14 +222,17 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// Tells them on stderr, behind the results: the exit status is at least 2 where there are any.
-    pub(crate) fn told(self, run: Result<u8, Failure>) -> Result<u8, Failure> {
-        for fault in &self.0 {
+    /// Ends as [`finish`](super::finish) does, and tells the faults of `run` on stderr, behind its results: the exit
+    /// status is at least 2 where there are any.
+    pub(crate) fn told_after(run: impl FnOnce(&mut Self) -> Result<u8, Failure>) -> ExitCode {
+        let mut faults = Self::default();
+        let status = run(&mut faults);
+        for fault in &faults.0 {
             let _ = writeln!(io::stderr(), "error: {fault}");
         }
-        run.map(|status| match status {
-            0 if !self.0.is_empty() => 2,
+        super::finish(status.map(|status| match status {
+            0 if !faults.0.is_empty() => 2,
             status => status,
-        })
+        }))
     }
 }

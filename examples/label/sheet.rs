@@ -94,7 +94,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     let question = tracelint::detector_info(detector).map_or("", |info| info.summary);
     page.lead(format!(
         "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
-         beside this page: label true or false, where as [first, last] in the step numbers of the left column (null if \
+         beside this page: label true or false, where as [first, last] or \"first-last\" in the step numbers of the left column (null if \
          there is no place), difficulty easy, medium or hard, description in a sentence."
     ));
     for (n, (row, trace)) in &rows {
