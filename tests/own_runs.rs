@@ -238,6 +238,7 @@ fn cells_of_a_sheet_hold_what_is_meant_or_are_told() {
         (&[("difficulty", Value::Null)], "difficulty is missing".to_owned()),
         (&[("description", json!(" "))], "description: expected a sentence, found \" \"".to_owned()),
         (&[("detector", json!("lop"))], "detector: expected the id of a detector, found \"lop\"".to_owned()),
+        (&[("lable", json!(true))], "unknown cell `lable`: expected n, detector, ".to_owned()),
         (&[("n", json!(0))], "run 0: labelled above".to_owned()),
     ];
     let out = folder.path("mine.jsonl");

@@ -112,6 +112,24 @@ pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
     Err(wrong.join("\nerror: ").into())
 }
 
+/// The cells of a row of a sheet.
+const ROW: &[&str] =
+    &["n", "detector", "file", "run", "digest", "label", "where", "difficulty", "description", "trace"];
+
+/// The cells of a golden entry.
+const ENTRY: &[&str] = &[
+    "id",
+    "detector",
+    "difficulty",
+    "label",
+    "where",
+    "description",
+    "source",
+    "tags",
+    "reference",
+    "trace",
+];
+
 /// A line; `None` where it has no label yet.
 fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
@@ -121,6 +139,10 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
         _ => return Err("expected `n`, the number of a row, or `id`, that of an entry".to_owned()),
     };
     let cells = Cells { object: &object, key };
+    let known = if is_row { ROW } else { ENTRY };
+    if let Some(name) = object.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(format!("{}: unknown cell `{name}`: expected {}", cells.key, known.join(", ")));
+    }
     let label = cells.read("label", "true, false or null", |cell| match cell {
         Value::Null => Some(None),
         Value::Bool(label) => Some(Some(*label)),

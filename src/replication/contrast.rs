@@ -16,21 +16,18 @@ use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampl
 /// how far the difference can be trusted.
 ///
 /// ```
-/// use tracelint::{Inference, InferenceOptions, SimulationRow};
-/// # fn row(task: u32) -> SimulationRow {
-/// #     let line = format!(
-/// #         r#"{{"file": "f", "position": {task}, "model": "m", "domain": "d", "task": "{task}", "reward": {},
-/// #             "tool_calls": 4, "errors": {}, "recovered": {}, "recovery_rate": {}, "detected": false}}"#,
-/// #         task % 2, 1 + task % 3, task % 2, f64::from(task % 2) / f64::from(1 + task % 3)
-/// #     );
-/// #     serde_json::from_str(&line).unwrap()
-/// # }
+/// use std::sync::Arc;
+/// use tracelint::{
+///     Inference, InferenceOptions, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
+/// };
 ///
-/// let rows: Vec<SimulationRow> = (0..40).map(row).collect();
+/// let published = ToolErrorRecovery::new(ToolErrorRecoveryConfig::published())?;
+/// let scanner = Scanner::new(vec![Arc::new(published)], ScanOptions::default())?;
+/// let files = scanner.collect(["golden/tau2/scripted-careless_airline.json"])?;
+/// let runs = files.iter().flat_map(|file| &file.traces);
+/// let rows: Vec<SimulationRow> = runs.filter_map(SimulationRow::of).collect();
 /// let inference = Inference::of(&rows, &InferenceOptions::default())?;
-/// let all_runs = &inference.contrasts[0];
-/// assert_eq!(all_runs.runs, 40);
-/// assert!(all_runs.difference.unwrap() > 0.5);
+/// assert!(inference.contrasts[0].to_string().starts_with("On the same 40 runs, |r| with reward is 0.365 for recovery"));
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
