@@ -1,4 +1,4 @@
-//! What was read of the files of a scan, and what of it nobody should take for judged.
+//! What was read of the files of a scan, and what of it was not judged.
 
 #[cfg(feature = "html")]
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The note's tables: every run counts, the strongest signals by |r|.
 
 use super::cell::{Cell, name};
-use super::replication::{FIGURES, FIGURES_NOTE, direction, overall, r};
+use super::replication::{direction, overall};
+use super::replication_tables::{FIGURES, FIGURES_NOTE, r};
 use super::runs::pass_k_table;
 use super::table::{Kind, TEXT_WIDTH, Table};
 use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication};
