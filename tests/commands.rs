@@ -212,6 +212,8 @@ fn every_help_says_the_same_things_in_the_same_way() {
         }
     }
     assert_eq!(values["json"].0, "<OUT.json>");
+    let formats = Command::new(program("scan")).arg("--list-formats").output().unwrap().stdout;
+    assert!(String::from_utf8(formats).unwrap().lines().all(|line| line.chars().count() <= 80));
 }
 
 #[test]
