@@ -6,7 +6,7 @@ use crate::replication::{
     ClusteredInterval, Inference, PassK, Relation, Replication, SimulationRow, SummedReplication,
 };
 use crate::report::cell::{Cell, counted};
-use crate::report::replication::{replication_tables, without_calls};
+use crate::report::replication::{replication_tables, strengths, without_calls};
 use crate::report::runs::pass_k_table;
 use crate::report::summed::{summed_tables, too_many};
 use crate::stats::{ExactSum, Interval, wilson};
@@ -74,6 +74,9 @@ pub fn summed_html(summed: &SummedReplication) -> String {
     let mut report = head(&summed.tables);
     report.lead(too_many(summed));
     report.section("Result");
+    if let Some(sentence) = strengths(&summed.tables) {
+        report.paragraph(format!("{sentence}."));
+    }
     report.chart(Chart::Intervals(IntervalChart {
         title: format!("Correlation with reward: {}", Relation::RecoveryWithErrors),
         caption: format!("r with its 95% interval over clusters (by {}).", summed.cluster),
