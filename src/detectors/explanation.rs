@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
 use super::finding::Verdict;
+use super::passed_over::Passed;
 use crate::names::named;
 
 /// How many near misses of one kind are told.
@@ -134,6 +135,14 @@ impl Explanation {
             transient: 0,
             exempt: 0,
             changes: Vec::new(),
+        }
+    }
+
+    /// Counts an action that was passed over.
+    pub(super) fn pass_over(&mut self, passed: Passed) {
+        match passed {
+            Passed::Exempt => self.exempt += 1,
+            Passed::Transient => self.transient += 1,
         }
     }
 

@@ -11,10 +11,11 @@ use super::detector::Fold;
 use super::explanation::Explanation;
 use super::feedback_explain;
 use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
-use super::polling::{Exempt, PollingCall};
+use super::passed_over::{Passed, PassedOver};
+use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
 use super::seen::{Gains, Seen, observation};
-use super::transient::{Matcher, TransientRules};
+use super::transient::TransientRules;
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{
@@ -134,8 +135,7 @@ pub struct FeedbackBlindness(pub(super) Arc<Rules>);
 pub(super) struct Rules {
     pub(super) config: FeedbackBlindnessConfig,
     patterns: Vec<Finder<'static>>,
-    pub(super) exempt: Exempt,
-    pub(super) transient: Option<Matcher>,
+    pub(super) passed_over: PassedOver,
 }
 
 impl Rules {
@@ -179,10 +179,7 @@ impl FeedbackBlindness {
         if config.patterns.iter().any(String::is_empty) {
             return Err(Error::config("patterns", "an empty phrase would match every observation"));
         }
-        Exempt::validate(&config.exempt)?;
-        if let Some(rules) = &config.transient {
-            rules.validate("transient")?;
-        }
+        PassedOver::validate(&config.exempt, config.transient.as_ref())?;
         Ok(Self::made_ready(config))
     }
 
@@ -190,8 +187,7 @@ impl FeedbackBlindness {
         let finder = |pattern: &String| Finder::new(pattern.to_lowercase().as_bytes()).into_owned();
         Self(Arc::new(Rules {
             patterns: config.patterns.iter().map(finder).collect(),
-            exempt: Exempt::new(&config.exempt),
-            transient: config.transient.as_ref().map(Matcher::new),
+            passed_over: PassedOver::new(&config.exempt, config.transient.as_ref()),
             config,
         }))
     }
@@ -233,7 +229,7 @@ impl Rule for FeedbackBlindness {
     }
 
     fn needs_argument_texts(&self) -> bool {
-        self.0.exempt.needs_texts()
+        self.0.passed_over.needs_texts()
     }
 
     fn account(&self, trace: &Trace, explanation: &mut Explanation) {
@@ -351,8 +347,7 @@ impl State {
     }
 
     /// The published rule: a repeat of what was refused, whatever comes of it.
-    fn any_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
-        let transient = self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
+    fn any_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests, transient: bool) {
         let Some(key) = self.rules.key(digests) else { return };
         let (window, now) = (self.rules.config.window, self.actions);
         let mut first = None;
@@ -387,13 +382,13 @@ impl Fold for State {
         let Some((action, digests)) = step.digested(self.rules.config.actors) else { return };
         self.actions += 1;
         self.comparable |= digests.arguments.is_some();
-        if self.rules.exempt.matches(action, &digests) {
-            return;
-        }
-        if !self.rules.config.same_feedback {
-            self.any_feedback(step, action, &digests);
-        } else if !self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
-            self.same_feedback(step, action, &digests);
+        let passed = self.rules.passed_over.reason(step, action, &digests);
+        match (passed, self.rules.config.same_feedback) {
+            (None, true) => self.same_feedback(step, action, &digests),
+            (None | Some(Passed::Transient), false) => {
+                self.any_feedback(step, action, &digests, passed.is_some());
+            }
+            (Some(_), _) => {}
         }
     }
 

@@ -54,12 +54,8 @@ pub(super) fn explain(rule: &FeedbackBlindness, trace: &Trace, explanation: &mut
     for step in trace {
         let Some((action, digests)) = step.digested(config.actors) else { continue };
         actions += 1;
-        if rule.0.exempt.matches(action, &digests) {
-            explanation.exempt += 1;
-            continue;
-        }
-        if rule.0.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
-            explanation.transient += 1;
+        if let Some(passed) = rule.0.passed_over.reason(&step, action, &digests) {
+            explanation.pass_over(passed);
             continue;
         }
         if gains.observe(&step) {

@@ -16,6 +16,7 @@ mod loop_names;
 mod loop_polls;
 mod loop_segment;
 mod malformed_call;
+mod passed_over;
 mod polling;
 mod registry;
 mod route_inefficiency;

@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::trace::{Action, Status};
+use crate::trace::{Action, Digest, Status, Step};
 
 /// How many characters of an observation are looked at.
 const HEAD: usize = 300;
@@ -56,7 +56,7 @@ impl TransientRules {
     /// Whether the action failed, and failed transiently.
     #[must_use]
     pub fn matches(&self, action: &Action<'_>) -> bool {
-        Matcher::new(self).matches(action)
+        Matcher::new(self).is_transient(action)
     }
 
     pub(super) fn validate(&self, field: &str) -> Result<()> {
@@ -69,10 +69,12 @@ impl TransientRules {
 }
 
 /// The rules, made ready.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Matcher {
+    /// What sets these rules apart from others.
+    id: Digest,
     error_types: Vec<String>,
-    /// Phrases first, then numbers. `None`: there are none, or more than a searcher can hold.
+    /// Phrases first, then numbers, in lower case. `None`: there are none, or more than a searcher can hold.
     texts: Option<AhoCorasick>,
     phrases: usize,
 }
@@ -81,18 +83,23 @@ impl Matcher {
     pub(super) fn new(rules: &TransientRules) -> Self {
         let numbers = rules.codes.iter().map(ToString::to_string);
         // Of two numbers that begin alike, the longer one is met.
-        let texts = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(rules.phrases.iter().cloned().chain(numbers));
+        let phrases = rules.phrases.iter().map(|phrase| phrase.to_ascii_lowercase());
+        let texts = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(phrases.chain(numbers));
         Self {
+            id: Digest::of_text(&format!("{rules:?}")),
             error_types: rules.error_types.iter().map(|known| plain_type(known)).collect(),
             texts: texts.ok(),
             phrases: rules.phrases.len(),
         }
     }
 
-    pub(super) fn matches(&self, action: &Action<'_>) -> bool {
+    /// Whether the action of this step failed, and failed transiently.
+    #[inline]
+    pub(super) fn matches(&self, step: &Step<'_>, action: &Action<'_>) -> bool {
+        action.status == Status::Error && step.answer(self.id, || self.is_transient(action))
+    }
+
+    fn is_transient(&self, action: &Action<'_>) -> bool {
         if action.status != Status::Error {
             return false;
         }
@@ -105,8 +112,9 @@ impl Matcher {
         let (Some(texts), Some(observation)) = (&self.texts, action.observation.present()) else {
             return false;
         };
-        let head = observation.head(HEAD);
-        texts.find_iter(&*head).any(|found| {
+        let mut head = observation.head(HEAD).into_owned();
+        head.make_ascii_lowercase();
+        texts.find_iter(&head).any(|found| {
             found.pattern().as_usize() < self.phrases
                 || stands_alone(head.as_bytes(), found.start(), found.end())
         })

@@ -27,10 +27,8 @@ impl Account {
         for step in trace {
             waste.observe(&step);
             let Some((action, digests)) = step.digested(rules.actors) else { continue };
-            if rules.exempt.matches(action, &digests) {
-                explanation.exempt += 1;
-            } else if rules.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
-                explanation.transient += 1;
+            if let Some(passed) = rules.passed_over.reason(&step, action, &digests) {
+                explanation.pass_over(passed);
             } else if seen::key(&step, &digests).is_some() && seen::observation(&digests).is_some() {
                 repeatable = Some(step.index());
             }

@@ -1,5 +1,7 @@
 //! A step as a trace keeps it.
 
+use std::sync::OnceLock;
+
 use super::action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
 use super::content::Content;
 use super::digest::Digest;
@@ -118,6 +120,7 @@ impl Record {
             span: rare.and_then(|rare| rare.span),
             event,
             digests,
+            asked: OnceLock::new(),
         }
     }
 }

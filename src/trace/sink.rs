@@ -1,7 +1,7 @@
 //! The door to the detectors: [`Gate`] validates steps, a [`StepSink`] takes them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -230,6 +230,18 @@ impl Gate {
             }
             Event::Message(_) => None,
         };
-        Ok(Step { index, turn, actor, location, progress, time, usage, span, event, digests })
+        Ok(Step {
+            index,
+            turn,
+            actor,
+            location,
+            progress,
+            time,
+            usage,
+            span,
+            event,
+            digests,
+            asked: OnceLock::new(),
+        })
     }
 }
