@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 use super::shell_words::Words;
-use crate::json::{Json, Kind, Raw};
+use crate::json::{Json, JsonString, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest};
 
 /// How many shells within shells are looked into.
@@ -81,12 +81,23 @@ enum CommandLine<'a> {
     Words(Vec<Cow<'a, str>>),
 }
 
+/// An argument, as far as it may be a command line.
+enum Value<'a> {
+    Text(JsonString<'a>),
+    List(Raw<'a>),
+    Other,
+}
+
 /// The command line that is the argument of this name, or the only argument.
 fn command_line<'a>(json: &'a str, argument: &str) -> Option<CommandLine<'a>> {
-    let (mut named, mut other, mut is_alone) = (None, None::<(Cow<'_, [u8]>, Raw<'_>)>, true);
+    let (mut named, mut other, mut is_alone) = (None, None::<(Cow<'_, [u8]>, Value<'_>)>, true);
     let mut reader = Json::new(json.as_bytes());
     let read = reader.members(|key, value| {
-        let value = value.checked()?;
+        let value = match value.kind()? {
+            Kind::String => Value::Text(value.text()?),
+            Kind::List => Value::List(value.checked()?),
+            _ => value.check().map(|()| Value::Other)?,
+        };
         if *key == *argument.as_bytes() {
             named = Some(value);
         } else {
@@ -98,13 +109,12 @@ fn command_line<'a>(json: &'a str, argument: &str) -> Option<CommandLine<'a>> {
     if read.is_err() || reader.peek_byte().is_some() {
         return None;
     }
-    let value = named.or(other.filter(|_| is_alone).map(|(_, value)| value))?;
-    match value.kind() {
-        Kind::String => value.string().map(CommandLine::Text),
-        Kind::List => {
-            value.items()?.into_iter().map(Raw::string).collect::<Option<_>>().map(CommandLine::Words)
+    match named.or(other.filter(|_| is_alone).map(|(_, value)| value))? {
+        Value::Text(text) => text.to_str().map(CommandLine::Text),
+        Value::List(list) => {
+            list.items()?.into_iter().map(Raw::string).collect::<Option<_>>().map(CommandLine::Words)
         }
-        _ => None,
+        Value::Other => None,
     }
 }
 
@@ -267,7 +277,7 @@ fn is_assignment(word: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     #[test]
     fn the_program_of_a_command_line() {
@@ -330,7 +340,7 @@ mod tests {
     #[test]
     fn the_argument_is_a_text_or_a_list_of_words() {
         let subtools = Subtools::new(&default_subtools());
-        let of = |name: &str, arguments: Value| {
+        let of = |name: &str, arguments: serde_json::Value| {
             let place = subtools.command(Digest::of_text(name))?;
             let action = Action::new(name).arguments(&arguments);
             subtools.program(place, &action).map(Cow::into_owned)
