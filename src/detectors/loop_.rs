@@ -9,8 +9,9 @@ use super::detector::Fold;
 use super::explanation::Explanation;
 use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
 use super::loop_explain;
+use super::loop_parts::Span;
 use super::loop_polls::Polls;
-use super::loop_segment::{Segment, Span};
+use super::loop_segment::Segment;
 use super::passed_over::{Passed, PassedOver};
 use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
@@ -224,7 +225,7 @@ struct State {
     /// Whether an action has its arguments recorded.
     comparable: bool,
     gains: Gains,
-    /// As told online.
+    /// As reported online.
     certain: Vec<Finding>,
     /// Of the segments that are over.
     findings: Vec<Finding>,
@@ -322,7 +323,7 @@ fn finding(segment: &Segment, span: &Span) -> Finding {
     let place = (span.first_step, span.last_step);
     let made = Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence));
     let merged = span.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
-    match span.told {
+    match span.reported {
         Some(step) => Finding { merged, ..made.told_as(step) },
         None => made,
     }

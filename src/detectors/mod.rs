@@ -13,6 +13,7 @@ mod finding;
 mod loop_;
 mod loop_explain;
 mod loop_names;
+mod loop_parts;
 mod loop_polls;
 mod loop_segment;
 mod malformed_call;
