@@ -120,10 +120,7 @@ impl Loop {
     }
 
     fn made_ready(config: LoopConfig) -> Self {
-        Self {
-            passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())),
-            config,
-        }
+        Self { passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())), config }
     }
 }
 

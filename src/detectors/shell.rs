@@ -159,10 +159,7 @@ const WRAPPERS: [(&str, &[&str], usize); 14] = [
 const KEYWORDS: [&str; 11] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "fi"];
 
 /// The program of one simple command; `None` where it only sets the scene.
-fn program_of_words<'w>(
-    words: &mut dyn Iterator<Item = Cow<'w, str>>,
-    shells: u8,
-) -> Option<Cow<'w, str>> {
+fn program_of_words<'w>(words: &mut dyn Iterator<Item = Cow<'w, str>>, shells: u8) -> Option<Cow<'w, str>> {
     let mut words = words.peekable();
     let name = loop {
         let first = words.next()?;
@@ -192,7 +189,8 @@ fn program_of_words<'w>(
             }
         }
         "bash" | "sh" | "zsh" | "dash" | "ash" => {
-            let mut behind_c = words.skip_while(|word| !(word.starts_with('-') && word.ends_with('c'))).skip(1);
+            let mut behind_c =
+                words.skip_while(|word| !(word.starts_with('-') && word.ends_with('c'))).skip(1);
             match behind_c.next().filter(|_| shells > 0) {
                 Some(line) => program_of_line(line, shells - 1),
                 None => Some(name),

@@ -105,7 +105,10 @@ impl<'l> Words<'l> {
                 Some(b'\\') => {
                     self.skip(1);
                     // A line that goes on.
-                    append(&mut word, Some(self.take_char()).filter(|next| *next != "\n").unwrap_or_default());
+                    append(
+                        &mut word,
+                        Some(self.take_char()).filter(|next| *next != "\n").unwrap_or_default(),
+                    );
                 }
                 Some(b'$') if self.rest.starts_with("$(") => append(&mut word, self.substitution()),
                 Some(b'$') => append(&mut word, self.take(1)),

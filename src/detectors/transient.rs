@@ -1,8 +1,9 @@
 //! Transient failures, which it is sound to try again.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use serde::{Deserialize, Serialize};
 
+use super::phrases::searcher;
 use crate::error::{Error, Result};
 use crate::trace::{Action, Digest, Status, Step};
 
@@ -74,7 +75,7 @@ pub(super) struct Matcher {
     /// What sets these rules apart from others.
     id: Digest,
     error_types: Vec<String>,
-    /// Phrases first, then numbers, in lower case. `None`: there are none, or more than a searcher can hold.
+    /// Phrases first, then numbers, in lower case. Of two numbers that begin alike, the longer one is met.
     texts: Option<AhoCorasick>,
     phrases: usize,
 }
@@ -82,13 +83,11 @@ pub(super) struct Matcher {
 impl Matcher {
     pub(super) fn new(rules: &TransientRules) -> Self {
         let numbers = rules.codes.iter().map(ToString::to_string);
-        // Of two numbers that begin alike, the longer one is met.
         let phrases = rules.phrases.iter().map(|phrase| phrase.to_ascii_lowercase());
-        let texts = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(phrases.chain(numbers));
         Self {
             id: Digest::of_text(&format!("{rules:?}")),
             error_types: rules.error_types.iter().map(|known| plain_type(known)).collect(),
-            texts: texts.ok(),
+            texts: searcher(phrases.chain(numbers).collect()),
             phrases: rules.phrases.len(),
         }
     }
