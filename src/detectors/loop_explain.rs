@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::detector::Detector;
-use super::explanation::{Bound, Change, Condition, Explanation, Near, TOLD};
+use super::explanation::{Bound, Change, Condition, Explanation, Near, SHOWN};
 use super::loop_::{Loop, LoopConfig, LoopDefinition};
 use super::passed_over::Passed;
 use super::seen::{self, Gains};
@@ -273,7 +273,7 @@ impl Best {
         let chains = occurrences.chunk_by(|_, (_, gap)| near(*gap)).filter_map(found);
         self.chains.extend(chains.filter(|found| found.count >= 2));
         self.chains.sort_by_key(|found| std::cmp::Reverse(found.count));
-        self.chains.truncate(TOLD);
+        self.chains.truncate(SHOWN);
         if self.chains.is_empty()
             && let Some(last) = occurrences.last()
         {

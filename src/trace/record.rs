@@ -21,7 +21,7 @@ pub(super) struct Record {
     body: Body,
 }
 
-/// What few sources tell of a step.
+/// What few sources record of a step.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Rare {
     location: Option<Box<str>>,

@@ -10,7 +10,7 @@ use super::route::Routing;
 use super::step::{Event, Step, StepInput};
 use crate::error::{Error, Result};
 
-/// What a trace is known by. Everything is optional: sources differ in what they tell.
+/// What a trace is known by. Everything is optional: sources differ in what they record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
