@@ -120,8 +120,10 @@ fn commands_work_as_they_are_written() {
             for (from, to) in OWN.iter().chain(SHORTER) {
                 tried = tried.replace(from, to);
             }
-            let told = tried.strip_prefix("cargo run --release --example ");
-            let words = words(told.unwrap_or_else(|| panic!("{}: what tries `{line}`?", page.display())));
+            let example = ["cargo run --release --example ", "cargo run --example "]
+                .iter()
+                .find_map(|start| tried.strip_prefix(start));
+            let words = words(example.unwrap_or_else(|| panic!("{}: what tries `{line}`?", page.display())));
             let (name, arguments) = words.split_first().unwrap();
             let arguments = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
             let output = Command::new(program(name))

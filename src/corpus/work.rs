@@ -46,6 +46,8 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// Threads that may still cut something.
     cutting: usize,
+    /// The memory of pieces that were read.
+    buffers: Vec<Vec<u8>>,
 }
 
 impl<'s, T, M, F, P> Work<'s, T, M, F, P>
@@ -79,7 +81,7 @@ where
         let mut buffer = Vec::new();
         loop {
             if let Some(job) = self.take_job() {
-                self.read_job(&job);
+                self.read_job(job);
                 continue;
             }
             if self.threads > 1 && self.order.is_crowded() && !self.is_front_untaken() {
@@ -189,25 +191,34 @@ where
                 return base;
             }
             match self.take_job() {
-                Some(job) => self.read_job(&job),
+                Some(job) => self.read_job(job),
                 None => self.order.wait(),
             }
         }
     }
 
-    fn read_job(&self, job: &Job) {
-        let Some(source) = self.files.get(job.file) else { return };
+    fn read_job(&self, Job { key, piece, file }: Job) {
+        let Some(source) = self.files.get(file) else { return };
         let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         sink.hands_on = false;
         let kept = Rc::clone(&sink.kept);
         let options = &self.scanner.options;
         let beside = Beside { header: self.header(source), joins: options.join, ..Beside::default() };
-        let reading = read_piece(&job.piece, &beside, &options.read, &mut sink);
+        let reading = read_piece(&piece, &beside, &options.read, &mut sink);
+        self.keep_buffer(piece.into_buffer());
         let positions = reading.positions;
-        self.order.count(job.key, positions);
-        let base = self.base(job.key);
+        self.order.count(key, positions);
+        let base = self.base(key);
         let items = self.finished(kept.take(), base, &source.path);
-        self.order.deliver(job.key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
+        self.order.deliver(key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
+    }
+
+    /// Keeps the memory of a piece for the next, unless it was unusually large.
+    fn keep_buffer(&self, buffer: Vec<u8>) {
+        let mut queue = self.lock();
+        if queue.buffers.len() < self.threads && buffer.capacity() <= 2 * self.scanner.options.piece_bytes {
+            queue.buffers.push(buffer);
+        }
     }
 
     /// Puts the numbers and paths into what was read, and makes of it what was asked for.
@@ -298,7 +309,7 @@ where
     fn make_room(&self) {
         while self.work.threads > 1 && self.work.order.is_crowded() {
             match self.work.take_job() {
-                Some(job) => self.work.read_job(&job),
+                Some(job) => self.work.read_job(job),
                 None => self.work.order.wait(),
             }
         }
@@ -320,7 +331,7 @@ where
         drop(queue);
         self.work.queued.notify_one();
         if let Some(job) = own {
-            self.work.read_job(&job);
+            self.work.read_job(job);
         }
         self.make_room();
     }
@@ -352,6 +363,10 @@ where
 {
     fn bytes(&self) -> usize {
         self.part.borrow().work.scanner.options.piece_bytes
+    }
+
+    fn buffer(&mut self) -> Vec<u8> {
+        self.part.borrow().work.lock().buffers.pop().unwrap_or_default()
     }
 
     fn piece(&mut self, piece: Piece, positions: u64) {

@@ -25,6 +25,7 @@ mod inspect;
 #[cfg(feature = "inspect")]
 mod inspect_archive;
 mod inspect_events;
+mod mended;
 mod mini_swe_agent;
 mod native;
 mod opencode;
@@ -66,6 +67,7 @@ pub(crate) use walk::{Piece, Pieces};
 
 use document::{Document, Parsed};
 use format::{Entry, Reader, RecordReader};
+use mended::Mended;
 use recognise::Recognised;
 use runs::Runs;
 use serde::Serialize;
@@ -286,10 +288,7 @@ fn read_text(
         }
         Ok(Recognised::Each) => {
             let read = match pieces {
-                Some(pieces) => {
-                    let size = pieces.bytes();
-                    walk::cut_lines(window, None, size, |piece| pieces.piece(piece, 0))
-                }
+                Some(pieces) => walk::cut_lines(window, None, pieces, || 0),
                 None => read_each(window, options.format, runs),
             };
             if let Err(error) = read {
@@ -378,10 +377,11 @@ fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'
         return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
     }
     runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
-    let text = String::from_utf8_lossy(bytes);
-    let window = Window::over_slice(text.as_bytes());
+    let mended = Mended::of(bytes);
+    let text = mended.text.as_bytes();
     let ends = StringEnds::of_length(text.len());
-    read_document(&Parsed::of(text.as_bytes(), Some(&ends)), &window, wanted, runs);
+    let window = Window::over_mended(&mended, bytes, window::Place::START);
+    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
@@ -454,9 +454,9 @@ fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_
 fn read_line(line: crate::json::Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     if simdutf8::basic::from_utf8(line.bytes()).is_err() {
         runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
-        let text = String::from_utf8_lossy(line.bytes());
-        let line = crate::json::Raw::over(text.as_bytes(), 0);
-        return read_sound_line(line, window, wanted, runs);
+        let mended = Mended::of(line.bytes());
+        let window = Window::over_mended(&mended, line.bytes(), window.place(line.offset()));
+        return read_sound_line(crate::json::Raw::over(mended.text.as_bytes(), 0), &window, wanted, runs);
     }
     read_sound_line(line, window, wanted, runs);
 }

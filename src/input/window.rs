@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::Read;
 
+use super::mended::Mended;
 use crate::error::{Error, ErrorKind, Location, Result};
 
 /// How much of a stream is read at first.
@@ -59,7 +60,12 @@ pub(crate) struct Window<'s> {
 
 enum Bytes<'s> {
     Slice(&'s [u8]),
-    Stream { input: Box<dyn Read + 's>, buffer: Vec<u8> },
+    /// A text, and the bytes that it was made from, which places are of.
+    Mended(&'s Mended, &'s [u8]),
+    Stream {
+        input: Box<dyn Read + 's>,
+        buffer: Vec<u8>,
+    },
 }
 
 impl fmt::Debug for Window<'_> {
@@ -79,8 +85,17 @@ impl<'s> Window<'s> {
 
     /// A part of an input that begins at this place.
     pub(crate) fn over_part(bytes: &'s [u8], origin: Place) -> Self {
+        Self::whole(Bytes::Slice(bytes), origin)
+    }
+
+    /// A part of an input that was mended, and begins at this place.
+    pub(super) fn over_mended(mended: &'s Mended, original: &'s [u8], origin: Place) -> Self {
+        Self::whole(Bytes::Mended(mended, original), origin)
+    }
+
+    fn whole(bytes: Bytes<'s>, origin: Place) -> Self {
         Self {
-            bytes: Bytes::Slice(bytes),
+            bytes,
             start: 0,
             given_up: 0,
             ended: true,
@@ -108,8 +123,18 @@ impl<'s> Window<'s> {
     fn held(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Slice(bytes) => bytes,
+            Bytes::Mended(mended, _) => mended.text.as_bytes(),
             Bytes::Stream { buffer, .. } => buffer,
         }
+    }
+
+    /// The bytes of the input between two offsets in what is held.
+    fn original(&self, from: usize, to: usize) -> &[u8] {
+        match &self.bytes {
+            Bytes::Mended(mended, original) => original.get(mended.original(from)..mended.original(to)),
+            _ => self.held().get(from..to),
+        }
+        .unwrap_or_default()
     }
 
     /// What is held and not yet read.
@@ -138,11 +163,48 @@ impl<'s> Window<'s> {
         let (from, place) = self.counted.get();
         // Places are asked for backwards only within one value.
         let (from, place) = if target < from { (0, self.origin) } else { (from, place) };
-        let place = place.after(self.held().get(from..target).unwrap_or_default());
+        let place = place.after(self.original(from, target));
         if target >= self.counted.get().0 {
             self.counted.set((target, place));
         }
         place
+    }
+
+    /// Takes so many bytes out, which are then read. What is behind them goes on in the memory that is given.
+    pub(crate) fn take(&mut self, count: usize, mut memory: Vec<u8>) -> Vec<u8> {
+        memory.clear();
+        let place = self.place(count);
+        let (start, end) = (self.start, (self.start + count).min(self.held().len()));
+        match &mut self.bytes {
+            // The smaller part is copied.
+            Bytes::Stream { buffer, .. } if buffer.len() - end <= end - start => {
+                memory.extend_from_slice(buffer.get(end..).unwrap_or_default());
+                let mut taken = std::mem::replace(buffer, memory);
+                taken.truncate(end);
+                taken.drain(..start);
+                self.begin_again(end, place);
+                taken
+            }
+            _ => {
+                memory.extend_from_slice(self.held().get(start..end).unwrap_or_default());
+                self.start = end;
+                memory
+            }
+        }
+    }
+
+    /// So many bytes of what was held are given up; what is held now begins at this place, and none of it is read.
+    fn begin_again(&mut self, given_up: usize, place: Place) {
+        self.given_up += given_up as u64;
+        self.start = 0;
+        self.origin = place;
+        self.counted.set((0, place));
+    }
+
+    /// Reads more of the input until so much is unread, or the input ends.
+    pub(crate) fn fill(&mut self, count: usize) -> Result<()> {
+        while self.unread().len() < count && self.grow_by(count - self.unread().len())? {}
+        Ok(())
     }
 
     /// Reads more of the input, at least as much again as is unread; `false` at its end.
@@ -153,6 +215,11 @@ impl<'s> Window<'s> {
     /// # Errors
     /// Where more than the limit would have to be held. The input then counts as ended.
     pub(crate) fn grow(&mut self) -> Result<bool> {
+        let unread = self.unread().len();
+        self.grow_by(unread.clamp(PORTION, LARGEST_PORTION.max(unread)))
+    }
+
+    fn grow_by(&mut self, portion: usize) -> Result<bool> {
         if self.ended {
             return Ok(false);
         }
@@ -167,14 +234,13 @@ impl<'s> Window<'s> {
         }
         // What has been read is given up.
         let place = self.place(0);
+        let given_up = self.start;
+        if let Bytes::Stream { buffer, .. } = &mut self.bytes {
+            buffer.drain(..given_up);
+        }
+        self.begin_again(given_up, place);
         let Bytes::Stream { input, buffer } = &mut self.bytes else { return Ok(false) };
-        buffer.drain(..self.start);
-        self.given_up += self.start as u64;
-        self.start = 0;
-        self.origin = place;
-        self.counted.set((0, place));
-        let least = unread.clamp(PORTION, LARGEST_PORTION.max(unread));
-        let portion = least.min(self.limit.saturating_sub(unread).max(1));
+        let portion = portion.min(self.limit.saturating_sub(unread).max(1));
         if buffer.capacity() < unread + portion {
             buffer.reserve_exact(portion);
         } else if unread == 0 && buffer.capacity() > 4 * LARGEST_PORTION {
@@ -219,6 +285,26 @@ mod tests {
             offset += step;
         }
         assert_eq!(offset, text.len());
+    }
+
+    #[test]
+    fn what_is_taken_is_the_input_in_order() {
+        let text = "ab\ncd\n\nefg\nh".repeat(20_000);
+        for size in [1, 1000, 100_000] {
+            let mut window = Window::over_stream(text.as_bytes(), usize::MAX);
+            let (mut taken, mut place) = (Vec::new(), Place::START);
+            loop {
+                window.fill(100_000).unwrap();
+                assert_eq!((window.place(0), window.offset()), (place, taken.len() as u64), "{size}");
+                if window.unread().is_empty() {
+                    break;
+                }
+                let part = window.take(size, b"old".to_vec());
+                place = place.after(&part);
+                taken.extend(part);
+            }
+            assert!(taken == text.as_bytes(), "{size}");
+        }
     }
 
     #[test]

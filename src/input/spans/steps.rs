@@ -51,28 +51,30 @@ impl Whole<'_, '_, '_> {
                 *request < action.turn
                     || *request == action.turn && last_turn_of(*request) == turn_of(*request)
             }) {
-                self.say(last_turn_of(request), told, &mut steps);
+                self.say(turn_of(request), last_turn_of(request), told, &mut steps);
             }
             steps.push(self.step(requests, action, turn_of(action.turn) + action.unseen, outcome));
         }
         for (request, told) in unsaid {
-            self.say(last_turn_of(request), told, &mut steps);
+            self.say(turn_of(request), last_turn_of(request), told, &mut steps);
         }
         steps
     }
 
-    /// The texts of a request's output.
-    fn say(&self, turn: usize, request: &Request, steps: &mut Vec<SpanStep>) {
+    /// The texts of a request's output, which come in the last of its turns.
+    fn say(&self, first: usize, last: usize, request: &Request, steps: &mut Vec<SpanStep>) {
+        // Its tokens are counted in the first.
+        let usage = if first == last { request.usage } else { Usage::default() };
         let span = request.spans.first().and_then(|at| Some(self.tree.span(*at)?.span_id.clone()));
         for text in &request.texts {
             let text = text.trim();
             if !text.is_empty() {
                 let event = SpanEventStep::Message(Actor::Agent, text.to_owned());
                 steps.push(SpanStep {
-                    turn: turn as u64,
+                    turn: last as u64,
                     time: time(request.start),
                     span: span.clone(),
-                    usage: request.usage,
+                    usage,
                     event,
                 });
             }
@@ -124,7 +126,8 @@ impl Whole<'_, '_, '_> {
             let at = request?.spans.first()?;
             Some(self.tree.span(*at)?.span_id.clone())
         });
-        let tokens = request.map(|request| request.usage).unwrap_or_default();
+        // Those of a request that nobody recorded are not known, or are in the sum of the one that encloses it.
+        let tokens = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
         let step = |usage, event| SpanStep {
             turn: turn as u64,
             time: began.and_then(time),

@@ -102,7 +102,11 @@ impl Walk<'_, '_, '_> {
     ) -> std::result::Result<Member, (Fault, bool)> {
         let mut json = Json::starting_at(window.unread(), 0, 1);
         let key = json.key().map_err(|fault| (fault, false))?;
-        if !listed && *key == *self.reader.list.as_bytes() {
+        if *key == *self.reader.list.as_bytes() {
+            if listed {
+                let what = format!("a second `{}` in one object is not read", self.reader.list);
+                return Err((Fault::shape(json.offset(), what), true));
+            }
             return Ok(Member::Runs(json.offset()));
         }
         let read = (self.reader.header)(&key, &mut json, self.runs.options, header);
@@ -208,26 +212,21 @@ impl Walk<'_, '_, '_> {
     fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
         if let Some(again) = self.again
             && !window.is_whole()
-            && let Some(input) = again()
+            && let Some(mut input) = again()
         {
-            read_behind(input, window.offset(), self.reader, self.runs.options, header)?;
+            std::io::copy(&mut input.by_ref().take(window.offset()), &mut std::io::sink())?;
+            let mut rest = Window::over_stream(input, usize::MAX);
+            rest.grow()?;
+            read_behind(&mut rest, self.reader, self.runs.options, header)?;
             return Ok(());
         }
         loop {
-            let mut json = Json::starting_at(window.unread(), 0, 1);
-            let passed = json.clone();
-            let passed = json.skip().is_ok() || {
-                json = passed;
-                json.skip_unsound().is_some()
-            };
-            if passed {
-                let mut ahead = header.clone();
-                let read = self.members_behind(&mut json, &mut ahead);
-                if read.is_ok() || window.is_whole() {
-                    *header = ahead;
-                    return Ok(());
-                }
-            } else if window.is_whole() {
+            let mut ahead = header.clone();
+            let mut known = Window::over_slice(window.unread());
+            let stop = read_behind(&mut known, self.reader, self.runs.options, &mut ahead)?;
+            drop(known);
+            if stop == Stop::Done || window.is_whole() {
+                *header = ahead;
                 return Ok(());
             }
             if window.unread().len() >= LOOK_AHEAD {
@@ -237,50 +236,23 @@ impl Walk<'_, '_, '_> {
             window.grow()?;
         }
     }
-
-    /// Reads the members of an object from behind a value on. What is wrong with them is found when they are reached.
-    fn members_behind(&self, json: &mut Json<'_>, header: &mut Header) -> crate::json::Read<()> {
-        loop {
-            match json.peek_byte() {
-                Some(b',') => json.advance(),
-                Some(_) => return Ok(()),
-                None => return Err(Fault::end_at(json.offset())),
-            }
-            let key = json.key()?;
-            json.space();
-            let start = json.clone();
-            if let Err(fault) = (self.reader.header)(&key, json, self.runs.options, header) {
-                if fault.is_end() {
-                    return Err(fault);
-                }
-                *json = start;
-                if json.skip_unsound().is_none() {
-                    return Ok(());
-                }
-            }
-        }
-    }
 }
 
-/// Reads what an object says behind its list of runs, which begins at this offset of an input.
+/// Reads what an object says behind its list of runs, which begins here, as the walk that reads the runs does.
 fn read_behind(
-    mut input: Box<dyn Read>,
-    offset: u64,
+    window: &mut Window<'_>,
     reader: &'static RecordReader,
     options: &ReadOptions,
     header: &mut Header,
-) -> Result<()> {
-    std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink())?;
-    let mut window = Window::over_stream(input, usize::MAX);
-    window.grow()?;
+) -> Result<Stop> {
     window.consume(1);
     let mut nowhere = crate::trace::TraceCollector::default();
     let mut runs = Runs::new(options, &mut nowhere);
     let mut walk = Walk::for_header(&mut runs, reader);
-    if walk.list(&mut window, &Arc::default())? == Stop::Done {
-        walk.members(&mut window, header, true)?;
+    match walk.list(window, &Arc::default())? {
+        Stop::Done => walk.members(window, header, true).map(|(stop, _)| stop),
+        lost => Ok(lost),
     }
-    Ok(())
 }
 
 /// Reads what an input says beside its runs.

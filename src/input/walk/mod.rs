@@ -14,6 +14,7 @@ use pieces::PieceKind;
 pub(super) use pieces::cut_lines;
 pub(crate) use pieces::{Piece, Pieces};
 
+use super::mended::Mended;
 use super::runs::{Header, Runs};
 use super::sample::Framing;
 use super::window::{Place, Window};
@@ -294,19 +295,20 @@ impl Walk<'_, '_, '_> {
         if !fault.is_encoding() {
             return Some(fault);
         }
-        let mended = String::from_utf8_lossy(text);
-        let mut json = Json::new(mended.as_bytes());
+        let mended = Mended::of(text);
+        let mut json = Json::new(mended.text.as_bytes());
         let read = self.item(&mut json, header, &mut Assembler::default());
         self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
-        read.err().map(|fault| Fault::other(start + before_mending(text, fault.at()), fault.into_error()))
+        read.err().map(|fault| Fault::other(start + mended.original(fault.at()), fault.into_error()))
     }
 
     /// One value in each line.
     fn lines(&mut self, window: &mut Window<'_>) -> Result<()> {
-        if self.pieces.is_some() && self.header_only.is_none() {
+        if let Some(pieces) = self.pieces.as_deref_mut()
+            && self.header_only.is_none()
+        {
             let format = self.runs.reading.format;
-            let size = self.pieces.as_ref().map_or(usize::MAX, |pieces| pieces.bytes());
-            return cut_lines(window, format, size, |piece| self.hand_over(piece));
+            return cut_lines(window, format, pieces, || self.runs.restart_positions());
         }
         let header = self.companion.cloned().unwrap_or_default();
         // How much of what is unread is known to have no end of a line.
@@ -371,19 +373,6 @@ impl Walk<'_, '_, '_> {
             self.runs.fail(error);
         }
     }
-}
-
-/// Where in a text something stands that stands here in the same text with U+FFFD for what is no UTF-8.
-fn before_mending(text: &[u8], mended: usize) -> usize {
-    let (mut place, mut rest) = (0, mended);
-    for chunk in text.utf8_chunks() {
-        if rest <= chunk.valid().len() {
-            break;
-        }
-        rest = (rest - chunk.valid().len()).saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8());
-        place += chunk.valid().len() + chunk.invalid().len();
-    }
-    place + rest
 }
 
 /// An error about an input that is of no use as it is.

@@ -32,6 +32,9 @@ pub(crate) trait Pieces {
     /// How large a piece should be, in bytes.
     fn bytes(&self) -> usize;
 
+    /// Memory for the bytes of the next piece.
+    fn buffer(&mut self) -> Vec<u8>;
+
     /// Takes the next piece. So many positions were given to the runs between it and the piece before, which the
     /// sink has had; those behind it are numbered from 0 again.
     fn piece(&mut self, piece: Piece, positions: u64);
@@ -43,15 +46,11 @@ impl Walk<'_, '_, '_> {
         let size = self.pieces.as_ref().map_or(usize::MAX, |pieces| pieces.bytes());
         let mut first = true;
         let mut cut = |walk: &mut Self, window: &mut Window<'_>, end: usize, unclosed: bool| {
-            let piece = Piece {
-                format: walk.runs.reading.format,
-                bytes: window.unread().get(..end).unwrap_or_default().to_vec(),
-                place: window.place(0),
-                kind: PieceKind::Items { header: Arc::clone(header), first, unclosed },
-            };
+            let Some(pieces) = walk.pieces.as_deref_mut() else { return };
+            let kind = PieceKind::Items { header: Arc::clone(header), first, unclosed };
             first = false;
-            window.consume(end);
-            walk.hand_over(piece);
+            let piece = Piece::cut(window, end, walk.runs.reading.format, kind, pieces);
+            pieces.piece(piece, walk.runs.restart_positions());
         };
         // How far the first byte not yet cut off has been looked at, and how many items there were.
         let (mut seen, mut records, mut at) = (0, 0, At::First);
@@ -122,23 +121,18 @@ impl Walk<'_, '_, '_> {
             }
         }
     }
-
-    pub(super) fn hand_over(&mut self, piece: Piece) {
-        if let Some(pieces) = &mut self.pieces {
-            pieces.piece(piece, self.runs.restart_positions());
-        }
-    }
 }
 
 /// Cuts an input into pieces of whole lines.
 pub(in crate::input) fn cut_lines(
     window: &mut Window<'_>,
     format: Option<Format>,
-    size: usize,
-    mut take: impl FnMut(Piece),
+    pieces: &mut (dyn Pieces + '_),
+    mut positions: impl FnMut() -> u64,
 ) -> Result<()> {
-    let size = size.max(1);
+    let size = pieces.bytes().max(1);
     loop {
+        window.fill(size)?;
         let bytes = window.unread();
         let full = bytes.get(..size).and_then(|piece| memchr::memrchr(b'\n', piece));
         let end = match full {
@@ -163,14 +157,30 @@ pub(in crate::input) fn cut_lines(
         let piece = bytes.get(..end).unwrap_or_default();
         // Tiny lines make small pieces.
         let end = memchr::memchr_iter(b'\n', piece).nth(PIECE_RECORDS).map_or(end, |last| last + 1);
-        let bytes = piece.get(..end).unwrap_or_default().to_vec();
-        let place = window.place(0);
-        window.consume(end);
-        take(Piece { format, bytes, place, kind: PieceKind::Lines });
+        let piece = Piece::cut(window, end, format, PieceKind::Lines, pieces);
+        pieces.piece(piece, positions());
     }
 }
 
 impl Piece {
+    /// Takes a piece out of an input, up to this end.
+    fn cut(
+        window: &mut Window<'_>,
+        end: usize,
+        format: Option<Format>,
+        kind: PieceKind,
+        pieces: &mut (dyn Pieces + '_),
+    ) -> Self {
+        let place = window.place(0);
+        Self { format, bytes: window.take(end, pieces.buffer()), place, kind }
+    }
+
+    /// Its memory, for another piece.
+    pub(crate) fn into_buffer(mut self) -> Vec<u8> {
+        self.bytes.clear();
+        self.bytes
+    }
+
     pub(in crate::input) fn format(&self) -> Option<Format> {
         self.format
     }

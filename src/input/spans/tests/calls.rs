@@ -166,7 +166,7 @@ fn a_model_span_around_its_tools_has_a_turn_for_each() {
         "call_llm",
         1,
         90,
-        json!({"openinference.span.kind": "LLM",
+        json!({"openinference.span.kind": "LLM", "llm.token_count.prompt": 40,
         "llm.output_messages.0.message.content": "done"}),
     );
     let traces = read(&[
@@ -179,6 +179,9 @@ fn a_model_span_around_its_tools_has_a_turn_for_each() {
         steps(&traces[0]),
         ["0 look {} -> ok/none r", "1 look {} -> ok/none r", "1 find {} -> ok/none r", "agent: done"]
     );
+    // The tokens of all its turns are counted once.
+    let tokens = traces[0].steps().map(|step| step.usage().and_then(|usage| usage.input_tokens));
+    assert_eq!(tokens.collect::<Vec<_>>(), [Some(40), None, None, None]);
 }
 
 #[test]

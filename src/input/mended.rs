@@ -1,0 +1,55 @@
+//! Text that is not all UTF-8, read with U+FFFD for what is not.
+
+/// A text made from bytes, and where in the bytes each of its parts stood.
+#[derive(Debug)]
+pub(super) struct Mended {
+    pub(super) text: String,
+    /// Behind each replacement, an offset in the text and the offset in the bytes that it stands for.
+    joints: Vec<(usize, usize)>,
+}
+
+impl Mended {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut text = String::with_capacity(bytes.len());
+        let mut joints = Vec::new();
+        let mut offset = 0;
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            offset += chunk.valid().len() + chunk.invalid().len();
+            if !chunk.invalid().is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+                joints.push((text.len(), offset));
+            }
+        }
+        Self { text, joints }
+    }
+
+    /// Where in the bytes something stands that stands here in the text.
+    pub(super) fn original(&self, offset: usize) -> usize {
+        let behind = self.joints.partition_point(|(text, _)| *text <= offset);
+        let (text, bytes) = match behind.checked_sub(1).and_then(|last| self.joints.get(last)) {
+            Some(joint) => *joint,
+            None => (0, 0),
+        };
+        let valid = match self.joints.get(behind) {
+            Some((next, _)) => next - char::REPLACEMENT_CHARACTER.len_utf8() - text,
+            None => usize::MAX,
+        };
+        // A replacement stands where the bytes begin that it replaces.
+        bytes + (offset - text).min(valid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_those_of_the_bytes() {
+        let bytes = b"a\xffb\xe2\x82cd\xfe";
+        let mended = Mended::of(bytes);
+        assert_eq!(mended.text, "a\u{fffd}b\u{fffd}cd\u{fffd}");
+        let originals: Vec<usize> = (0..=mended.text.len()).map(|offset| mended.original(offset)).collect();
+        assert_eq!(originals, [0, 1, 1, 1, 2, 3, 3, 3, 5, 6, 7, 7, 7, 8]);
+    }
+}
