@@ -57,7 +57,7 @@ impl TransientRules {
     /// Whether the action failed, and failed transiently.
     #[must_use]
     pub fn matches(&self, action: &Action<'_>) -> bool {
-        Matcher::new(self).is_transient(action)
+        action.status == Status::Error && Matcher::new(self).is_transient(action)
     }
 
     pub(super) fn validate(&self, field: &str) -> Result<()> {
@@ -98,10 +98,8 @@ impl Matcher {
         action.status == Status::Error && step.answer(self.id, || self.is_transient(action))
     }
 
+    /// Whether an action that failed did so transiently.
     fn is_transient(&self, action: &Action<'_>) -> bool {
-        if action.status != Status::Error {
-            return false;
-        }
         if let Some(error_type) = action.error_type {
             let plain = plain_type(error_type);
             if self.error_types.iter().any(|known| plain.contains(known)) {
@@ -138,6 +136,7 @@ fn plain_type(error_type: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{Actor, Actors, Gate, StepInput};
 
     #[test]
     fn codes_count_only_as_whole_numbers() {
@@ -154,6 +153,18 @@ mod tests {
         let late = format!("{}timeout", " ".repeat(300));
         assert!(!transient(&late));
         assert!(transient(&late[1..].replacen(' ', "", 7)));
+    }
+
+    #[test]
+    fn other_rules_decide_for_themselves_on_the_same_step() {
+        let action = Action::new("t").answered(Status::Error, "HTTP 503");
+        let step = Gate::new().admit(StepInput::action(Actor::Agent, action)).unwrap();
+        let action = step.action_of(Actors::Agent).unwrap();
+        let matcher = |code| Matcher::new(&TransientRules { codes: vec![code], ..TransientRules::default() });
+        let (unavailable, not_found) = (matcher(503), matcher(404));
+        for _ in 0..2 {
+            assert!(unavailable.matches(&step, action) && !not_found.matches(&step, action));
+        }
     }
 
     #[test]
