@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "statistics")]
 use crate::stats::StatsError;
 
-/// What went wrong, for callers that branch on it.
+/// The category of an [`Error`], for callers that branch on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -42,7 +42,7 @@ pub enum ErrorKind {
     Version,
 }
 
-/// A place in a JSON text.
+/// A line and a column of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
     /// Line, counted from 1.
@@ -54,6 +54,17 @@ pub struct Location {
 /// An error with its category and, where known, its place.
 ///
 /// The text is lower case, without a full stop: `path: run 3: line 10 column 7: what is wrong`.
+///
+/// ```
+/// use tracelint::{ErrorKind, ReadOptions, read_traces};
+///
+/// let lines = b"{\"id\": \"a\", \"messages\": []}\n{\"id\": \"b\", \"messages\": 7}";
+/// let (_, reading) = read_traces(lines, &ReadOptions::default());
+/// let error = &reading.errors[0];
+/// assert_eq!((error.kind(), error.run()), (ErrorKind::Shape, Some(1)));
+/// assert_eq!(error.location().map(|place| place.line), Some(2));
+/// assert!(error.to_string().starts_with("run 1: line 2 column "));
+/// ```
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -76,21 +87,7 @@ enum Cause {
     Text(String),
 }
 
-/// As much of an input as a message quotes, with its control characters escaped.
-pub(crate) fn echo(input: &str) -> String {
-    const QUOTED: usize = 200;
-    let mut text = String::new();
-    for (position, char) in input.chars().enumerate() {
-        if position == QUOTED {
-            text.push('…');
-            break;
-        }
-        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
-    }
-    text
-}
-
-/// Result of everything in this crate that can fail.
+/// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -255,6 +252,20 @@ impl From<StatsError> for Error {
     fn from(error: StatsError) -> Self {
         Self::from_cause(ErrorKind::Statistics, Cause::Statistics(error))
     }
+}
+
+/// As much of an input as a message quotes, with its control characters escaped.
+pub(crate) fn echo(input: &str) -> String {
+    const QUOTED: usize = 200;
+    let mut text = String::new();
+    for (position, char) in input.chars().enumerate() {
+        if position == QUOTED {
+            text.push('…');
+            break;
+        }
+        if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
+    }
+    text
 }
 
 const _: () = {

@@ -1,4 +1,8 @@
-//! Tells, without any model call, where and how AI agents go wrong in their recorded runs.
+//! Finds where and how AI agents go wrong in their recorded runs, without any model call.
+//!
+//! This page introduces the types. [`guide`] goes further, with a page each on [detectors](guide::detectors),
+//! [formats](guide::formats), [embedding](guide::embedding), [statistics](guide::statistics),
+//! [calibration](guide::calibration), [benchmarks](guide::benchmarks) of agents, and [scale](guide::scale).
 //!
 //! # The types, in the order in which they meet
 //!
@@ -55,7 +59,7 @@
 //!
 //! let file = br#"{"info": {"agent_info": {"llm": "m"}}, "tasks": [], "simulations": [
 //!     {"id": "a", "reward_info": {"reward": 1.0}, "messages": [
-//!         {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "name": "look", "arguments": {}}]},
+//!         {"role": "assistant", "tool_calls": [{"id": "c", "name": "look", "arguments": {}}]},
 //!         {"role": "tool", "id": "c", "content": "Error: dark", "error": true}]},
 //!     {"id": "b", "messages": "lost"}]}"#;
 //! let (traces, reading) = read_traces(file, &ReadOptions::default());
@@ -69,7 +73,7 @@
 //!
 //! # Online
 //!
-//! A [`Monitor`] takes the steps of an open trace one by one, tells a finding as soon as it is certain, and ends in
+//! A [`Monitor`] takes the steps of an open trace one by one, reports a finding as soon as it is certain, and ends in
 //! the same verdicts as the batch, because both are the same fold. What becomes of a finding is a series of
 //! [`Update`]s under one id. A [`TraceAssembler`] keeps monitors for many open traces, whose calls, answers, messages
 //! or spans arrive in any order, within caps on what it holds.
@@ -82,7 +86,7 @@
 //! [`Detector::explain`] says how near a trace came to another verdict, and what turns it. [`calibrate`] holds detectors
 //! against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
 //! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
-//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what `BenchTrace` and Recovery-Bench ask of
+//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what BenchTrace and Recovery-Bench ask of
 //! models: to find and explain failures, to avoid them, to recover from them.
 //!
 //! # Past one machine
@@ -106,10 +110,6 @@
 //! `scan`, `statistics`, `html`, `compression` and `inspect` are on by default, `otlp` and `collector` are not; the guide
 //! on [embedding](guide::embedding) says what each brings. Without any there are the model, the readers, the detectors,
 //! the monitor and the assembler.
-//!
-//! # Guides
-//!
-//! [`guide`] has a page each on detectors, formats, embedding, statistics, calibration, benchmarks of agents, and scale.
 
 #![cfg_attr(
     not(feature = "statistics"),
@@ -137,6 +137,8 @@ mod json;
 mod monitor;
 mod names;
 mod objects;
+#[cfg(feature = "statistics")]
+mod outcome;
 #[cfg(feature = "statistics")]
 mod partial;
 #[cfg(feature = "statistics")]

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_with_those_there_are() {
+    fn an_unknown_name_is_reported_with_those_there_are() {
         let error = "fine".parse::<Status>().unwrap_err();
         assert_eq!(error.to_string(), "unknown status `fine`; there are ok, error, unknown");
         let error = serde_json::from_str::<Status>("\"fine\"").unwrap_err();

@@ -227,7 +227,7 @@ fn a_call_that_is_never_answered_holds_the_others_back_only_for_a_while() {
     traces.close(62 * SECOND, "t");
     let (_, closed) = drain(&mut traces);
     assert_eq!((closed[0].unpaired.calls, closed[0].unpaired.messages), (1, 1));
-    assert_eq!((closed[0].steps, closed[0].reason), (5, CloseReason::Told));
+    assert_eq!((closed[0].steps, closed[0].reason), (5, CloseReason::Requested));
 }
 
 #[test]

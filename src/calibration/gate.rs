@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::evaluate::{CalibrationReport, DetectorReport, EntryVerdict};
+use super::report::{CalibrationReport, DetectorReport, EntryVerdict};
 use super::tier::{Tier, TierGate};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::stats::mcnemar;
 
-/// A difference is one below this p-value.
+/// A difference is no chance below this p-value.
 const SIGNIFICANCE: f64 = 0.05;
 
-/// What a gate says of a detector.
+/// Whether a detector passes a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GateOutcome {
     /// Every trial cleared it.
@@ -28,7 +28,8 @@ pub enum GateOutcome {
 named! { GateOutcome, "outcome" { Passed => "passed", Failed => "failed", Untested => "untested" } }
 
 impl DetectorReport {
-    /// What the gate says to which the trials were held ([`CalibrationOptions::gate`](crate::CalibrationOptions)).
+    /// Whether the detector passes the gate that the trials were held to
+    /// ([`CalibrationOptions::gate`](crate::CalibrationOptions::gate)).
     #[must_use]
     pub fn outcome(&self) -> GateOutcome {
         match (self.figures.n, self.pass_k.pass) {
@@ -69,7 +70,7 @@ impl CalibrationReport {
     }
 }
 
-/// What became of a detector since an earlier calibration, on the entries that both have.
+/// What became of a detector's verdicts since an earlier calibration, on the entries that both have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BaselineComparison {
@@ -87,7 +88,7 @@ pub struct BaselineComparison {
     pub mended: Vec<String>,
     /// Entries that were right, and are wrong.
     pub broken: Vec<String>,
-    /// The p-value of `McNemar`'s exact test, two-sided.
+    /// The p-value of McNemar's exact test, two-sided.
     pub p: f64,
     /// Whether more entries broke than were mended, and that is no chance (p < 0.05).
     pub regression: bool,
@@ -105,13 +106,36 @@ struct EarlierDetector {
     verdicts: Vec<EntryVerdict>,
 }
 
-/// Compares a calibration with an earlier one, given as the JSON that was written of it. Detectors that the earlier one
-/// does not know are left out.
+/// Compares a calibration with an earlier one, given as the JSON that was written of it.
+///
+/// Detectors that the earlier one does not know are left out.
+///
+/// ```
+/// use std::path::Path;
+/// use tracelint::{
+///     CalibrationOptions, GoldenSet, calibrate, compare_with_baseline, default_detectors,
+/// };
+///
+/// let line = r#"{"id": "a", "detector": "loop", "difficulty": "easy", "label": true,
+///     "description": "stuck", "source": "doc", "trace": {"version": 1, "steps": [
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"},
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"}]}}"#;
+/// let line = line.replace('\n', " ");
+/// let set = GoldenSet::parse(&[(Path::new("doc"), &line)], &["loop"]).unwrap();
+/// let report = calibrate(&set, &default_detectors(), &CalibrationOptions::default());
+///
+/// let earlier = serde_json::json!({"detectors": [
+///     {"detector": "loop", "verdicts": [{"entry": "a", "label": true, "detected": false}]}]});
+/// let compared = compare_with_baseline(&report, &earlier)?;
+/// assert_eq!(compared[0].mended, ["a"]);
+/// assert!(!compared[0].regression);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 ///
 /// # Errors
-/// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where it is no such report.
+/// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where the JSON is no report of a calibration.
 pub fn compare_with_baseline(report: &CalibrationReport, earlier: &Value) -> Result<Vec<BaselineComparison>> {
-    let earlier: Earlier = serde_json::from_value(earlier.clone())
+    let earlier = Earlier::deserialize(earlier)
         .map_err(|error| Error::shape(format!("no report of a calibration with its verdicts: {error}")))?;
     let known = |detector: &DetectorReport| {
         earlier.detectors.iter().find(|known| known.detector == detector.detector)

@@ -12,7 +12,7 @@ use crate::names::named;
 use crate::objects;
 use crate::trace::{Digest, Trace};
 
-/// How hard an entry is to judge.
+/// How hard a golden entry is to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difficulty {
     /// Everybody sees it.
@@ -25,19 +25,22 @@ pub enum Difficulty {
 
 named! { Difficulty, "difficulty" { Easy => "easy", Medium => "medium", Hard => "hard" } }
 
-/// One trace, and what a careful reader says of it. One JSON object per line of `golden/<detector>.jsonl`; the names of
-/// the fields are those in JSON, except that `range` is called `where`, and that a `reference` can take the place of
-/// `trace`.
+/// A labelled trace: a run, and what a careful reader says of it.
+///
+/// One JSON object per line of `golden/<detector>.jsonl`; the names of the fields are those in JSON, except that `range`
+/// is called `where`, and that a `reference` can take the place of `trace`.
 ///
 /// ```
-/// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true, "where": [1, 4],
-///     "description": "The same look-up four times, and nothing is done with what it says.", "source": "tau2",
-///     "tags": ["retail"], "trace": {"version": 1, "steps": [
+/// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true,
+///     "where": [1, 4], "source": "tau2", "tags": ["retail"],
+///     "description": "The same look-up four times, and nothing is done with what it says.",
+///     "trace": {"version": 1, "steps": [
 ///         {"actor": "user", "text": "Where is my order?"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
-///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"}]}}"##;
+///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"}
+///     ]}}"##;
 /// let entry: tracelint::GoldenEntry = serde_json::from_str(line)?;
 /// assert_eq!(entry.range, Some((1, 4)));
 /// # Ok::<(), serde_json::Error>(())
@@ -67,15 +70,11 @@ pub struct GoldenEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<TraceReference>,
     /// The trace, in the native form. That of a reference is read by [`GoldenSet::load`], and empty before.
-    #[serde(default = "nothing", skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub trace: Trace,
 }
 
-fn nothing() -> Trace {
-    Trace::default()
-}
-
-fn is_nothing(trace: &Trace) -> bool {
+fn is_empty(trace: &Trace) -> bool {
     trace.steps().len() == 0
 }
 
@@ -206,7 +205,7 @@ impl<'k> Loader<'k> {
     fn entry(&mut self, path: &Path, mut entry: GoldenEntry) -> Vec<String> {
         let mut violations = Vec::new();
         if let Some(reference) = &entry.reference {
-            if !is_nothing(&entry.trace) {
+            if !is_empty(&entry.trace) {
                 violations.push(format!("entry `{}`: both a trace and a reference to one", entry.id));
             }
             match self.runs.find(path.parent().unwrap_or(Path::new("")), reference) {
@@ -215,7 +214,7 @@ impl<'k> Loader<'k> {
             }
         }
         let GoldenEntry { id, detector, trace, .. } = &entry;
-        if is_nothing(trace) {
+        if is_empty(trace) {
             violations.push(format!("entry `{id}`: neither a step nor a reference to a run"));
         }
         if !entry.label && entry.range.is_some() {
@@ -291,9 +290,9 @@ mod tests {
             let found = errors(&[good.clone(), bad]);
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(matches!(found[0].kind(), ErrorKind::Golden | ErrorKind::Shape), "{:?}", found[0]);
-            let told = found[0].to_string();
-            assert!(told.starts_with("golden/x.jsonl: line 2 column "), "{told}");
-            assert!(told.contains(reason), "{told}");
+            let message = found[0].to_string();
+            assert!(message.starts_with("golden/x.jsonl: line 2 column "), "{message}");
+            assert!(message.contains(reason), "{message}");
         }
     }
 
@@ -314,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn every_violation_is_told() {
+    fn every_violation_is_reported() {
         let lines = [entry("a", "x", "[9,9]", "t"), "{".to_owned(), "[]".to_owned()];
         let found = errors(&lines);
         let places: Vec<u64> = found.iter().map(|error| error.location().unwrap().line).collect();

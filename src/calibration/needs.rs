@@ -12,13 +12,14 @@
 
 use serde::Serialize;
 
-use super::evaluate::Figures;
+use super::report::Figures;
 use super::tier::{Tier, TierGate, tier};
+use crate::stats::float;
 
 /// (z(0.975) + z(0.8)) / z(0.975).
 const POWER: f64 = (1.959_963_984_540_054 + 0.841_621_233_572_914_3) / 1.959_963_984_540_054;
 
-/// What a detector lacks for the next tier, and for the proof that it does better than always firing.
+/// How many entries a detector lacks for the next tier, and for the proof that it does better than always firing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Needs {
@@ -46,12 +47,7 @@ impl Needs {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "saturates"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn entries_to_prove(figures: &Figures, always_fire_f1: Option<f64>) -> Option<u64> {
     let (f1, interval) = (figures.f1?, figures.f1_ci95.interval?);
     let Some(always) = always_fire_f1 else { return Some(0) };
@@ -62,7 +58,7 @@ fn entries_to_prove(figures: &Figures, always_fire_f1: Option<f64>) -> Option<u6
     if distance <= 0.0 {
         return None;
     }
-    let entries = figures.n as f64 * (POWER * width / distance).powi(2);
+    let entries = float(figures.n) * (POWER * width / distance).powi(2);
     Some((entries.ceil() as u64).saturating_sub(figures.n).max(1))
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::input::ReadOptions;
 use crate::trace::{Digest, Trace};
 
-/// Where the trace of an entry is, for data that must not be copied.
+/// Where the trace of a golden entry is, for data that must not be copied.
 ///
 /// In JSON: `{"file": "runs/today.json", "run": "sim-17", "digest": "…"}`. `file` is relative to the file of the entry;
 /// `run` is the source's own id of the run, or `#` and its 0-based place in the file.
@@ -90,10 +90,19 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
     Ok(traces)
 }
 
-/// The run with this id, or, after `#`, at this place.
+/// The run of a file by its id or, after `#`, by its 0-based place.
+///
+/// ```
+/// use tracelint::{ReadOptions, read_traces, run_of};
+///
+/// let lines = b"{\"id\": \"sim-17\", \"messages\": []}\n{\"id\": \"sim-18\", \"messages\": []}";
+/// let (runs, _) = read_traces(lines, &ReadOptions::default());
+/// assert_eq!(run_of(&runs, "sim-18")?, run_of(&runs, "#1")?);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 ///
 /// # Errors
-/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) where there is none, or more than one.
+/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) where no run is called so, or several are.
 pub fn run_of<'t>(runs: &'t [Trace], name: &str) -> Result<&'t Trace> {
     let mut named = runs.iter().filter(|trace| trace.metadata().id.as_deref() == Some(name));
     if let Some(first) = named.next() {

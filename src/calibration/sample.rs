@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::stats::Rng;
 use crate::trace::{Actors, Status, Trace};
 
-/// What can be counted in a run without judging it.
+/// What can be counted in a run without judging it, for [`draw`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunFeatures {
@@ -20,7 +20,7 @@ pub struct RunFeatures {
 }
 
 impl RunFeatures {
-    /// Counts.
+    /// Counts actions, errors and repeats.
     #[must_use]
     pub fn of(trace: &Trace) -> Self {
         let mut features = Self { actions: 0, errors: 0, repeats: 0 };
@@ -44,8 +44,10 @@ impl RunFeatures {
     }
 }
 
-/// Draws this many runs: strata by repeats and errors (none, one or two, more) and length (thirds of the runs), as
-/// many of each as there are, in a random order. The places of the runs, in the order in which to read them.
+/// Draws runs to be read and labelled, so that rare kinds come up: their places, in the order in which to read them.
+///
+/// Strata are by repeats and errors (none, one or two, more) and by length (thirds of the runs); one run of each is drawn
+/// in turn until there are enough.
 ///
 /// ```
 /// use tracelint::{RunFeatures, Trace, draw};

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::stats::{Confusion, Outcome};
 use crate::trace::Actors;
 
-/// The figures of one detector over the values of one parameter.
+/// The figures of a detector over the values of its main parameter: [`sweep()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Sweep {
@@ -21,7 +21,7 @@ pub struct Sweep {
     pub points: Vec<SweepPoint>,
 }
 
-/// The figures at one value.
+/// The figures of a detector at one value of its parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SweepPoint {
@@ -38,8 +38,19 @@ pub struct SweepPoint {
     pub f1: Option<f64>,
 }
 
-/// Sweeps the main parameter of a detector over the values that its rule names ([`Rule::grid`](crate::Rule::grid)), all
-/// else at the defaults. A rule that names none has no points.
+/// Sweeps the main parameter of a detector over the values that its rule names, all else at the defaults.
+///
+/// The values are those of [`Rule::grid`](crate::Rule::grid); a rule that names none has no points.
+///
+/// ```
+/// use tracelint::{ALL, GoldenSet, sweep};
+///
+/// let info = ALL.iter().find(|info| info.id == "loop").unwrap();
+/// let found = sweep(&GoldenSet::default(), info)?;
+/// assert_eq!(found.parameter, "min_repeats");
+/// assert!(found.points.len() > 3);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`ErrorKind::Config`](crate::ErrorKind::Config) where a rule refuses one of its own values; none of this crate does.

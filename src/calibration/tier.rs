@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::names::named;
 use crate::stats::Confusion;
 
-/// How ready a detector is, by its figures on a golden set.
+/// How ready a detector is, by its figures on a golden set: [`tier()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
     /// No entries.
@@ -30,7 +30,7 @@ named! {
     }
 }
 
-/// What a tier asks for.
+/// The F1, precision and number of entries that a tier asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TierGate {
     /// The tier behind the gate.
@@ -62,6 +62,14 @@ pub const TIER_GATES: [TierGate; 3] = [
 ];
 
 /// The tier that these figures reach: that of the first gate they clear.
+///
+/// ```
+/// use tracelint::stats::Confusion;
+/// use tracelint::{TIER_GATES, Tier, tier};
+///
+/// assert_eq!(tier(&Confusion { tp: 7, fp: 3, fn_: 3, tn: 7 }, &TIER_GATES), Tier::Beta);
+/// assert_eq!(tier(&Confusion::default(), &TIER_GATES), Tier::Untested);
+/// ```
 #[must_use]
 pub fn tier(confusion: &Confusion, gates: &[TierGate]) -> Tier {
     if confusion.n() == 0 {

@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::{ComparedRun, FingerprintComparison, Tasks};
-use crate::stats::{Interval, Resampling, Rng, jensen_shannon, quantile};
+use crate::stats::{Interval, Resampling, Rng, float, jensen_shannon, quantile};
 
 /// The runs of one task: how many of the first side, then all of them with their edges.
 type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
 
+/// The distance of the pooled fingerprints, and its distribution when runs change sides within their task.
 pub(super) fn fingerprints(tasks: &Tasks<'_>, options: &Resampling) -> Option<FingerprintComparison> {
     let mut numbers: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut number = |from: String, to: String| {
         let next = numbers.len();
         *numbers.entry((from, to)).or_insert(next)
     };
-    #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
     let mut edges = |run: &&ComparedRun| -> Option<Vec<(usize, f64)>> {
         let fingerprint = run.fingerprint.as_ref()?;
         let count =
-            |(from, to, count): (&_, &_, u64)| (number(format!("{from}"), format!("{to}")), count as f64);
+            |(from, to, count): (&_, &_, u64)| (number(format!("{from}"), format!("{to}")), float(count));
         Some(fingerprint.edges().map(count).collect())
     };
     let tasks: Vec<EdgeRuns> = tasks
@@ -61,8 +61,7 @@ pub(super) fn fingerprints(tasks: &Tasks<'_>, options: &Resampling) -> Option<Fi
     let arrangements = null.len() as u64;
     let at_least = null.iter().filter(|chance| **chance >= distance - 1e-12).count() as u64;
     let tail = (1.0 - options.confidence) / 2.0;
-    #[expect(clippy::cast_precision_loss, reason = "a count of resamples")]
-    let p = (at_least + 1) as f64 / (arrangements + 1) as f64;
+    let p = float(at_least + 1) / float(arrangements + 1);
     let by_chance = Interval { low: quantile(&null, tail)?, high: quantile(&null, 1.0 - tail)? };
     Some(FingerprintComparison { distance, by_chance, p, arrangements })
 }

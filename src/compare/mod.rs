@@ -13,14 +13,13 @@ use fingerprints::fingerprints;
 use crate::corpus::TraceRecord;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::outcome::{is_infrastructure_error, is_success};
 use crate::stats::{
-    Interval, MeanDifference, Resampling, TaskTrials, TwoSides, mcnemar, mean_difference, pass_hat_k, wilson,
+    Interval, MeanDifference, Resampling, TaskTrials, TwoSides, float, mcnemar, mean_difference, pass_hat_k,
+    ratio, wilson,
 };
 
-/// A reward this close to 1 is a success.
-const SUCCESS_TOLERANCE: f64 = 1e-6;
-
-/// One run, as a comparison sees it.
+/// A run as the comparison of two agents sees it: its task, reward and verdicts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedRun {
     /// The domain.
@@ -49,7 +48,7 @@ impl ComparedRun {
             task: metadata.task.clone(),
             trial: metadata.trial,
             reward: record.reward,
-            infrastructure_error: metadata.termination.as_deref() == Some("infrastructure_error"),
+            infrastructure_error: is_infrastructure_error(metadata.termination.as_deref()),
             detected: record
                 .verdicts
                 .iter()
@@ -60,11 +59,11 @@ impl ComparedRun {
     }
 
     fn succeeded(&self) -> bool {
-        self.reward.is_some_and(|reward| (reward - 1.0).abs() <= SUCCESS_TOLERANCE)
+        is_success(self.reward)
     }
 }
 
-/// One side of a comparison.
+/// One side of the comparison of two agents: its runs, and which of them count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ComparedSide {
@@ -86,7 +85,7 @@ pub struct ComparedSide {
     pub success_ci95: Option<Interval>,
 }
 
-/// Runs of both sides, paired by task and, within it, by trial.
+/// How runs of both sides end, paired by task and, within it, by trial.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PairedOutcomes {
@@ -98,11 +97,11 @@ pub struct PairedOutcomes {
     pub second_only: u64,
     /// Neither does.
     pub neither: u64,
-    /// `McNemar`'s exact p-value, as if pairs of one task were independent; none without a shared task.
+    /// McNemar's exact p-value, as if pairs of one task were independent; none without a shared task.
     pub p: Option<f64>,
 }
 
-/// How often a detector fires on one side.
+/// How often a detector fires on one side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DetectionRate {
@@ -117,13 +116,12 @@ pub struct DetectionRate {
 impl DetectionRate {
     /// The rate; none where the detector never applies.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
     pub fn rate(&self) -> Option<f64> {
-        (self.applicable > 0).then(|| self.detected as f64 / self.applicable as f64)
+        ratio(self.detected, self.applicable)
     }
 }
 
-/// A detector on both sides.
+/// How often a detector fires on both sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DetectorComparison {
@@ -137,7 +135,7 @@ pub struct DetectorComparison {
     pub difference: Option<MeanDifference>,
 }
 
-/// How far the fingerprints of both sides lie apart.
+/// How far the fingerprints of both sides lie apart, and how far they would by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FingerprintComparison {
@@ -151,7 +149,7 @@ pub struct FingerprintComparison {
     pub arrangements: u64,
 }
 
-/// A task in which the sides differ.
+/// A task in which the success rates of both sides differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TaskDifference {
@@ -167,7 +165,27 @@ pub struct TaskDifference {
     pub flipped: bool,
 }
 
-/// Two agents on the same tasks.
+/// Two agents, or one before and after a change, on the same tasks.
+///
+/// ```
+/// use tracelint::stats::Resampling;
+/// use tracelint::{ComparedRun, Comparison, ScanOptions, Scanner, default_detectors};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let runs = |reward: f64| {
+///     let file = format!(r#"{{"simulations": [
+///         {{"id": "a", "task_id": "1", "messages": [], "reward_info": {{"reward": {reward}}}}},
+///         {{"id": "b", "task_id": "2", "messages": [], "reward_info": {{"reward": 1.0}}}}]}}"#);
+///     let scanned = scanner.scan_slice("runs.json".as_ref(), file.as_bytes());
+///     scanned.traces.iter().map(ComparedRun::of).collect::<Vec<_>>()
+/// };
+/// let (before, after) = (runs(0.0), runs(1.0));
+/// let usual = Resampling::default();
+/// let comparison = Comparison::of(("before", &before), ("after", &after), &usual)?;
+/// assert_eq!((comparison.tasks, comparison.paired.second_only), (2, 1));
+/// assert_eq!(comparison.differing[0].task, "1");
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -239,7 +257,7 @@ impl Comparison {
             side.success_ci95 = wilson(side.successes, side.counted, options.confidence).ok();
         }
         let [first, second] = sides;
-        // Out of range are options; that a side has no runs is none of them.
+        // Asked of one task, so that only options out of range are an error, not a side without runs.
         mean_difference(&[TwoSides { first: (1, 0.0), second: (1, 0.0) }], options)?;
         Ok(Self {
             first,
@@ -360,9 +378,8 @@ fn differing(tasks: &Tasks<'_>) -> Vec<TaskDifference> {
         })
         .filter(|task| task.first.0 * task.second.1 != task.second.0 * task.first.1)
         .collect();
-    #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
     let gap = |task: &TaskDifference| {
-        let rate = |(successes, runs): (u64, u64)| successes as f64 / runs as f64;
+        let rate = |(successes, runs): (u64, u64)| float(successes) / float(runs);
         (rate(task.second) - rate(task.first)).abs()
     };
     differing.sort_by(|a, b| gap(b).total_cmp(&gap(a)));

@@ -10,7 +10,7 @@ use crate::names::named;
 use crate::stats::{kappa_of_labels, ratio};
 
 /// The Jaccard index from which two ranges match.
-const MATCH: f64 = 0.3;
+const MIN_OVERLAP: f64 = 0.3;
 
 /// An episode that two annotators have read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -36,7 +36,7 @@ pub struct AnnotatedFailure {
     pub tier: FailureTier,
 }
 
-/// How much a failure weighs.
+/// Whether a failure decides its episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureTier {
     /// It decides the episode.
@@ -58,8 +58,9 @@ impl Record for AnnotatedEpisode {
     }
 }
 
-/// The agreement of two annotators.
+/// How far two annotators agree over episodes: [`agree`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Agreement {
     /// The reading that was followed.
     #[serde(rename = "mode")]
@@ -76,8 +77,9 @@ pub struct Agreement {
     pub all: AgreementScore,
 }
 
-/// The matchings of one episode.
+/// Which failures of two annotators are the same in one episode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct EpisodeAgreement {
     /// Id of the episode.
     pub id: String,
@@ -87,8 +89,9 @@ pub struct EpisodeAgreement {
     pub all: Matching,
 }
 
-/// Which failures of two annotators are the same.
+/// A matching of two annotators' failures, in pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Matching {
     /// Failures of the one annotator.
     pub a: usize,
@@ -100,8 +103,9 @@ pub struct Matching {
     pub pairs: Vec<(usize, usize)>,
 }
 
-/// Agreement over one kind of failures.
+/// How far two annotators agree on one kind of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AgreementScore {
     /// Matched pairs.
     pub matched: u64,
@@ -117,12 +121,26 @@ pub struct AgreementScore {
 
 type Failures<'e> = Vec<&'e AnnotatedFailure>;
 
-/// The agreement of two annotators over episodes.
+/// Matches the failures of two annotators over episodes, and says how far they agree.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{AnnotatedEpisode, Definition, agree};
+///
+/// let episodes: Vec<AnnotatedEpisode> = serde_json::from_value(json!([{"id": "e",
+///     "a": [{"type": "strategy/loop", "where": [0, 9], "tier": "core"}],
+///     "b": [{"type": "strategy/loop", "where": [0, 4], "tier": "core"},
+///           {"type": "system/format", "where": [20, 20], "tier": "marginal"}],
+/// }]))?;
+/// let agreement = agree(&episodes, Definition::Paper);
+/// assert_eq!((agreement.all.matched, agreement.core.f1), (1, Some(1.0)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn agree(episodes: &[AnnotatedEpisode], definition: Definition) -> Agreement {
     let mut scores = [Pool::default(), Pool::default()];
     let (mut both_core, mut any_core) = (0, 0);
-    let mut told = Vec::with_capacity(episodes.len());
+    let mut matchings = Vec::with_capacity(episodes.len());
     for episode in episodes {
         let sides = [&episode.a, &episode.b].map(|failures| failures.iter().collect::<Failures<'_>>());
         let core_sides = sides.clone().map(|failures| {
@@ -136,12 +154,12 @@ pub fn agree(episodes: &[AnnotatedEpisode], definition: Definition) -> Agreement
             both_core += u64::from(cores == [true, true]);
             any_core += u64::from(cores != [false, false]);
         }
-        told.push(EpisodeAgreement { id: episode.id.clone(), core, all });
+        matchings.push(EpisodeAgreement { id: episode.id.clone(), core, all });
     }
     let [core, all] = scores.map(|pool| pool.score(definition));
     Agreement {
         definition,
-        episodes: told,
+        episodes: matchings,
         tier_jaccard: ratio(both_core, any_core),
         core_set_jaccard: ratio(core.matched, core.a + core.b - core.matched),
         core,
@@ -202,7 +220,7 @@ fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, u
     for (in_a, of_a) in a.iter().enumerate() {
         for (in_b, of_b) in b.iter().enumerate() {
             let overlap = of_a.range.jaccard(of_b.range);
-            if overlap >= MATCH {
+            if overlap >= MIN_OVERLAP {
                 candidates.push((overlap, in_a, in_b));
             }
         }
@@ -234,7 +252,7 @@ fn in_order(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usi
                 best = Some((overlap, in_b));
             }
         }
-        if let Some((_, in_b)) = best.filter(|(overlap, _)| *overlap >= MATCH) {
+        if let Some((_, in_b)) = best.filter(|(overlap, _)| *overlap >= MIN_OVERLAP) {
             taken.insert(in_b);
             found.push((in_a, in_b));
         }
@@ -333,7 +351,7 @@ mod tests {
             let overlaps: Vec<u64> = a
                 .iter()
                 .flat_map(|of_a| b.iter().map(|of_b| of_a.range.jaccard(of_b.range)))
-                .filter(|overlap| *overlap >= MATCH)
+                .filter(|overlap| *overlap >= MIN_OVERLAP)
                 .map(f64::to_bits)
                 .collect();
             let distinct: BTreeSet<u64> = overlaps.iter().copied().collect();

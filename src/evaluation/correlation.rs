@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::read::Record;
 use crate::stats::{ratio, two_proportions};
 
-/// The reflection on a signal, and whether its failure was then avoided.
+/// What a reflection on a signal saw, and whether its failure was then avoided.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ReflectionRecord {
     /// The test case.
@@ -36,8 +36,9 @@ impl Record for ReflectionRecord {
     }
 }
 
-/// The comparison for one class of failures.
+/// How reflection and avoided failures go together, for one class of failures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Relation {
     /// Records with an answer.
     pub records: u64,
@@ -47,8 +48,9 @@ pub struct Relation {
     pub conditional: RelationLevels,
 }
 
-/// The three levels of reflection.
+/// Avoidance by each level of reflection: that there is a failure, where, what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RelationLevels {
     /// That there is a failure.
     pub detection: GroupComparison,
@@ -62,6 +64,7 @@ pub struct RelationLevels {
 ///
 /// The test takes records as independent. Frameworks share cases and signals, so read p as too small.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct GroupComparison {
     /// Records with right reflection.
     pub n_correct: u64,
@@ -71,9 +74,9 @@ pub struct GroupComparison {
     pub far_correct: Option<f64>,
     /// Avoidance after wrong reflection.
     pub far_wrong: Option<f64>,
-    /// Of the difference, with pooled variance.
+    /// The z of the difference, with pooled variance.
     pub z: Option<f64>,
-    /// Two-sided.
+    /// The p-value of no difference, two-sided.
     pub p: Option<f64>,
     /// `*` below 0.05, `**` below 0.01, `***` below 0.001.
     pub stars: Option<&'static str>,
@@ -82,6 +85,21 @@ pub struct GroupComparison {
 }
 
 /// Compares avoidance after right and wrong reflection: for the classes operation, strategy, system, and for all.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{ReflectionRecord, relate};
+///
+/// let record = |case: &str, seen: bool, avoided: bool| {
+///     serde_json::from_value(json!({"case": case, "class": "strategy", "detection": seen,
+///         "localization": seen, "diagnosis": seen, "avoided": avoided}))
+/// };
+/// let records: Vec<ReflectionRecord> =
+///     vec![record("a", true, true)?, record("b", false, false)?];
+/// let detection = &relate(&records)["all"].cumulative.detection;
+/// assert_eq!((detection.far_correct, detection.far_wrong), (Some(1.0), Some(0.0)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn relate(records: &[ReflectionRecord]) -> BTreeMap<String, Relation> {
     let mut relations = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The evaluations of `BenchTrace` and of Recovery-Bench: what the two benchmarks measure beside failures in a run.
+//! The evaluations of BenchTrace and of Recovery-Bench: what the two benchmarks measure beside failures in a run.
 //!
 //! | question | answer | input |
 //! |---|---|---|
@@ -16,7 +16,8 @@
 //!
 //! Inputs are one JSON object per line, read by [`read_lines`]; results serialize to JSON. Where the papers and
 //! their public code differ, both readings are offered, the paper's by default. What is undefined is `None` (null),
-//! never 0 and never NaN. Bootstraps are seeded; sums run in the order of the data.
+//! never 0 and never NaN. Bootstraps are seeded; sums run in the order of the data. The guide on
+//! [benchmarks](crate::guide::benchmarks) has the commands.
 //!
 //! ```
 //! use serde_json::json;
@@ -27,7 +28,7 @@
 //! ]))?;
 //! let predicted: Vec<Prediction> = serde_json::from_value(json!([
 //!     {"episode": "e", "detection": "yes", "ranges": [[0, 5]], "diagnoses": [
-//!         {"failure": 0, "mode": "strategy/loop", "description": "the lamp again and again", "judge": 1}]},
+//!         {"failure": 0, "mode": "strategy/loop", "description": "the lamp again", "judge": 1}]},
 //! ]))?;
 //! let reflection = reflect(&gold, &predicted, &ReflectOptions::default());
 //! assert_eq!(reflection.all.recall, Some(0.6));
@@ -44,8 +45,11 @@ mod recovery;
 mod reflection;
 mod text;
 
-pub use agreement::*;
-pub use correlation::*;
+pub use agreement::{
+    Agreement, AgreementScore, AnnotatedEpisode, AnnotatedFailure, EpisodeAgreement, FailureTier, Matching,
+    agree,
+};
+pub use correlation::{GroupComparison, ReflectionRecord, Relation, RelationLevels, relate};
 pub use evolution::*;
 pub use modes::*;
 pub use read::{Line, Lines, Record, StepRange, read_lines};
@@ -55,7 +59,7 @@ pub use text::token_f1;
 
 use crate::names::named;
 
-/// Whose reading of a definition is followed where a paper and its public code differ.
+/// Whether a paper's reading of a definition is followed, or that of its public code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Definition {
     /// The paper's.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Location, Result};
 use crate::objects;
 
-/// What a line of an evaluation's input holds.
+/// What a line of an evaluation's input holds; [`read_lines`] reads it.
 pub trait Record: DeserializeOwned {
     /// What the record is known by in its file; two records may not share it.
     fn key(&self) -> String;
@@ -22,7 +22,7 @@ pub trait Record: DeserializeOwned {
     }
 }
 
-/// A record and where it stands.
+/// A record of an evaluation's input, and its line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line<T> {
     /// Line in the file, counted from 1.
@@ -31,7 +31,7 @@ pub struct Line<T> {
     pub record: T,
 }
 
-/// The records of a file, and what could not be read.
+/// The records of a file, and what could not be read of it.
 #[derive(Debug)]
 pub struct Lines<T> {
     /// The sound records, in the order of the file.
@@ -60,7 +60,9 @@ impl<T> Lines<T> {
     }
 }
 
-/// Reads records, one JSON object per line; blank lines are passed over. Of records with one key the first stands.
+/// Reads records, one JSON object per line.
+///
+/// Blank lines are passed over. Of records with one key the first stands.
 ///
 /// ```
 /// use tracelint::evaluation::{GoldEpisode, read_lines};
@@ -103,7 +105,9 @@ fn at(line: u64, error: Error) -> Error {
     error.at(Location { line, column })
 }
 
-/// A range of steps as somebody wrote it, both ends inside. One whose end comes before its start has no steps.
+/// A range of steps as somebody wrote it, both ends inside.
+///
+/// One whose end comes before its start has no steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Vec<i64>", into = "[i64; 2]")]
 pub struct StepRange {
@@ -249,8 +253,8 @@ mod tests {
         let mut read =
             read_lines::<Entry>(b"{\"id\": \"a\", \"where\": [1, 2]}\nx\n{\"id\": \"b\", \"where\": [1, 2]}");
         read.retain(|entry| if entry.id == "a" { Err("no a".to_owned()) } else { Ok(()) });
-        let told: Vec<String> = read.errors.iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["line 1 column 1: no a", "line 2 column 1: expected value"]);
+        let messages: Vec<String> = read.errors.iter().map(ToString::to_string).collect();
+        assert_eq!(messages, ["line 1 column 1: no a", "line 2 column 1: expected value"]);
         assert_eq!(read.lines.len(), 1);
     }
 

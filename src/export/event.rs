@@ -9,15 +9,15 @@ use crate::trace::{Metadata, SpanId, TraceId};
 /// The name of the event.
 pub(super) const NAME: &str = "gen_ai.evaluation.result";
 
-/// What is longer is not sent as evidence: collectors refuse records that are too large.
+/// Evidence of more bytes is not sent: collectors refuse records that are too large.
 const MOST_EVIDENCE: usize = 32 << 10;
 
-/// What an evaluation came to.
+/// The label of an evaluation event: pass, fail or not applicable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventLabel {
     /// The failure was not detected.
     Pass,
-    /// It was.
+    /// The failure was detected.
     Fail,
     /// The detector can say nothing of the trace.
     NotApplicable,
@@ -25,7 +25,7 @@ pub enum EventLabel {
 
 named! { EventLabel, "label" { Pass => "pass", Fail => "fail", NotApplicable => "not_applicable" } }
 
-/// The value of an attribute.
+/// The value of an attribute of an evaluation event.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EventValue {
@@ -41,7 +41,8 @@ pub enum EventValue {
     Texts(Vec<String>),
 }
 
-/// What the events of one trace have in common.
+/// Makes evaluation events of the verdicts, findings and updates of one trace; [`otlp_json`](crate::otlp_json) has an
+/// example.
 ///
 /// The trace id and the span of the agent are taken from the metadata: from labels `trace_id` and `span_id`, else from
 /// the id of the trace, where it begins with 32 hexadecimal digits.
@@ -52,7 +53,7 @@ pub struct EventContext {
     pub trace: Option<TraceId>,
     /// The span of the agent.
     pub span: Option<SpanId>,
-    /// When the events are made, in nanoseconds since 1970; 0 where nobody tells.
+    /// When the events are made, in nanoseconds since 1970; 0 where that is not known.
     pub observed: u64,
     /// Attributes of every event.
     pub attributes: Vec<(&'static str, EventValue)>,
@@ -176,7 +177,7 @@ impl EventContext {
     }
 }
 
-/// An evaluation of OpenTelemetry's conventions for generative AI: the event `gen_ai.evaluation.result`.
+/// The evaluation event of OpenTelemetry's conventions for generative AI: `gen_ai.evaluation.result`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EvaluationEvent {
@@ -190,9 +191,9 @@ pub struct EvaluationEvent {
     pub trace: Option<TraceId>,
     /// The span at fault or, where there is no finding, that of the agent.
     pub span: Option<SpanId>,
-    /// When it was made, in nanoseconds since 1970; 0 where nobody tells.
+    /// When it was made, in nanoseconds since 1970; 0 where that is not known.
     pub observed: u64,
-    /// Whatever else is told.
+    /// Whatever else is known.
     pub attributes: Vec<(&'static str, EventValue)>,
 }
 
@@ -218,7 +219,7 @@ impl EvaluationEvent {
         named.chain(self.attributes.iter().cloned())
     }
 
-    /// Numbers and names by which log records are told apart: what was detected is a warning.
+    /// The number and name of a log record's severity: what was detected is a warning.
     pub(super) fn severity(&self) -> (i32, &'static str) {
         if self.label == EventLabel::Fail { (13, "WARN") } else { (9, "INFO") }
     }

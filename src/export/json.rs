@@ -4,8 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::event::{EvaluationEvent, EventValue, NAME};
 
-/// Events as one request of OTLP log records in JSON, without a line end: a line of the file that the collector's
-/// file exporter writes, or the body of a request to `/v1/logs`.
+/// Writes evaluation events as one request of OTLP log records in JSON.
+///
+/// Without a line end: it is a line of the file that the collector's file exporter writes, or the body of a request to
+/// `/v1/logs`.
 ///
 /// ```
 /// use tracelint::{EventContext, Loop, Detector, Metadata, Trace, otlp_json};

@@ -5,28 +5,80 @@
 //! * [`embedding`]: finished runs, steps one by one, spans in any order, a receiver, features.
 //! * [`statistics`]: the replication of the tau2-bench finding, intervals that hold, two agents side by side.
 //! * [`calibration`]: how good the detectors are, and the way from runs to a gate in CI.
-//! * [`benchmarks`]: the evaluations of `BenchTrace` and Recovery-Bench.
+//! * [`benchmarks`]: the evaluations of BenchTrace and Recovery-Bench.
 //! * [`scale`]: speed, memory, and results in parts that merge exactly.
 //!
-//! Every command on these pages is run by a test, and every snippet.
+//! Every command on these pages is run by a test, and every snippet. Each page ends with links to the types it names.
 
 #[doc = include_str!("benchmarks.md")]
+///
+/// ## In this crate
+///
+/// [`evaluation`](crate::evaluation) lists questions and answers: [`reflect`](crate::evaluation::reflect),
+/// [`evolve`](crate::evaluation::evolve), [`agree`](crate::evaluation::agree),
+/// [`detect_modes`](crate::evaluation::detect_modes), [`check_calls`](crate::evaluation::check_calls),
+/// [`select`](crate::evaluation::select), [`replay_commands`](crate::evaluation::replay_commands),
+/// [`compare`](crate::evaluation::compare()), [`inherit`](crate::evaluation::inherit).
 pub mod benchmarks {}
 
 #[doc = include_str!("calibration.md")]
+///
+/// ## In this crate
+///
+/// [`GoldenSet`](crate::GoldenSet) and [`GoldenEntry`](crate::GoldenEntry) hold labelled runs, [`draw`](crate::draw) chooses
+/// those to read, [`calibrate`](crate::calibrate) gives a [`CalibrationReport`](crate::CalibrationReport),
+/// [`perturb`](crate::perturb) is behind pass^k, [`tier`](crate::tier) and
+/// [`compare_with_baseline`](crate::compare_with_baseline) are the gates, [`sweep`](crate::sweep) varies a parameter, and
+/// [`Detector::explain`](crate::Detector::explain) says why.
 pub mod calibration {}
 
 #[doc = include_str!("detectors.md")]
+///
+/// ## In this crate
+///
+/// [`Loop`](crate::Loop), [`ToolErrorRecovery`](crate::ToolErrorRecovery),
+/// [`FeedbackBlindness`](crate::FeedbackBlindness), [`RouteInefficiency`](crate::RouteInefficiency),
+/// [`WastedActions`](crate::WastedActions), [`MalformedCall`](crate::MalformedCall) and
+/// [`MissedAction`](crate::MissedAction); [`Registry`](crate::Registry) makes them from JSON;
+/// [`Detector`](crate::Detector), [`Fold`](crate::Fold) and [`Rule`](crate::Rule) are for one's own;
+/// [`Explanation`](crate::Explanation) says why.
 pub mod detectors {}
 
 #[doc = include_str!("embedding.md")]
+///
+/// ## In this crate
+///
+/// [`Trace`](crate::Trace), [`read_traces`](crate::read_traces) and [`Scanner`](crate::Scanner) for finished runs;
+/// [`Monitor`](crate::Monitor) and [`Update`](crate::Update) for steps one by one;
+/// [`TraceAssembler`](crate::TraceAssembler), [`AssemblerOptions`](crate::AssemblerOptions),
+/// [`LiveEvent`](crate::LiveEvent) and [`SpanBatch`](crate::SpanBatch) for spans;
+/// [`EventContext`](crate::EventContext) and [`otlp_json`](crate::otlp_json) for evaluation events.
 pub mod embedding {}
 
 #[doc = include_str!("formats.md")]
+///
+/// ## In this crate
+///
+/// [`Format`](crate::Format) lists the formats; [`read_traces`](crate::read_traces), [`read_slice`](crate::read_slice) and
+/// [`read_stream`](crate::read_stream) read them as [`ReadOptions`](crate::ReadOptions) say, and a
+/// [`Reading`](crate::Reading) says what became of an input; [`Content`](crate::Content) is what was recorded and what was
+/// not; [`NATIVE_VERSION`](crate::NATIVE_VERSION) describes the native form.
 pub mod formats {}
 
 #[doc = include_str!("scale.md")]
+///
+/// ## In this crate
+///
+/// [`Scanner`](crate::Scanner) and [`ScanOptions`](crate::ScanOptions) for one machine;
+/// [`PartialState`](crate::PartialState), [`ScanPart`](crate::ScanPart), [`ReplicationPart`](crate::ReplicationPart) and
+/// [`Files`](crate::Files) for several.
 pub mod scale {}
 
 #[doc = include_str!("statistics.md")]
+///
+/// ## In this crate
+///
+/// [`stats`](crate::stats) has the formulas; [`Replication`](crate::Replication) is as published,
+/// [`Inference`](crate::Inference) adds intervals and tests, [`GroupedReplication`](crate::GroupedReplication) takes other
+/// groups; [`Comparison`](crate::Comparison) holds two agents against each other.
 pub mod statistics {}

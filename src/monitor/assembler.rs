@@ -14,27 +14,30 @@ use crate::error::{Error, Result};
 use crate::input::SpanBatch;
 use crate::trace::{Metadata, StepInput};
 
-/// Puts traces together from the pieces that a pipeline receives, of many traces at once and in any order, and runs the
-/// detectors over each: calls now and their answers later, messages, complete steps, or spans.
+/// Puts many open traces together from pieces in any order, and runs detectors over each.
+///
+/// Pieces are what a pipeline receives: calls now and their answers later, messages, complete steps, or spans.
 ///
 /// Pieces of one trace are put in the order of their times, as far as they come within a window
 /// ([`AssemblerOptions::reorder`]); a piece without a time has the time at which it comes. A call goes on when its
 /// answer is there. What becomes of findings meanwhile, and the verdicts in the end, are events.
 ///
-/// Spans tell what happened only when they are seen together: model spans often end after the tools that they called,
+/// Spans show what happened only when they are seen together: model spans often end after the tools that they called,
 /// and whose run a step is part of is known when the spans around it have ended, which come last. A trace of spans is
 /// judged when it is closed, a while after the end of its root span. Before, what has been held for the window is
 /// judged whenever there is half as much again ([`AssemblerOptions::first_look`]), and what detectors are certain of is
-/// told. That is provisional: steps below different spans that have not come are taken for different runs, and where
+/// reported. That is provisional: steps below different spans that have not come are taken for different runs, and where
 /// later spans put steps into another run, another turn or another place, a finding is withdrawn, or has another id at
 /// the end. Every finding that was opened is in the last verdicts, merged into one of them, or withdrawn.
 ///
 /// Time is what the caller says, in nanoseconds since whenever; it never goes back. Nothing happens by itself:
-/// [`TraceAssembler::advance`] is to be called now and then.
+/// [`TraceAssembler::advance`] is to be called now and then. The guide on [embedding](crate::guide::embedding) has a
+/// pipeline in full.
 ///
 /// ```
 /// use tracelint::{
-///     Action, Actor, AssemblerOptions, LiveEvent, Reply, Status, StepInput, TraceAssembler, default_detectors,
+///     Action, Actor, AssemblerOptions, LiveEvent, Reply, Status, StepInput, TraceAssembler,
+///     default_detectors,
 /// };
 ///
 /// let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
@@ -46,7 +49,8 @@ use crate::trace::{Metadata, StepInput};
 ///     traces.answer(now + second / 2, "support-17", &Reply::new(&id, Status::Ok, "pending"));
 /// }
 /// traces.advance(9 * second);
-/// assert!(matches!(traces.next_event(), Some(LiveEvent::Update { update, .. }) if update.finding.id == "loop:3"));
+/// let Some(LiveEvent::Update { update, .. }) = traces.next_event() else { panic!("a loop") };
+/// assert_eq!(update.finding.id, "loop:3");
 /// traces.close(9 * second, "support-17");
 /// let Some(LiveEvent::Closed(closed)) = traces.next_event() else { panic!("it is over") };
 /// assert_eq!((closed.steps, closed.verdicts[1].1.detected()), (5, Some(true)));
@@ -90,7 +94,9 @@ impl TraceAssembler {
         })
     }
 
-    /// A message, or an action that is complete. Its index is not looked at: steps are numbered as they are put in order.
+    /// Takes a message, or an action that is complete.
+    ///
+    /// Its index is not looked at: steps are numbered as they are put in order.
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the progress is not finite; the step is then not taken.
@@ -101,7 +107,7 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// A call whose answer comes later. Calls of one id are answered in the order of their times.
+    /// Takes a call whose answer comes later. Calls of one id are answered in the order of their times.
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where it is no action with a call id, or the progress is not finite;
@@ -116,13 +122,13 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// The answer to a call; it may come before the call.
+    /// Takes the answer to a call; it may come before the call.
     pub fn answer(&mut self, now: u64, trace: &str, reply: &Reply<'_>) {
         let piece = Piece::Answer(Box::new(KeptReply::of(reply)));
-        self.piece(now, trace, reply.time_told(), piece);
+        self.piece(now, trace, reply.recorded_time(), piece);
     }
 
-    /// What a trace is known by; replaces what was said before.
+    /// Sets what a trace is known by; replaces what was said before.
     pub fn describe(&mut self, now: u64, trace: &str, metadata: Metadata) {
         self.clock(now);
         if let Some(id) = self.opened(trace, 0) {
@@ -130,7 +136,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Spans and log records, of whatever traces.
+    /// Takes spans and log records, of whatever traces.
     pub fn spans(&mut self, now: u64, batch: SpanBatch) {
         let now = self.clock(now);
         for span in batch.spans {
@@ -146,7 +152,7 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Time passes: what has waited long enough goes on, and traces that are over are closed.
+    /// Lets time pass: what has waited long enough goes on, and traces that are over are closed.
     pub fn advance(&mut self, now: u64) {
         let now = self.clock(now);
         while let Some((due, id)) = self.due.first().cloned()
@@ -165,7 +171,7 @@ impl TraceAssembler {
         self.clock(now);
         let id = self.open.get_key_value(trace).map(|(id, _)| Arc::clone(id));
         id.is_some_and(|id| {
-            self.end(&id, CloseReason::Told);
+            self.end(&id, CloseReason::Requested);
             true
         })
     }
@@ -174,19 +180,20 @@ impl TraceAssembler {
     pub fn close_all(&mut self, now: u64) {
         self.clock(now);
         while let Some(id) = self.open.first_key_value().map(|(id, _)| Arc::clone(id)) {
-            self.end(&id, CloseReason::Told);
+            self.end(&id, CloseReason::Requested);
         }
     }
 
-    /// The verdicts on what has come of a trace so far, one for each of its runs, as if it were over now. `None` where
-    /// none of that id is open. What waits for earlier pieces or for an answer is not among the steps; spans all are,
+    /// The verdicts on what has come of a trace so far, one for each of its runs, as if it were over now.
+    ///
+    /// `None` where none of that id is open. What waits for earlier pieces or for an answer is not among the steps; spans all are,
     /// and each question costs what judging them costs.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
         Some(self.open.get(trace)?.peek(&self.rules))
     }
 
-    /// What has happened, in order; `None` where all has been told.
+    /// The next of the events, in order; `None` where there are no more.
     pub fn next_event(&mut self) -> Option<LiveEvent> {
         self.events.pop_front()
     }

@@ -1,4 +1,4 @@
-//! What a trace assembler tells.
+//! The events of a trace assembler.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::detectors::Verdict;
 use crate::names::named;
 use crate::trace::{Metadata, Unpaired};
 
-/// What has happened to a trace.
+/// An event of a trace assembler: an update of a finding, the end of a trace, something too late.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LiveEvent {
@@ -22,7 +22,7 @@ pub enum LiveEvent {
     },
     /// A trace, or the run of one of its agents, is over.
     Closed(Box<ClosedTrace>),
-    /// Something came for a trace that had been closed: told once for each trace, and counted from then on
+    /// Something came for a trace that had been closed: reported once for each trace, and counted from then on
     /// ([`TraceAssembler::late`](crate::TraceAssembler::late)).
     Late {
         /// The trace.
@@ -34,8 +34,8 @@ pub enum LiveEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// Somebody said that it was over.
-    Told,
+    /// The caller closed it.
+    Requested,
     /// Its root span had ended, and the grace time was over.
     Ended,
     /// Nothing had come for it for a while.
@@ -50,7 +50,7 @@ pub enum CloseReason {
 
 named! {
     CloseReason, "reason" {
-        Told => "told",
+        Requested => "requested",
         Ended => "ended",
         Idle => "idle",
         TooManyOpen => "too_many_open",
@@ -67,8 +67,10 @@ impl CloseReason {
     }
 }
 
-/// The end of a trace, or of the run of one of its agents. An eviction loses nothing of what had come: that is judged as
-/// it stands. It costs what comes later, which counts as late, and these counts.
+/// The verdicts on a trace, or on the run of one of its agents, when it was closed.
+///
+/// An eviction loses nothing of what had come: that is judged as it stands. It costs what comes later, which counts as
+/// late.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ClosedTrace {
@@ -88,7 +90,7 @@ pub struct ClosedTrace {
     pub held: u64,
 }
 
-/// What can be said of a run whose trace is open ([`TraceAssembler::peek`](crate::TraceAssembler::peek)).
+/// The verdicts so far on a run whose trace is open: [`TraceAssembler::peek`](crate::TraceAssembler::peek).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct OpenRun {
@@ -100,7 +102,7 @@ pub struct OpenRun {
     pub verdicts: Vec<(&'static str, Verdict)>,
 }
 
-/// What became of the pieces: calls, answers, messages, spans and log records.
+/// What became of the pieces that an assembler received: calls, answers, messages, spans and log records.
 ///
 /// At any time `received = judged + evicted + late + ignored + open`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -92,12 +92,12 @@ impl OpenTrace {
         now: u64,
         trace: &Arc<str>,
         rules: &Rules,
-        told: &mut dyn FnMut(LiveEvent),
+        emit: &mut dyn FnMut(LiveEvent),
     ) {
         let options = &rules.options;
         if self.ended.is_none() {
             for (metadata, update) in self.spans.look(now, rules) {
-                told(event(trace, &metadata, update));
+                emit(event(trace, &metadata, update));
             }
         }
         self.pairing.release(now, nanoseconds(options.reorder));
@@ -111,20 +111,20 @@ impl OpenTrace {
             // The progress was looked at when the step was taken, and its index follows the one before.
             if monitor.observe(step.input()).is_ok() {
                 for update in monitor.updates() {
-                    told(event(trace, &self.metadata, update));
+                    emit(event(trace, &self.metadata, update));
                 }
             }
         }
     }
 
-    /// Judges what there is. Tells how many findings there were, or `None` where nobody acts.
+    /// Judges what there is. Gives how many findings there were, or `None` where nobody acts.
     pub(super) fn close(
         mut self,
         now: u64,
         trace: &Arc<str>,
         reason: CloseReason,
         rules: &Rules,
-        told: &mut dyn FnMut(LiveEvent),
+        emit: &mut dyn FnMut(LiveEvent),
     ) -> Option<u64> {
         let held = self.pairing.held() as u64;
         self.pairing.release_all(now);
@@ -140,10 +140,10 @@ impl OpenTrace {
             findings = Some(findings.unwrap_or_default() + new);
             for update in updates.into_iter().chain(conclusion.updates) {
                 if update.kind != UpdateKind::Closed {
-                    told(event(trace, &over.metadata, update));
+                    emit(event(trace, &over.metadata, update));
                 }
             }
-            told(LiveEvent::Closed(Box::new(ClosedTrace {
+            emit(LiveEvent::Closed(Box::new(ClosedTrace {
                 trace: Arc::clone(trace),
                 metadata: Arc::unwrap_or_clone(over.metadata),
                 reason,
@@ -158,14 +158,14 @@ impl OpenTrace {
             let over = Over { metadata: self.metadata, unpaired: self.pairing.unpaired(), held };
             give(&mut monitor, over, Vec::new());
         }
-        let (runs, mut told_before) = self.spans.close(rules);
+        let (runs, mut reported) = self.spans.close(rules);
         for run in &runs {
             let (mut monitor, unpaired) = follow(run, rules);
-            let updates = told_before.end(&run.id, &monitor);
+            let updates = reported.end(&run.id, &monitor);
             give(&mut monitor, Over { metadata: Arc::new(run.metadata()), unpaired, held: 0 }, updates);
         }
-        for (metadata, update) in told_before.rest() {
-            told(event(trace, &metadata, update));
+        for (metadata, update) in reported.rest() {
+            emit(event(trace, &metadata, update));
         }
         findings
     }

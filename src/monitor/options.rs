@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-/// How a [`TraceAssembler`](crate::TraceAssembler) waits and what it may hold. Fields may be added: write
-/// `..AssemblerOptions::default()` behind those that you set.
+/// How long a [`TraceAssembler`](crate::TraceAssembler) waits, and how much it may hold.
+///
+/// Fields may be added: write `..AssemblerOptions::default()` behind those that you set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssemblerOptions {
     /// How long a piece is held for earlier ones that are still on their way (default: 2 s).
@@ -33,7 +34,7 @@ pub struct AssemblerOptions {
     pub max_memory: usize,
     /// How many closed traces are remembered, so that what comes too late for them is known to be (default: 100,000).
     pub remembered: usize,
-    /// Whether a text that begins with `Error` tells that a call failed, where spans leave it open (default: yes).
+    /// Whether a text that begins with `Error` means that a call failed, where spans leave it open (default: yes).
     pub text_errors: bool,
 }
 

@@ -10,10 +10,13 @@ use crate::trace::{
 /// The answer to a call that was handed in before.
 ///
 /// ```
-/// use tracelint::{Reply, Status};
+/// use tracelint::{AssemblerOptions, Reply, Status, TraceAssembler, default_detectors};
 ///
-/// let reply = Reply::new("call-1", Status::Error, "Error: no such order").error_type("not_found").time(17);
-/// # let _ = reply;
+/// let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
+/// let reply = Reply::new("call-1", Status::Error, "Error: no such order");
+/// traces.answer(20, "support-17", &reply.error_type("not_found").time(17));
+/// assert_eq!(traces.held(), 1, "until its call comes");
+/// # Ok::<(), tracelint::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Reply<'a> {
@@ -27,7 +30,7 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// An answer to the call of this id, whose status a structured flag told.
+    /// An answer to the call of this id, with the status that a structured flag gave.
     pub fn new(call_id: &'a str, status: Status, observation: impl Into<Text<'a>>) -> Self {
         Self { observation: Content::Present(observation.into()), ..Self::unrecorded(call_id, status) }
     }
@@ -67,7 +70,7 @@ impl<'a> Reply<'a> {
         self
     }
 
-    pub(super) fn time_told(&self) -> Option<u64> {
+    pub(super) fn recorded_time(&self) -> Option<u64> {
         self.time
     }
 
@@ -189,7 +192,7 @@ impl Kept {
         }
     }
 
-    /// Puts the answer of a call in its place. Where both tell their times, so is its duration.
+    /// Puts the answer of a call in its place, and its duration where both have times.
     pub(super) fn answer(&mut self, reply: KeptReply) {
         if let Some(duration) = reply.time.zip(self.time).and_then(|(end, start)| end.checked_sub(start)) {
             self.usage.get_or_insert_default().duration_ns.get_or_insert(duration);

@@ -1,11 +1,11 @@
-//! The findings of one detector that have been told while their trace is open.
+//! The findings of one detector that have been reported while their trace is open.
 
 use std::collections::BTreeMap;
 
 use super::update::{Update, UpdateKind};
 use crate::detectors::{Finding, Verdict};
 
-/// The findings that stand, as they were last told.
+/// The findings that stand, as they were last reported.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     live: BTreeMap<String, Finding>,
@@ -30,19 +30,19 @@ impl Series {
         self.live.insert(finding.id.clone(), finding.clone());
     }
 
-    /// What became of the findings that were told, by this verdict.
+    /// What became of the findings that were reported, by this verdict.
     pub(super) fn grow(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         for finding in verdict.findings() {
             for part in &finding.merged {
-                if let Some(told) = self.live.remove(part) {
+                if let Some(gone) = self.live.remove(part) {
                     let into = Some(finding.id.clone());
-                    updates.push(Update { into, ..Update::new(UpdateKind::Merged, told) });
+                    updates.push(Update { into, ..Update::new(UpdateKind::Merged, gone) });
                 }
             }
-            if let Some(told) = self.live.get_mut(&finding.id)
-                && (told.first, told.last) != (finding.first, finding.last)
+            if let Some(known) = self.live.get_mut(&finding.id)
+                && (known.first, known.last) != (finding.first, finding.last)
             {
-                told.clone_from(finding);
+                known.clone_from(finding);
                 updates.push(Update::new(UpdateKind::Grown, finding.clone()));
             }
         }
@@ -59,7 +59,7 @@ impl Series {
             if self.live.contains_key(&finding.id) {
                 continue;
             }
-            // What was merged before it could be told needs no telling.
+            // What was merged before it could be reported is not reported by itself.
             if let Some(now) = verdict.findings().iter().find(|other| other.id == finding.id) {
                 self.open(now);
                 updates.push(Update::new(UpdateKind::Opened, now.clone()));
@@ -69,7 +69,7 @@ impl Series {
         self.withdraw(verdict, updates);
     }
 
-    /// The trace is over: what was told is part of the verdict, or has gone.
+    /// The trace is over: what was reported is part of the verdict, or has gone.
     pub(super) fn end(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         let mut last = Vec::new();
         self.grow(verdict, &mut last);

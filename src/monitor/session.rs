@@ -11,7 +11,7 @@ use crate::detectors::{Detector, Finding, Fold, Meter, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{Gate, Routing, Step, StepInput};
 
-/// Runs detectors online over one open trace.
+/// Runs detectors online over one open trace, step by step.
 ///
 /// ```
 /// use tracelint::{Action, Actor, Monitor, Status, StepInput, UpdateKind, default_detectors};
@@ -22,10 +22,11 @@ use crate::trace::{Gate, Routing, Step, StepInput};
 ///     let look = Action::new("look").answered(Status::Ok, "a wall");
 ///     monitor.observe(StepInput::action(Actor::Agent, look))?;
 /// }
-/// let opened = monitor.updates();
-/// assert_eq!((opened[0].kind, opened[0].finding.id.as_str()), (UpdateKind::Opened, "loop:3"));
+/// let opened = &monitor.updates()[0];
+/// assert_eq!((opened.kind, opened.finding.id.as_str()), (UpdateKind::Opened, "loop:3"));
 /// let end = monitor.conclude();
-/// assert_eq!((end.updates[0].kind, end.updates[0].finding.id.as_str()), (UpdateKind::Closed, "loop:3"));
+/// let closed = &end.updates[0];
+/// assert_eq!((closed.kind, closed.finding.id.as_str()), (UpdateKind::Closed, "loop:3"));
 /// assert_eq!(end.verdicts.len(), detectors.len());
 /// # Ok::<(), tracelint::Error>(())
 /// ```
@@ -44,8 +45,8 @@ pub struct Monitor {
 struct OpenFold {
     detector: Arc<dyn Detector>,
     state: State,
-    /// How many of the certain findings have been told.
-    told: usize,
+    /// How many of the certain findings have been reported.
+    reported: usize,
     /// Those of them that stand.
     live: Series,
     /// When to look for growth again: after so many steps.
@@ -55,11 +56,11 @@ struct OpenFold {
 #[derive(Debug)]
 enum State {
     Open(Box<dyn Fold>),
-    /// Ended before the trace, because of its memory: what it had told, and what it says.
+    /// Ended before the trace, because of its memory: what it was certain of, and its verdict.
     Stopped(Vec<Finding>, Verdict),
 }
 
-/// What is said of a trace at its end.
+/// The verdicts on a trace at its end, and the last updates of its findings: [`Monitor::conclude`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Conclusion {
@@ -92,7 +93,7 @@ impl Monitor {
             .map(|detector| OpenFold {
                 detector: Arc::clone(detector),
                 state: State::Open(detector.start(routing)),
-                told: 0,
+                reported: 0,
                 live: Series::default(),
                 look: 0,
             })
@@ -100,8 +101,9 @@ impl Monitor {
         Self { gate: Gate::new(), meter: Meter::default(), steps: 0, last: 0, memory_limit: None, folds }
     }
 
-    /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]). When it is passed, the detector that
-    /// holds most is stopped and gives its memory back. What it was certain of stands, and its verdict says where it
+    /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]).
+    ///
+    /// When it is passed, the detector that holds most is stopped and gives its memory back. What it was certain of stands, and its verdict says where it
     /// stopped ([`Judgement::stopped_at`](crate::Judgement::stopped_at)); where it was certain of nothing it is *not
     /// applicable*, for that reason.
     #[must_use]
@@ -143,7 +145,7 @@ impl Monitor {
         self.steps
     }
 
-    /// About how many bytes the open trace holds, as far as its detectors tell ([`Fold::memory`]).
+    /// About how many bytes the open trace holds, as far as its detectors know ([`Fold::memory`]).
     #[must_use]
     pub fn memory(&self) -> usize {
         let folds = self.folds.iter().map(OpenFold::memory);
@@ -166,8 +168,8 @@ impl Monitor {
 
     /// What has become of the findings since this was last asked.
     ///
-    /// Asked after every step, it tells a finding at the step that makes it certain. Growth is told, and what has been
-    /// merged, at the first question after the trace has doubled since that detector last told something: ten
+    /// Asked after every step, it reports a finding at the step that makes it certain. Growth, and what has been merged,
+    /// are reported at the first question after the trace has doubled since that detector last reported something: ten
     /// times in a thousand steps, and then at the end.
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
@@ -228,7 +230,7 @@ impl Monitor {
         self.meter.restart();
         (self.steps, self.last) = (0, 0);
         for open in &mut self.folds {
-            (open.told, open.look) = (0, 0);
+            (open.reported, open.look) = (0, 0);
             open.live.clear();
             let restarted = match &mut open.state {
                 State::Open(fold) => fold.restart(routing),
@@ -281,11 +283,11 @@ impl OpenFold {
         self.state = State::Stopped(certain, verdict);
     }
 
-    /// The certain findings that have not been told; with this they are.
+    /// The certain findings that have not been reported yet; with this they are.
     fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
         let certain = self.certain();
-        let mut new = certain.get(self.told..).unwrap_or_default().to_vec();
-        self.told = certain.len();
+        let mut new = certain.get(self.reported..).unwrap_or_default().to_vec();
+        self.reported = certain.len();
         for finding in &mut new {
             meter.complete(finding);
             self.live.open(finding);

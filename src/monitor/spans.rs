@@ -1,6 +1,6 @@
-//! The spans and log records of one open trace, and what is told of them before its end.
+//! The spans and log records of one open trace, and what is reported of them before its end.
 //!
-//! Spans tell what happened only when they are seen together: whose run a step is part of is known when the spans around
+//! Spans show what happened only when they are seen together: whose run a step is part of is known when the spans around
 //! it have come, and those come last, as they end last. What can be said before is provisional.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -29,9 +29,9 @@ pub(super) struct HeldSpans {
     next_look: usize,
     /// When so many will have settled.
     due: Option<u64>,
-    /// By run, what has been told of each detector's findings.
-    told: BTreeMap<String, Vec<Series>>,
-    told_bytes: usize,
+    /// By run, what has been reported of each detector's findings.
+    reported: BTreeMap<String, Vec<Series>>,
+    reported_bytes: usize,
     /// How many pieces all looks together have gone through.
     pub(super) looked_at: u64,
 }
@@ -73,7 +73,7 @@ impl HeldSpans {
 
     /// About how many bytes they take.
     pub(super) fn memory(&self) -> usize {
-        self.bytes + self.told_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
+        self.bytes + self.reported_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
     }
 
     /// When it is to be looked at next.
@@ -136,8 +136,8 @@ impl HeldSpans {
     fn judge(&mut self, rules: &Rules) -> Vec<RunUpdate> {
         let spans = self.spans.get(..self.settled.0).unwrap_or_default();
         let logs = self.logs.get(..self.settled.1).unwrap_or_default();
-        let mut told = Vec::new();
-        let mut before = std::mem::take(&mut self.told);
+        let mut changes = Vec::new();
+        let mut before = std::mem::take(&mut self.reported);
         for run in runs_so_far(spans, logs, rules.options.text_errors) {
             let (mut monitor, _) = follow(&run, rules);
             let certain: Vec<Finding> = monitor.new_findings().collect();
@@ -154,25 +154,25 @@ impl HeldSpans {
                 series.judge_again(own, verdict, &mut updates);
             }
             if all.iter().any(|series| !series.is_empty()) {
-                self.told.insert(run.id.clone(), all);
+                self.reported.insert(run.id.clone(), all);
             }
             let metadata = Arc::new(run.metadata());
-            told.extend(updates.into_iter().map(|update| (Arc::clone(&metadata), update)));
+            changes.extend(updates.into_iter().map(|update| (Arc::clone(&metadata), update)));
         }
         // Runs that turned out to be part of others.
-        told.extend(before.into_iter().flat_map(|(id, all)| gone(id, all)));
-        let bytes = self.told.iter().map(|(id, all)| {
+        changes.extend(before.into_iter().flat_map(|(id, all)| gone(id, all)));
+        let bytes = self.reported.iter().map(|(id, all)| {
             let series = all.iter().map(|series| size_of::<Series>() + series.memory());
             64 + id.len() + series.sum::<usize>()
         });
-        self.told_bytes = bytes.sum();
-        told
+        self.reported_bytes = bytes.sum();
+        changes
     }
 
-    /// The runs of the trace, which is over, and what had been told of each.
-    pub(super) fn close(self, rules: &Rules) -> (Vec<AgentRun>, ToldRuns) {
+    /// The runs of the trace, which is over, and what had been reported of each.
+    pub(super) fn close(self, rules: &Rules) -> (Vec<AgentRun>, ReportedRuns) {
         let runs = runs_of_trace(self.spans, self.logs, rules.options.text_errors);
-        (runs, ToldRuns(self.told))
+        (runs, ReportedRuns(self.reported))
     }
 
     /// The runs as they stand, as if the trace were over.
@@ -181,28 +181,28 @@ impl HeldSpans {
     }
 }
 
-/// What had been told of the runs of a trace that is over.
-pub(super) struct ToldRuns(BTreeMap<String, Vec<Series>>);
+/// What had been reported of the runs of a trace that is over.
+pub(super) struct ReportedRuns(BTreeMap<String, Vec<Series>>);
 
-impl ToldRuns {
+impl ReportedRuns {
     /// What became of the findings of a run.
     pub(super) fn end(&mut self, run: &str, monitor: &Monitor) -> Vec<Update> {
         let mut updates = Vec::new();
-        if let Some(mut told) = self.0.remove(run) {
-            for (series, (_, verdict)) in told.iter_mut().zip(&monitor.peek()) {
+        if let Some(mut reported) = self.0.remove(run) {
+            for (series, (_, verdict)) in reported.iter_mut().zip(&monitor.peek()) {
                 series.end(verdict, &mut updates);
             }
         }
         updates
     }
 
-    /// Takes back what was told of runs that there are none.
+    /// Takes back what was reported of runs that turned out not to exist.
     pub(super) fn rest(self) -> impl Iterator<Item = RunUpdate> {
         self.0.into_iter().flat_map(|(id, all)| gone(id, all))
     }
 }
 
-/// Takes back what was told of a run.
+/// Takes back what was reported of a run.
 fn gone(id: String, all: Vec<Series>) -> Vec<RunUpdate> {
     let mut updates = Vec::new();
     for series in all {

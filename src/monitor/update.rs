@@ -3,7 +3,7 @@
 use crate::detectors::Finding;
 use crate::names::named;
 
-/// What becomes of a finding.
+/// What an update says of a finding: opened, grown, merged, closed or withdrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum UpdateKind {
@@ -30,18 +30,20 @@ named! {
     }
 }
 
-/// One of the series of updates of a finding, all with one id: perhaps *opened*, then *grown* any number of times, and
-/// in the end either *merged* into another finding, *closed* or, of spans alone, *withdrawn*. What only the end of a trace makes certain is closed
-/// without having been opened.
+/// What became of a finding while its trace is open: one of a series of updates with the same id.
 ///
-/// Who wants every finding once takes those that are closed; who wants to know at once takes those that are opened,
-/// and by their ids finds them again among the closed ones or in [`Finding::merged`].
+/// A finding is perhaps *opened*, then *grown* any number of times, and in the end either *merged* into another finding,
+/// *closed* or, of spans alone, *withdrawn*. What only the end of a trace makes certain is closed without having been
+/// opened.
+///
+/// To see every finding once, take those that are closed. To know at once, take those that are opened, and find them
+/// again by their ids among the closed ones or in [`Finding::merged`]. [`Monitor`](crate::Monitor) has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Update {
     /// What became of the finding.
     pub kind: UpdateKind,
-    /// The finding as it stands now; of one that was merged or withdrawn, as it was last told.
+    /// The finding as it stands now; of one that was merged or withdrawn, as it was last reported.
     pub finding: Finding,
     /// The id of the finding into which this one was merged.
     pub into: Option<String>,

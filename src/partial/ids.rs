@@ -1,9 +1,9 @@
 //! Runs that share their id: the same session may lie in several files, whole or in an earlier state.
 //!
-//! Ids are kept in mind by their digests, and where there are too many, those with the smallest digests are. Which
+//! Ids are kept by their digests, and where there are too many, those with the smallest digests are. Which
 //! these are depends on the ids alone: an id that is among the smallest of a corpus is among the smallest of every part
 //! in which it occurs, so that nothing of it is ever lost, and what is counted of it is exact. The largest digest kept
-//! tells how many ids there are: among n of them spread evenly over [0, 1), the k-th smallest lies near k/n.
+//! shows how many ids there are: among n of them spread evenly over [0, 1), the k-th smallest lies near k/n.
 //!
 //! Reference: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al., "On synopses
 //! for distinct-value estimation under multiset operations", SIGMOD 2007 (the estimate (k - 1)/U, its error
@@ -16,7 +16,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::corpus::TraceRecord;
 use crate::trace::{Digest, estimate};
 
-/// Runs that have the id of another run. Each of them counts as a run of its own everywhere.
+/// How many runs have the id of another run: [`ScanSummary::repeats`](crate::ScanSummary::repeats).
+///
+/// Each of them counts as a run of its own everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Repeats {
@@ -32,10 +34,10 @@ pub struct Repeats {
     pub of_about: Option<u64>,
 }
 
-/// How many ids are kept in mind. A corpus of more is no collection of sessions, and memory has to stay bounded.
+/// How many ids are kept. A corpus of more is no collection of sessions, and memory has to stay bounded.
 pub(crate) const MOST_IDS: usize = 50_000;
 
-/// How many different runs are kept in mind of one id.
+/// How many different runs are kept of one id.
 const MOST_RUNS: usize = 64;
 
 /// What has been seen under each id, by the digest of the id; those with the smallest digests.

@@ -21,7 +21,7 @@
 //!
 //! Each is associative and commutative bit for bit, and a map of such is, key by key. Where something would grow without
 //! bound it has two forms, the second a function of the first that respects merging: rows become exact sums by model,
-//! domain and task, files told one by one become sums. The number that decides is part of both forms, so that the same
+//! domain and task, files listed one by one become sums. The number that decides is part of both forms, so that the same
 //! runs always end in the same form.
 //!
 //! Which of two runs with the same content counts is decided when the rows are complete, in scan order
@@ -31,7 +31,7 @@
 //!
 //! A state names its splits, each with a digest of what was found in it. The same split twice (a task that was tried
 //! again, a speculative copy) counts once; with another digest it is an error that names it. Two states that share some
-//! of their splits and have others besides cannot be told apart any more, and are refused: merge what they were made of.
+//! of their splits and have others besides cannot be taken apart any more, and are refused: merge what they were made of.
 //!
 //! # Form
 //!
@@ -51,13 +51,15 @@
 //! | sums | 400 for each task of a model in a domain, and 140,000 |
 //! | splits | 50 and the name |
 
+mod file_report;
 mod files;
 mod ids;
 mod state;
 mod summary;
 mod worst;
 
-pub use files::{FileReport, FileSums, Files};
+pub use file_report::{FileReport, FileSums};
+pub use files::Files;
 pub use ids::Repeats;
 pub use state::{PartialContent, PartialKind, PartialState, ReplicationPart, ScanPart};
 pub use summary::ScanSummary;

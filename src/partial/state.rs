@@ -21,7 +21,7 @@ const VERSION: u64 = 2;
 /// What the first member of every state says.
 const MARK: &str = "partial state";
 
-/// What a partial state is of.
+/// Whether a partial state is of a scan or of a replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PartialKind {
@@ -33,7 +33,7 @@ pub enum PartialKind {
 
 named! { PartialKind, "kind" { Scan => "scan", Replication => "replication" } }
 
-/// What a scan found.
+/// What a scan found in some splits: files, counts, worst runs, fingerprints.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -64,7 +64,7 @@ impl ScanPart {
     }
 }
 
-/// What a replication found.
+/// What a replication found in some splits: files and runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -93,7 +93,7 @@ impl ReplicationPart {
     }
 }
 
-/// What a partial state holds.
+/// What a partial state holds, by its kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -105,7 +105,7 @@ pub enum PartialContent {
 }
 
 impl PartialContent {
-    /// What it is of.
+    /// The kind of the state.
     #[must_use]
     pub fn kind(&self) -> PartialKind {
         match self {
@@ -115,14 +115,17 @@ impl PartialContent {
     }
 }
 
-/// What was found in some splits of a corpus.
+/// What was found in some splits of a corpus, to be merged with what was found in others.
+///
+/// The guide on [scale](crate::guide::scale) has the commands.
 ///
 /// ```
 /// use serde_json::json;
 /// use tracelint::{PartialContent, PartialState, ScanPart};
 ///
 /// let part = |split: &str| {
-///     PartialState::new(split, &json!({"actors": "agent"}), PartialContent::Scan(Box::new(ScanPart::default())))
+///     let found = PartialContent::Scan(Box::new(ScanPart::default()));
+///     PartialState::new(split, &json!({"actors": "agent"}), found)
 /// };
 /// let mut all = part("day-1")?;
 /// all.merge(&part("day-2")?)?;
@@ -167,7 +170,7 @@ impl PartialState {
         Ok(Self { options: canonical_value(options), splits, content })
     }
 
-    /// What it is of.
+    /// The kind of the state.
     #[must_use]
     pub fn kind(&self) -> PartialKind {
         self.content.kind()

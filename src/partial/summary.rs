@@ -12,6 +12,17 @@ use crate::detectors::Cost;
 
 /// Counts, per detector and model, over the runs of a scan, and what failures cost.
 ///
+/// ```
+/// use tracelint::{ScanOptions, ScanSummary, Scanner, default_detectors};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let scanned = scanner.scan_slice("a.jsonl".as_ref(), b"{\"id\": \"a\", \"messages\": []}");
+/// let mut summary = ScanSummary::default();
+/// scanned.traces.iter().for_each(|record| summary.add(record));
+/// assert_eq!((summary.runs(), summary.flagged()), (1, 0));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
+///
 /// It merges: in which parts, and in which order, runs were counted cannot show in it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScanSummary {
@@ -35,7 +46,7 @@ pub(crate) struct Counts {
     pub(crate) tokens: CostPart,
 }
 
-/// How much of something lies inside of findings; of runs that tell it. In JSON `[inside, all]`.
+/// How much of something lies inside of findings, of the runs whose source records it. In JSON `[inside, all]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub(crate) struct CostPart {

@@ -16,7 +16,7 @@ use crate::trace::{Actor, Content, Event, Status, Step, Trace};
 /// As many runs are kept for a report to draw.
 pub(crate) const WORST_RUNS: usize = 50;
 
-/// A run, to be drawn.
+/// A run as a report draws it: its steps in a row, with the findings under them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunStrip {
     /// What the run is called.
@@ -153,14 +153,17 @@ fn covered(findings: &[StripFinding]) -> u64 {
     sum
 }
 
-/// The worst runs of a scan, as many as a report draws: those with the most findings, then those with the most steps
-/// inside of findings, then those that come first.
+/// The worst runs of a scan, as many as a report draws.
+///
+/// The worst are those with the most findings, then those with the most steps inside of findings, then those that come
+/// first.
 ///
 /// A scan does not keep steps. [`FlaggedRuns::read`] reads the files of these runs once more.
 ///
 /// ```no_run
 /// use tracelint::{
-///     FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner, default_detectors, scan_html,
+///     FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner,
+///     default_detectors, scan_html,
 /// };
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;

@@ -15,7 +15,7 @@ use crate::stats::{
 /// With fewer clusters, intervals of the bootstrap are doubtful.
 const FEW_CLUSTERS: u64 = 20;
 
-/// The intervals of a correlation when clusters are resampled.
+/// The intervals of a correlation over clusters of runs, drawn whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClusteredInterval {
@@ -41,7 +41,7 @@ impl ClusteredInterval {
     }
 }
 
-/// A measure against the reward, with all that is known of how sure it is.
+/// A measure against the reward, with its intervals and tests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Association {

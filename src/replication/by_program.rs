@@ -11,12 +11,16 @@ use crate::detectors::{
 use crate::error::Result;
 use crate::trace::{Actors, Routing};
 
-/// [`ToolErrorRecovery`] under a name of its own, with a shell told apart by the programs that run in it: so that it
-/// can be scanned for beside the published rule, where any later success of the shell recovers whatever failed in it.
+/// Recovery from tool errors where a shell is one tool for each program that runs in it.
+///
+/// By the published rule ([`ToolErrorRecovery`]) any later success of the shell recovers whatever failed in it. This
+/// detector has a name of its own, so that it can be scanned for beside that rule.
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actors, Detector, RecoveryByProgram, Status, ToolErrorRecovery, ToolErrorRecoveryConfig, Trace};
+/// use tracelint::{
+///     Actors, Detector, RecoveryByProgram, Status, ToolErrorRecovery, ToolErrorRecoveryConfig, Trace,
+/// };
 ///
 /// let mut run = Trace::builder();
 /// run.call("bash", &json!({"command": "pytest -q"}), Status::Error, "1 failed")?;
@@ -63,7 +67,9 @@ impl Detector for RecoveryByProgram {
     }
 }
 
-/// What [`RecoveryByProgram`] says of a run. Calls and errors are those of the published rule.
+/// What [`RecoveryByProgram`] says of a run.
+///
+/// Calls and errors are those of the published rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ByProgram {

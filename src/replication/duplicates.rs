@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::row::SimulationRow;
 use crate::trace::Digest;
 
-/// A run that repeats another one's messages, and is left out.
+/// A run that is left out, as it repeats another one's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Duplicate {
@@ -21,8 +21,25 @@ pub struct Duplicate {
     pub of_id: Option<String>,
 }
 
-/// The runs that count, and those that repeat the messages of one of them. A run without a digest repeats none, and
-/// different trials of one task in one file are never taken for repetitions.
+/// Divides runs into those that count and those that repeat the messages of one of them.
+///
+/// A run without a digest repeats none, and different trials of one task in one file are never taken for repetitions.
+///
+/// ```
+/// use tracelint::{ScanOptions, Scanner, SimulationRow, default_detectors, distinct_runs};
+///
+/// let options = ScanOptions { digests: true, ..ScanOptions::default() };
+/// let scanner = Scanner::new(default_detectors(), options)?;
+/// let file = br#"{"simulations": [{"id": "a", "messages": [{"role": "user", "content": "hello"}]}]}"#;
+/// let rows: Vec<SimulationRow> = ["one.json", "copy.json"]
+///     .iter()
+///     .flat_map(|name| scanner.scan_slice(name.as_ref(), file).traces)
+///     .filter_map(|record| SimulationRow::of(&record))
+///     .collect();
+/// let (kept, duplicates) = distinct_runs(&rows);
+/// assert_eq!((kept.len(), duplicates[0].of_file.as_str()), (1, "one.json"));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[must_use]
 pub fn distinct_runs(rows: &[SimulationRow]) -> (Vec<SimulationRow>, Vec<Duplicate>) {
     let mut alike: BTreeMap<Digest, Vec<&SimulationRow>> = BTreeMap::new();

@@ -6,7 +6,9 @@ use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::stats::{Correlation, ExactSum, StatsError, pearson};
 
-/// A correlation, or why there is none. In JSON `{"r", "n", "p", "ci95": [low, high]}` or `{"undefined": "why"}`.
+/// A correlation, or why there is none.
+///
+/// In JSON `{"r", "n", "p", "ci95": [low, high]}` or `{"undefined": "why"}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coefficient(pub Result<Correlation, StatsError>);
 
@@ -27,7 +29,7 @@ impl Serialize for Coefficient {
     }
 }
 
-/// The figures of one group of runs.
+/// The counts, mean rewards and correlations of a group of runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Group {
@@ -88,7 +90,7 @@ impl Group {
     }
 }
 
-/// The figures of one model.
+/// The counts, mean rewards and correlations of one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelGroup {
     /// The model; null where the files name none.
@@ -98,7 +100,7 @@ pub struct ModelGroup {
     pub group: Group,
 }
 
-/// The figures of one model in one domain.
+/// The counts, mean rewards and correlations of one model in one domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairGroup {
     /// The model; null where the files name none.

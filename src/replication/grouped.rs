@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::names::named;
 use crate::stats::pearson;
 
-/// What runs can be grouped by.
+/// What the runs of a replication can be grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum GroupBy {
@@ -42,7 +42,7 @@ impl GroupBy {
     }
 }
 
-/// The figures of the runs that have some names in common.
+/// The figures of the runs that share an agent, model, domain or task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct NamedGroup {
@@ -59,7 +59,25 @@ pub struct NamedGroup {
     pub r_recovery_by_program_reward_errors_only: Coefficient,
 }
 
-/// The replication over groups of runs.
+/// The replication over groups of one's choice, such as agents or tasks.
+///
+/// ```
+/// use tracelint::{
+///     GroupBy, GroupedReplication, InferenceOptions, ScanOptions, Scanner, SimulationRow,
+///     default_detectors,
+/// };
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// let grouped = GroupedReplication::of(&rows, &[GroupBy::Task], &InferenceOptions::default())?;
+/// assert_eq!(grouped.groups[0].names, [Some("1".to_owned())]);
+/// assert_eq!(grouped.groups[0].group.mean_reward, Some(1.0));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupedReplication {

@@ -17,7 +17,7 @@ use super::verdict::{VerdictChange, changes};
 use crate::error::Result;
 use crate::stats::{ClusteredWithin, RandomEffects, Resampling, random_effects, within_group};
 
-/// What counts, and how it is resampled.
+/// Which runs count in an inference, which belong together, and how they are resampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InferenceOptions {
     /// Which runs depend on each other.
@@ -42,7 +42,7 @@ impl Default for InferenceOptions {
     }
 }
 
-/// The associations of one model.
+/// Measures against the reward, for one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModelAssociations {
@@ -52,7 +52,7 @@ pub struct ModelAssociations {
     pub associations: Vec<Association>,
 }
 
-/// The associations of one model in one domain.
+/// Measures against the reward, for one model in one domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PairAssociations {
@@ -66,7 +66,7 @@ pub struct PairAssociations {
     pub associations: Vec<Association>,
 }
 
-/// A relation inside of pairs of model and domain: both columns are measured from the means of their pair.
+/// A measure against the reward inside of pairs of model and domain: both are measured from the means of their pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WithinRelation {
@@ -78,7 +78,7 @@ pub struct WithinRelation {
     pub clustered: ClusteredInterval,
 }
 
-/// The correlations of the pairs of model and domain, pooled by random effects.
+/// A measure against the reward, pooled over pairs of model and domain by random effects.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PooledRelation {
@@ -89,7 +89,7 @@ pub struct PooledRelation {
     pub effects: Option<RandomEffects>,
 }
 
-/// The associations of all groups of runs.
+/// Measures against the reward, over all runs, by model, and by model and domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Associations {
@@ -101,7 +101,26 @@ pub struct Associations {
     pub by_model_domain: Vec<PairAssociations>,
 }
 
-/// The replication, of the runs that count, with what can be inferred from it.
+/// The replication of the runs that count, with how far its correlations can be trusted.
+///
+/// ```
+/// use tracelint::{
+///     Inference, InferenceOptions, ScanOptions, Scanner, SimulationRow, default_detectors, render_inference,
+/// };
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// let inference = Inference::of(&rows, &InferenceOptions::default())?;
+/// // Two runs are too few to correlate: the reason takes the place of a number.
+/// let why = inference.tables.overall.r_recovery_reward.0.as_ref().unwrap_err();
+/// assert_eq!(why.to_string(), "2 observations are too few, 3 are needed");
+/// assert!(render_inference(&inference).starts_with("Overall\n  2 runs"));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 ///
 /// The result depends on the rows and the options alone, not on the number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -128,14 +147,14 @@ pub struct Inference {
     pub within: Vec<WithinRelation>,
     /// Pooled over pairs.
     pub pooled: Vec<PooledRelation>,
-    /// The pairs in which recovery tells most about reward, the surest first.
+    /// The pairs in which recovery goes with reward, the surest first.
     pub signals: Vec<Signal>,
     /// Where clustering changes a verdict.
     pub changes: Vec<VerdictChange>,
 }
 
 impl Inference {
-    /// What can be inferred from these runs.
+    /// Correlates recovery and errors with rewards, and says how far that can be trusted.
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.

@@ -10,7 +10,7 @@ use super::state::TaskOfPair;
 use super::sums::GroupSums;
 use crate::stats::{TaskTrials, pass_hat_k};
 
-/// tau-bench's pass^k of one model in one domain (arXiv:2406.12045).
+/// tau-bench's pass^k of one model in one domain (arXiv:2406.12045): [`pass_k_by_pair`].
 ///
 /// A run succeeds when its reward is within 1e-6 of 1; one without a reward fails.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,7 +32,20 @@ pub struct PassK {
     pub without_task: u64,
 }
 
-/// pass^k per model and domain, sorted.
+/// pass^k of every model in every domain, sorted by both.
+///
+/// ```
+/// use tracelint::{ScanOptions, Scanner, SimulationRow, default_detectors, pass_k_by_pair};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "trial": 0, "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "1", "trial": 1, "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// assert_eq!(pass_k_by_pair(&rows)[0].pass, [0.5, 0.0]);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[must_use]
 pub fn pass_k_by_pair(rows: &[SimulationRow]) -> Vec<PassK> {
     by_pair(rows).into_iter().map(|((model, domain), rows)| pass_k(model, domain, &rows)).collect()

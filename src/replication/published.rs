@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::group::{Direction, Group, ModelGroup, PairGroup};
 use super::row::SimulationRow;
 
-/// The replication over a corpus.
+/// The tables of the note over a corpus: overall, by model, by model and domain.
+///
+/// [`SimulationRow`] has an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Replication {

@@ -5,8 +5,9 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::row::SimulationRow;
+use crate::stats::float;
 
-/// A measure of a run that is held against its reward.
+/// A measure of runs that is correlated with their reward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Relation {
@@ -42,7 +43,6 @@ impl Relation {
     }
 
     /// The runs that count, with their measure and their reward.
-    #[expect(clippy::cast_precision_loss, reason = "counts of calls are far below 2^53")]
     pub(super) fn columns<'r>(self, rows: &[&'r SimulationRow]) -> Columns<'r> {
         let mut columns = Columns { rows: Vec::new(), x: Vec::new(), y: Vec::new() };
         for row in rows {
@@ -56,8 +56,8 @@ impl Relation {
                 Self::RecoveryByProgram | Self::RecoveryByProgramWithErrors => {
                     row.by_program.map(|by_program| by_program.recovery_rate)
                 }
-                Self::ErrorCount => Some(row.errors as f64),
-                Self::CallCount => Some(row.tool_calls as f64),
+                Self::ErrorCount => Some(float(row.errors)),
+                Self::CallCount => Some(float(row.tool_calls)),
             };
             let Some(x) = x else { continue };
             columns.rows.push(row);

@@ -8,12 +8,25 @@ use serde::Serialize;
 
 use super::by_program::ByProgram;
 use crate::corpus::TraceRecord;
+use crate::outcome::{is_infrastructure_error, is_success};
 use crate::trace::Digest;
 
-/// A reward this close to 1 is a success.
-const SUCCESS_TOLERANCE: f64 = 1e-6;
-
-/// One run as the replication sees it. In JSON, what is not known is null.
+/// A run as the replication sees it: its names, reward, calls, errors and recovery.
+///
+/// In JSON, what is not known is null.
+///
+/// ```
+/// use tracelint::{Replication, ScanOptions, Scanner, SimulationRow, default_detectors};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
+/// let scanned = scanner.scan_slice("a.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// assert!(rows[0].succeeded());
+/// assert_eq!(Replication::of(&rows).overall.mean_reward, Some(1.0));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SimulationRow {
@@ -90,7 +103,7 @@ impl SimulationRow {
     /// Whether the run succeeded: a reward within 1e-6 of 1.
     #[must_use]
     pub fn succeeded(&self) -> bool {
-        self.reward.is_some_and(|reward| (reward - 1.0).abs() <= SUCCESS_TOLERANCE)
+        is_success(self.reward)
     }
 
     /// The order of a scan: by path, then as in the file. Runs of standard input that several read stand at the same
@@ -118,6 +131,6 @@ impl SimulationRow {
     }
 
     pub(super) fn ended_by_infrastructure(&self) -> bool {
-        self.termination.as_deref() == Some("infrastructure_error")
+        is_infrastructure_error(self.termination.as_deref())
     }
 }

@@ -12,17 +12,20 @@ use super::sums::GroupSums;
 use crate::detectors::recovery_rate;
 use crate::trace::{Digest, Distinct};
 
-/// The runs of a replication. Up to as many as the state is made for they are kept one by one, in the order of a scan,
-/// and every figure can be made of them. Above, exact sums are kept of the runs of each task of a model in a domain, and
-/// [`SummedReplication`](super::SummedReplication) is what they tell. It merges: how the runs were divided, and in which
-/// order they were added, cannot show in it.
+/// The runs of a replication, in a state that merges with those of other parts of a corpus.
+///
+/// Up to as many runs as the state is made for are kept one by one, in the order of a scan, and every figure can be made
+/// of them. Of more, exact sums are kept for each task of a model in a domain, of which
+/// [`SummedReplication`](super::SummedReplication) is made. How the runs were divided, and in which order they were added,
+/// cannot show in it.
 ///
 /// ```
 /// use tracelint::{ReplicationState, ScanOptions, Scanner, SimulationRow, default_detectors};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let rows = |file: &str| {
-///     let bytes = br#"{"simulations": [{"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
+///     let bytes = br#"{"simulations": [
+///         {"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
 ///     let scanned = scanner.scan_slice(file.as_ref(), bytes);
 ///     scanned.traces.iter().filter_map(SimulationRow::of).collect::<Vec<_>>()
 /// };

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::stats::{PairTotals, Resampling};
 use crate::trace::DistinctCount;
 
-/// A measure against the reward, from sums.
+/// A measure against the reward, from exact sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedAssociation {
@@ -30,7 +30,7 @@ pub struct SummedAssociation {
     pub clustered: Option<ClusteredInterval>,
 }
 
-/// Recovery and reward in the runs with errors of one model in one domain.
+/// Recovery against reward in the runs with errors of one model in one domain, from exact sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedPair {
@@ -43,12 +43,32 @@ pub struct SummedPair {
     pub association: SummedAssociation,
 }
 
-/// The replication of more runs than are kept one by one: what exact sums by task, model and domain tell.
+/// The replication of more runs than are kept one by one, from exact sums by task, model and domain.
 ///
 /// Counts, means, correlations and pass^k are those of the runs, to the last bit. Intervals over clusters are those of
 /// the same bootstrap, from the same sums; a run that names no task or no domain stands with those like it rather than
 /// for itself. Every run counts: which of them repeat one another is not known, only about how many differ. Ranks,
 /// permutations and tables by groups need the runs.
+///
+/// ```
+/// use tracelint::{
+///     InferenceOptions, ReplicationState, ScanOptions, Scanner, SimulationRow, SummedReplication,
+///     default_detectors,
+/// };
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// // A state that keeps one run at most: of two it holds sums.
+/// let mut state = ReplicationState::new(1);
+/// state.extend(scanned.traces.iter().filter_map(SimulationRow::of));
+/// assert_eq!(state.rows(), None);
+/// let summed = SummedReplication::of(&state, &InferenceOptions::default())?.unwrap();
+/// assert_eq!(summed.tables.overall.mean_reward, Some(0.5));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedReplication {
@@ -78,7 +98,7 @@ pub struct SummedReplication {
 }
 
 impl SummedReplication {
-    /// What the sums of a state tell; `None` where it keeps its runs one by one.
+    /// The replication from the sums of a state; `None` where it keeps its runs one by one.
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.

@@ -200,7 +200,7 @@ fn options_out_of_range_are_refused_and_names_are_read_back() {
 }
 
 #[test]
-fn runs_without_an_action_are_told() {
+fn runs_without_an_action_are_named() {
     let mut rows = repeated("m");
     assert!(!crate::render_inference(&infer(&rows)).contains("without an action"));
     for (number, row) in rows.iter_mut().take(5).enumerate() {
@@ -208,19 +208,19 @@ fn runs_without_an_action_are_told() {
         row.model = (number > 0).then(|| if number < 4 { "m".into() } else { "n".into() });
     }
     let inference = infer(&rows);
-    let told = "5 runs without an action that counts (m: 3, n: 1, no model named: 1) enter with recovery 1 and no error";
+    let sentence = "5 runs without an action that counts (m: 3, n: 1, no model named: 1) enter with recovery 1 and no error";
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words(crate::render_inference(&inference)).contains(told));
+    assert!(words(crate::render_inference(&inference)).contains(sentence));
     let mut state = ReplicationState::new(3);
     state.extend(rows);
     let summed = SummedReplication::of(&state, &InferenceOptions::default()).unwrap().unwrap();
-    assert!(words(crate::render_summed(&summed)).contains(told));
+    assert!(words(crate::render_summed(&summed)).contains(sentence));
     let json = serde_json::to_value(&inference).unwrap();
     assert_eq!(json["overall"].get("sims_without_calls"), None);
 }
 
 #[test]
-fn a_p_of_another_sign_than_its_r_is_told() {
+fn a_p_of_another_sign_than_its_r_is_reported() {
     // In either model recovery goes with reward; the model that recovers more is rewarded less.
     let rows: Vec<SimulationRow> = (0..80)
         .map(|task| {

@@ -9,7 +9,7 @@ use super::inference::{ModelAssociations, PairAssociations};
 use super::relation::Relation;
 use crate::stats::{Correlation, Interval};
 
-/// A correlation that is called significant or not depending on whether runs are taken for independent.
+/// A correlation whose significance depends on whether runs are taken for independent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VerdictChange {

@@ -215,13 +215,13 @@ fn fired(detected: bool) -> &'static str {
     if detected { "detected" } else { "passed" }
 }
 
-/// Sweeps as text.
+/// The sweeps of detectors as text that fits 80 columns.
 #[must_use]
 pub fn render_sweeps(sweeps: &[Sweep]) -> String {
     sweeps.iter().flat_map(|sweep| ["\n".to_owned(), sweep_table(sweep).text(TEXT_WIDTH)]).collect()
 }
 
-/// The figures of a detector over the values of its main parameter.
+/// The figures of a detector over the values of its main parameter, as a table.
 #[must_use]
 pub fn sweep_table(sweep: &Sweep) -> Table {
     let mut table = Table::new(

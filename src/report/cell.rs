@@ -5,10 +5,9 @@ use crate::stats::Interval;
 /// What stands for a value that is not there.
 const DASH: &str = "–";
 
-/// A cell of a [`Table`](super::Table).
+/// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Cell {
+pub(super) enum Cell {
     /// A text.
     Text(String),
     /// A count.
@@ -30,7 +29,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A text, or nothing.
+    /// The cell of a text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }

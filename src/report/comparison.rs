@@ -9,7 +9,7 @@ use crate::stats::{Interval, MeanDifference};
 /// How many differing tasks the text shows.
 const TASKS: usize = 20;
 
-/// A comparison as text that fits 80 columns, the result first.
+/// The comparison of two agents as text that fits 80 columns, the result first.
 #[must_use]
 pub fn render_comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
@@ -55,7 +55,7 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
     )
 }
 
-/// The tables of a comparison: sides, outcomes, success, pass^k, detectors, fingerprints, tasks.
+/// The comparison of two agents as tables: sides, outcomes, success, pass^k, detectors, fingerprints, tasks.
 #[must_use]
 pub fn comparison_tables(comparison: &Comparison) -> Vec<Table> {
     vec![

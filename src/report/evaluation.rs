@@ -1,4 +1,4 @@
-//! The tables of `BenchTrace`'s evaluations.
+//! The tables of BenchTrace's evaluations.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)
 }
 
-/// A reflection as tables: the figures by task, with the intervals of all, and the funnels.
+/// The scores of a reflection as tables: the figures by task, with the intervals of all, and the funnels.
 #[must_use]
 pub fn reflection_tables(reflection: &Reflection, intervals: &FigureIntervals) -> Vec<Table> {
     vec![by_task(reflection), figures_of_all(reflection, intervals), funnels(reflection)]
@@ -114,7 +114,7 @@ fn funnels(reflection: &Reflection) -> Table {
     table
 }
 
-/// An evolution as tables: by class, mode, task, proximity, distance, framework; intervals; cells; exclusions by reason.
+/// Failure avoidance as tables: by class, mode, task, proximity, distance, framework; intervals; cells; exclusions by reason.
 #[must_use]
 pub fn evolution_tables(evolution: &Evolution, intervals: &EvolutionIntervals) -> Vec<Table> {
     vec![groups(evolution), evolution_intervals(evolution, intervals), cells(evolution), excluded(evolution)]
@@ -239,7 +239,7 @@ pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
     vec![table]
 }
 
-/// An agreement as a table.
+/// The agreement of two annotators as a table.
 #[must_use]
 pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
     let columns = [

@@ -1,4 +1,4 @@
-//! What was read of the files of a scan, and what of it nobody should take for judged.
+//! What was read of the files of a scan, and what of it was not judged.
 
 use super::cell::counted;
 use crate::partial::{FileReport, FileSums, Files};
@@ -6,7 +6,7 @@ use crate::partial::{FileReport, FileSums, Files};
 /// How many runs without an action are named of a file.
 const NAMED: usize = 5;
 
-/// The files, a line each; as sums where there are too many.
+/// The files of a scan as text, a line each; as sums where there are too many.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {

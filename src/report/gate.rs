@@ -1,11 +1,11 @@
-//! What a calibration says to CI: the gate, the comparison with an earlier one, `JUnit` XML, Markdown.
+//! What a calibration says to CI: the gate, the comparison with an earlier one, JUnit XML, Markdown.
 
 use super::calibration::calibration_tables;
 use crate::calibration::{
     BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate,
 };
 
-/// How many entries of one kind are named.
+/// How many entries of one kind are listed by name.
 const NAMED: usize = 10;
 
 /// A gate and a comparison with an earlier calibration as text; either may be missing.
@@ -76,8 +76,10 @@ pub(super) fn thresholds(gate: &TierGate) -> String {
     format!("{}: F1 ≥ {:.2}{precision}, n ≥ {}", gate.tier, gate.f1, gate.n)
 }
 
-/// A calibration as `JUnit` XML: a suite per detector; in it the gate, the baseline, and every entry. Where the gate
-/// holds, an entry that is judged wrongly is skipped with its reason; where it does not hold, it fails.
+/// A calibration as JUnit XML, for CI.
+///
+/// There is a suite per detector; in it the gate, the baseline, and every entry. Where the gate holds, an entry that is
+/// judged wrongly is skipped with its reason; where it does not hold, it fails.
 #[must_use]
 pub fn junit(
     report: &CalibrationReport,
@@ -102,19 +104,20 @@ pub fn junit(
             suite.case(&format!("gate {gate}"), &verdict);
         }
         for comparison in compared.iter().filter(|comparison| comparison.detector == detector.detector) {
-            let told = difference(comparison);
-            suite.case("baseline", &if comparison.regression { Case::Failed(&told) } else { Case::Passed });
+            let sentence = difference(comparison);
+            let case = if comparison.regression { Case::Failed(&sentence) } else { Case::Passed };
+            suite.case("baseline", &case);
         }
         for verdict in &detector.verdicts {
             let wrong = detector.wrong.iter().find(|wrong| wrong.entry == verdict.entry);
-            let told =
+            let reason =
                 wrong.map(|wrong| format!("label {}: {} Detector: {}", wrong.label, wrong.reason, wrong.saw));
             suite.case(
                 &verdict.entry,
-                &match &told {
+                &match &reason {
                     None => Case::Passed,
-                    Some(told) if failed => Case::Failed(told),
-                    Some(told) => Case::Skipped(told),
+                    Some(reason) if failed => Case::Failed(reason),
+                    Some(reason) => Case::Skipped(reason),
                 },
             );
         }
@@ -168,7 +171,7 @@ impl Suite<'_> {
     }
 }
 
-/// As it may stand in an attribute; what XML cannot hold at all is replaced.
+/// A text as it may stand in an attribute; what XML cannot hold at all is replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -223,7 +226,7 @@ pub fn calibration_markdown(
     text
 }
 
-/// As it may stand in a cell.
+/// A text as it may stand in a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }

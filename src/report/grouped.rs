@@ -3,6 +3,7 @@
 use super::cell::Cell;
 use super::table::{Kind, TEXT_WIDTH, Table};
 use crate::replication::{Association, Coefficient, GroupedReplication, NamedGroup};
+use crate::stats::ratio;
 
 /// The tables of a grouped replication: recovery by both rules against the reward, and the groups.
 #[must_use]
@@ -10,7 +11,7 @@ pub fn grouped_tables(grouped: &GroupedReplication) -> Vec<Table> {
     vec![rules(grouped), groups(grouped)]
 }
 
-/// The tables as text that fits 80 columns.
+/// A grouped replication as text that fits 80 columns.
 #[must_use]
 pub fn render_grouped(grouped: &GroupedReplication) -> String {
     let tables: Vec<String> = grouped_tables(grouped).iter().map(|table| table.text(TEXT_WIDTH)).collect();
@@ -41,7 +42,7 @@ fn rules(grouped: &GroupedReplication) -> Table {
             table.note(format!("{}: no correlation, as {why}", one.relation));
         }
     }
-    table.note("by program: a shell is told apart by the programs that run in it (`bash:pytest`).");
+    table.note("by program: a shell is one tool for each program that runs in it (`bash:pytest`).");
     table
 }
 
@@ -88,7 +89,6 @@ fn r(coefficient: &Coefficient) -> Cell {
     Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of errors are far below 2^53")]
 fn share(part: u64, whole: u64) -> Cell {
-    Cell::of((whole > 0).then(|| part as f64 / whole as f64), Cell::Share)
+    Cell::of(ratio(part, whole), Cell::Share)
 }

@@ -13,6 +13,7 @@ mod html;
 mod published;
 mod recovery;
 mod replication;
+mod replication_tables;
 mod run;
 mod runs;
 mod scan;
@@ -22,7 +23,6 @@ mod wide;
 mod wrap;
 
 pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
-pub use cell::Cell;
 pub use comparison::{comparison_tables, render_comparison};
 pub use evaluation::{
     agreement_tables, call_tables, evolution_tables, mode_tables, proximity_tables, reflection_tables,
@@ -36,7 +36,8 @@ pub use grouped::{grouped_tables, render_grouped};
 pub use html::*;
 pub use published::{render_pass_k, render_replication};
 pub use recovery::{inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables};
-pub use replication::{render_inference, replication_tables};
+pub use replication::render_inference;
+pub use replication_tables::replication_tables;
 pub use run::{render_run, render_step};
 pub use runs::{pass_k_table, simulation_table};
 pub use summed::{render_summed, summed_tables};

@@ -3,7 +3,7 @@
 use super::cell::{counted, figure, name};
 use super::wide::Wide;
 use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication, SignCount};
-use crate::stats::Correlation;
+use crate::stats::{Correlation, float};
 
 /// How many pairs the table of the strongest signals shows.
 const STRONGEST: usize = 10;
@@ -120,7 +120,7 @@ fn strongest(pairs: &[PairGroup]) -> String {
     format!("\nStrongest signals of recovery, by model and domain\n{}", table.render())
 }
 
-/// The table of pass^k.
+/// pass^k by model and domain, as text as wide as it is.
 #[must_use]
 pub fn render_pass_k(groups: &[PassK]) -> String {
     let mut text = String::from("\npass^k, by model and domain\n");
@@ -161,7 +161,6 @@ fn p_value(p: f64) -> String {
     if p < 1e-4 { format!("{p:.1e}") } else { format!("{p:.4}") }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
 fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { dash() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
+    if whole == 0 { dash() } else { format!("{:.1}%", 100.0 * float(part) / float(whole)) }
 }

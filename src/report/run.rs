@@ -8,8 +8,10 @@ use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 /// How many findings are marked beside the steps.
 const MARKS: usize = 26;
 
-/// A run, a line of at most `width` columns per step: marks of findings, step, turn, actor, status with its provenance,
-/// tool, arguments and observation, both shortened. The findings follow below, by their marks.
+/// A run as text, a line of at most `width` columns per step, with its findings.
+///
+/// A line has the marks of findings, step, turn, actor, status with its provenance, tool, arguments and observation, both
+/// shortened. The findings follow below, by their marks.
 ///
 /// ```
 /// use serde_json::json;
@@ -21,7 +23,8 @@ const MARKS: usize = 26;
 /// }
 /// let run = run.build()?;
 /// let text = render_run(&run, Loop::default().detect(&run).findings(), 80);
-/// assert!(text.starts_with("a     0    0 agent  ok/flag           look {\"at\":\"wall\"} → a wall"));
+/// let first = r#"a     0    0 agent  ok/flag           look {"at":"wall"} → a wall"#;
+/// assert_eq!(text.lines().next(), Some(first));
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 #[must_use]
@@ -100,7 +103,7 @@ fn observation(action: &Action<'_>, width: usize) -> String {
     }
 }
 
-/// A step with everything that it holds.
+/// A step as text, with everything that it holds.
 #[must_use]
 pub fn render_step(step: &Step<'_>) -> String {
     let mut text = format!("step {}, turn {}, {}\n", step.index(), step.turn(), step.actor());

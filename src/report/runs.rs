@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::table::{Kind, Table};
 use crate::replication::{PassK, SimulationRow};
 
-/// The table of pass^k.
+/// pass^k by model and domain, as a table.
 #[must_use]
 pub fn pass_k_table(groups: &[PassK]) -> Table {
     const NAMES: [(&str, &str); 8] = [
@@ -44,7 +44,9 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
     table
 }
 
-/// One row per run; with the agent and with recovery by program, where a run has been looked at for that.
+/// The runs of a replication as a table, one row per run.
+///
+/// With the agent and with recovery by program, where a run has been looked at for that.
 #[must_use]
 pub fn simulation_table(rows: &[SimulationRow]) -> Table {
     let by_program = rows.iter().any(|row| row.by_program.is_some());

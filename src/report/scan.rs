@@ -1,24 +1,22 @@
 //! The summary of a scan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{Cell, name};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
 use crate::partial::{CostPart, Counts, DetectorOfModel, ScanSummary};
-use crate::stats::wilson;
+use crate::stats::{float, ratio, wilson};
 
 impl CostPart {
-    #[expect(clippy::cast_precision_loss, reason = "a share, shown with one decimal")]
     fn share(self) -> Cell {
-        Cell::of(self.is_known().then(|| self.inside as f64 / self.all as f64), Cell::Share)
+        Cell::of(ratio(self.inside, self.all), Cell::Share)
     }
 }
 
 impl Counts {
-    #[expect(clippy::cast_precision_loss, reason = "counts of runs are far below 2^53")]
     fn share(self) -> Option<f64> {
-        (self.applicable > 0).then(|| self.detected as f64 / self.applicable as f64)
+        ratio(self.detected, self.applicable)
     }
 
     /// Traces, applicable, detected, rate, its interval.
@@ -83,25 +81,22 @@ impl ScanSummary {
         self.counts.iter().filter(|(_, counts)| counts.applicable > 0).map(row).collect()
     }
 
-    /// The counts as tables: by detector, what findings cost where a source tells that, and by detector and model where
+    /// The counts as tables: by detector, what findings cost where sources record that, and by detector and model where
     /// there are several models.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
-        let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
-        for ((detector, _), counts) in &self.counts {
-            totals.entry(detector).or_default().add(*counts);
-        }
+        let totals = self.totals();
         let mut columns = vec![("detector", "detector", Kind::Text)];
         columns.extend(COUNTS);
         let mut table = Table::new("detectors", "Detectors", &columns);
-        for (detector, counts) in totals {
-            let mut row = vec![Cell::text(detector)];
+        for (detector, counts) in &totals {
+            let mut row = vec![Cell::text(*detector)];
             row.extend(counts.cells());
             table.row(row);
         }
         let mut tables = vec![table];
-        tables.extend(self.cost_table());
-        let models: std::collections::BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
+        tables.extend(cost_table(&totals));
+        let models: BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
         if models.len() > 1 {
             columns.insert(1, ("model", "model", Kind::Text));
             let mut table = Table::new("detectors_by_model", "Detectors by model", &columns).grouped();
@@ -115,42 +110,46 @@ impl ScanSummary {
         tables
     }
 
-    /// What lies inside of the findings of each detector.
-    fn cost_table(&self) -> Option<Table> {
+    /// The counts by detector, over all models.
+    fn totals(&self) -> BTreeMap<&str, Counts> {
         let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
         for ((detector, _), counts) in &self.counts {
             totals.entry(detector).or_default().add(*counts);
         }
-        let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
-        totals.values().any(known).then_some(())?;
-        let columns = [
-            ("detector", "cost of findings", Kind::Text),
-            ("steps", "steps", Kind::Number),
-            ("steps_share", "share", Kind::Number),
-            ("seconds", "seconds", Kind::Number),
-            ("seconds_share", "share", Kind::Number),
-            ("tokens", "tokens", Kind::Number),
-            ("tokens_share", "share", Kind::Number),
-        ];
-        let mut table = Table::new("costs", "What lies inside of findings", &columns);
-        for (detector, counts) in totals {
-            let Counts { steps, duration_ns, tokens, .. } = counts;
-            #[expect(clippy::cast_precision_loss, reason = "seconds, shown whole")]
-            let seconds = duration_ns.is_known().then(|| duration_ns.inside as f64 / 1e9);
-            table.row([
-                Cell::text(detector),
-                Cell::Count(steps.inside),
-                steps.share(),
-                Cell::of(seconds, |seconds| Cell::Real(seconds, 0)),
-                duration_ns.share(),
-                Cell::of(tokens.is_known().then_some(tokens.inside), Cell::Count),
-                tokens.share(),
-            ]);
-        }
-        table.note(
-            "Of the runs to which a detector applies; time and tokens of those that tell them. A step inside of \
+        totals
+    }
+}
+
+/// What lies inside of the findings of each detector, where time or tokens are known.
+fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
+    let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
+    totals.values().any(known).then_some(())?;
+    let columns = [
+        ("detector", "cost of findings", Kind::Text),
+        ("steps", "steps", Kind::Number),
+        ("steps_share", "share", Kind::Number),
+        ("seconds", "seconds", Kind::Number),
+        ("seconds_share", "share", Kind::Number),
+        ("tokens", "tokens", Kind::Number),
+        ("tokens_share", "share", Kind::Number),
+    ];
+    let mut table = Table::new("costs", "What lies inside of findings", &columns);
+    for (detector, counts) in totals {
+        let Counts { steps, duration_ns, tokens, .. } = counts;
+        let seconds = duration_ns.is_known().then(|| float(duration_ns.inside) / 1e9);
+        table.row([
+            Cell::text(*detector),
+            Cell::Count(steps.inside),
+            steps.share(),
+            Cell::of(seconds, |seconds| Cell::Real(seconds, 0)),
+            duration_ns.share(),
+            Cell::of(tokens.is_known().then_some(tokens.inside), Cell::Count),
+            tokens.share(),
+        ]);
+    }
+    table.note(
+            "Of the runs to which a detector applies; time and tokens of those that record them. A step inside of \
              several findings of a detector counts once.",
         );
-        Some(table)
-    }
+    Some(table)
 }

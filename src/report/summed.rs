@@ -1,11 +1,12 @@
 //! The replication of more runs than are kept one by one: text, and tables to take along.
 
 use super::cell::Cell;
-use super::replication::{ALL_RUNS, by_model, by_pair, ci, direction, fisher, n, overall, paragraph, r};
+use super::replication::{direction, overall, paragraph};
+use super::replication_tables::{ALL_RUNS, by_model, by_pair, ci, fisher, n, r};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use crate::replication::{ClusteredInterval, SummedAssociation, SummedReplication};
 
-/// What a reader has to know of such figures.
+/// What a reader has to know of figures from sums.
 pub(super) fn too_many(summed: &SummedReplication) -> String {
     let different = summed.different_contents;
     let about = if different.exact { "" } else { "about " };
@@ -17,7 +18,7 @@ pub(super) fn too_many(summed: &SummedReplication) -> String {
     )
 }
 
-/// The replication as text that fits 80 columns.
+/// The replication of more runs than are kept one by one, as text that fits 80 columns.
 #[must_use]
 pub fn render_summed(summed: &SummedReplication) -> String {
     let mut text = overall(&summed.tables);
@@ -30,7 +31,7 @@ pub fn render_summed(summed: &SummedReplication) -> String {
     text + &direction(&summed.tables)
 }
 
-/// The tables: measures over all runs, models, pairs, intervals by pair.
+/// The tables of a replication from sums: measures over all runs, models, pairs, intervals by pair.
 #[must_use]
 pub fn summed_tables(summed: &SummedReplication) -> Vec<Table> {
     vec![

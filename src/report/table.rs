@@ -28,7 +28,7 @@ struct Column {
     kind: Kind,
 }
 
-/// A table with a title, columns and notes.
+/// A table of results, with its forms as text, Markdown, LaTeX and CSV.
 ///
 /// ```
 /// use tracelint::{Inference, InferenceOptions, replication_tables};
@@ -110,7 +110,7 @@ impl Table {
         self.rows.truncate(rows);
     }
 
-    /// Whether the first column tells groups.
+    /// Whether the first column names groups.
     #[cfg(feature = "html")]
     pub(super) fn is_grouped(&self) -> bool {
         self.grouped
@@ -311,7 +311,7 @@ impl Table {
     /// The table as CSV, in memory.
     ///
     /// # Errors
-    /// None that memory does not give.
+    /// As [`Table::write_csv`]; memory takes everything.
     pub fn csv(&self) -> Result<String> {
         let mut bytes = Vec::new();
         self.write_csv(&mut bytes)?;

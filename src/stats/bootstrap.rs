@@ -17,7 +17,7 @@ use super::interval::{Interval, checked_confidence};
 use super::rng::Rng;
 use super::{StatsError, float};
 
-/// What the bootstrap found.
+/// An interval by bootstrap, with how many resamples it rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BootstrapInterval {
     /// The interval; `None` when the statistic was undefined on every resample.
@@ -28,7 +28,7 @@ pub struct BootstrapInterval {
     pub undefined: usize,
 }
 
-/// One resample: an iterator over as many items as the data has, drawn with replacement.
+/// A resample of the data: an iterator over as many items, drawn with replacement.
 #[derive(Debug)]
 pub struct Resample<'a, T> {
     items: &'a [T],
@@ -51,7 +51,20 @@ impl<'a, T> Iterator for Resample<'a, T> {
 
 impl<T> ExactSizeIterator for Resample<'_, T> {}
 
-/// The percentile-bootstrap interval of `statistic` over `items`.
+/// The percentile-bootstrap interval of any statistic of a sample.
+///
+/// ```
+/// use tracelint::stats::bootstrap_percentile;
+///
+/// let steps = [3.0, 5.0, 4.0, 9.0, 4.0, 6.0, 5.0, 7.0];
+/// let found = bootstrap_percentile(&steps, 2000, 7, 0.95, |resample| {
+///     let n = resample.len() as f64;
+///     Some(resample.sum::<f64>() / n)
+/// })?;
+/// let interval = found.interval.unwrap();
+/// assert!(interval.low < 5.375 && 5.375 < interval.high, "the mean of the sample");
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// The same items in the same order, the same seed and the same number of resamples give the same
 /// interval. A statistic of `None`, NaN or infinity is undefined.
@@ -73,7 +86,7 @@ where
     Ok(bootstrap_tails(items, resamples, seed, tail, statistic))
 }
 
-/// [`bootstrap_percentile`] with the probability left out on either side, in (0, 1/2).
+/// As [`bootstrap_percentile`], with the probability left out on either side, in (0, 1/2).
 pub(super) fn bootstrap_tails<T, F>(
     items: &[T],
     resamples: usize,

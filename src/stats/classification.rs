@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::bootstrap::{BootstrapInterval, bootstrap_tails};
 use super::float;
 
-/// One answer beside its label.
+/// A yes/no answer beside the label that says what is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Outcome {
     /// What is true.
@@ -23,7 +23,19 @@ pub struct Outcome {
     pub predicted: bool,
 }
 
-/// How many answers were right and wrong, by label.
+/// How many yes/no answers were right and wrong, by label.
+///
+/// ```
+/// use tracelint::stats::{Confusion, Outcome};
+///
+/// let outcomes = [(true, true), (true, true), (true, false), (false, true), (false, false)];
+/// let confusion: Confusion =
+///     outcomes.into_iter().map(|(label, predicted)| Outcome { label, predicted }).collect();
+/// assert_eq!((confusion.tp, confusion.fp, confusion.fn_, confusion.tn), (2, 1, 1, 1));
+/// assert_eq!(confusion.f1(), Some(2.0 / 3.0));
+/// // A share of nothing is undefined, neither 0 nor NaN.
+/// assert_eq!(Confusion::default().precision(), None);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Confusion {
     /// Label yes, answer yes.

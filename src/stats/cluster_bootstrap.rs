@@ -24,7 +24,8 @@
 //! References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Davison & Hinkley,
 //! "Bootstrap methods and their application" (1997), section 3.8 (clusters); Cameron, Gelbach & Miller,
 //! "Bootstrap-based improvements for inference with clustered errors", Rev. Econ. Stat. 90 (2008) (few
-//! clusters); Hesterberg, "What teachers should know about the bootstrap", Am. Stat. 69 (2015) (widened). Oracle: `scipy.stats.bootstrap` with clusters of one.
+//! clusters); Hesterberg, "What teachers should know about the bootstrap", Am. Stat. 69 (2015) (widened).
+//! Oracle: `scipy.stats.bootstrap` with clusters of one.
 //!
 //! Errors: a confidence outside (0, 1), no resamples. Fewer than two clusters give no interval.
 
@@ -38,9 +39,48 @@ use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 
 /// With fewer clusters there is no widened interval: too few samples can be drawn from them.
-const ENOUGH: usize = 5;
+const MIN_WIDENED: usize = 5;
 
-/// A statistic of sums over clusters.
+/// A statistic of sums over clusters, for [`cluster_bootstrap()`].
+///
+/// Correlations and differences are there ([`ClusteredPearson`](super::ClusteredPearson) and its like). One of your own:
+///
+/// ```
+/// use tracelint::stats::{ClusterStatistic, Resampling, cluster_bootstrap};
+///
+/// /// The success rate of the runs of tasks, each with its runs and its successes.
+/// struct SuccessRate(Vec<(f64, f64)>);
+///
+/// impl ClusterStatistic for SuccessRate {
+///     type Sums = (f64, f64);
+///
+///     fn clusters(&self) -> usize {
+///         self.0.len()
+///     }
+///
+///     fn nothing(&self) -> (f64, f64) {
+///         (0.0, 0.0)
+///     }
+///
+///     fn add(&self, sums: &mut (f64, f64), cluster: usize, times: f64) {
+///         if let Some((runs, successes)) = self.0.get(cluster) {
+///             sums.0 += times * runs;
+///             sums.1 += times * successes;
+///         }
+///     }
+///
+///     fn value(&self, (runs, successes): &(f64, f64)) -> Option<f64> {
+///         (*runs > 0.0).then(|| successes / runs)
+///     }
+/// }
+///
+/// let successes = [4.0, 0.0, 3.0, 4.0, 1.0, 2.0];
+/// let tasks = SuccessRate(successes.map(|successes| (4.0, successes)).into());
+/// let found = cluster_bootstrap(&tasks, &Resampling::default())?;
+/// assert_eq!(found.estimate, Some(14.0 / 24.0));
+/// assert!(found.widened.unwrap().low < 0.4, "six tasks leave much open");
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 pub trait ClusterStatistic: Sync {
     /// What is summed.
     type Sums: Clone + Send + Sync;
@@ -63,7 +103,7 @@ pub trait ClusterStatistic: Sync {
     }
 }
 
-/// What the cluster bootstrap found.
+/// A statistic with its intervals from resampled clusters: [`cluster_bootstrap()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClusterBootstrap {
@@ -85,7 +125,9 @@ pub struct ClusterBootstrap {
     pub undefined: u64,
 }
 
-/// Intervals for a statistic of clusters.
+/// Intervals for a statistic of observations that come in clusters, which are drawn whole.
+///
+/// [`ClusteredPearson`](super::ClusteredPearson) and [`ClusterStatistic`] have examples.
 ///
 /// # Errors
 ///
@@ -107,7 +149,24 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
         undefined: 0,
     };
     let (Some(estimate), 2..) = (estimate, clusters) else { return Ok(result) };
-    let nothing = statistic.nothing();
+    let values = resampled(statistic, resamples, seed);
+    let tail = (1.0 - confidence) / 2.0;
+    let between = |low, high| Some(Interval { low: quantile(&values, low)?, high: quantile(&values, high)? });
+    result.resamples = resamples as u64;
+    result.undefined = (resamples - values.len()) as u64;
+    let wider = widened_tail(confidence, clusters);
+    result.percentile = between(tail, 1.0 - tail);
+    result.bca = acceleration(&jackknife(statistic))
+        .and_then(|a| bca_levels(&values, estimate, a, tail))
+        .and_then(|(low, high)| between(low, high));
+    result.widened =
+        (clusters >= MIN_WIDENED && result.undefined == 0).then(|| between(wider, 1.0 - wider)).flatten();
+    Ok(result)
+}
+
+/// The values of the resamples in which the statistic is defined, sorted.
+fn resampled<S: ClusterStatistic>(statistic: &S, resamples: usize, seed: u64) -> Vec<f64> {
+    let (clusters, nothing) = (statistic.clusters(), statistic.nothing());
     let drawn: Vec<Option<f64>> = (0..resamples)
         .into_par_iter()
         .with_min_len(16)
@@ -126,18 +185,7 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
         .collect();
     let mut values: Vec<f64> = drawn.into_iter().flatten().collect();
     values.sort_unstable_by(f64::total_cmp);
-    let tail = (1.0 - confidence) / 2.0;
-    let between = |low, high| Some(Interval { low: quantile(&values, low)?, high: quantile(&values, high)? });
-    result.resamples = resamples as u64;
-    result.undefined = (resamples - values.len()) as u64;
-    let wider = widened_tail(confidence, clusters);
-    result.percentile = between(tail, 1.0 - tail);
-    result.bca = acceleration(&jackknife(statistic))
-        .and_then(|a| bca_levels(&values, estimate, a, tail))
-        .and_then(|(low, high)| between(low, high));
-    result.widened =
-        (clusters >= ENOUGH && result.undefined == 0).then(|| between(wider, 1.0 - wider)).flatten();
-    Ok(result)
+    values
 }
 
 fn all<S: ClusterStatistic + ?Sized>(statistic: &S) -> S::Sums {

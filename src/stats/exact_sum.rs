@@ -9,7 +9,7 @@
 //! Neal, "Fast exact summation using small and large superaccumulators", arXiv:1505.05571. Oracle:
 //! Python's `fractions.Fraction` and `math.fsum`.
 //!
-//! Errors: none. Floats that are not finite are refused, and said so.
+//! Errors: none. Floats that are not finite are not added, and the answer says so.
 
 use std::fmt;
 
@@ -28,10 +28,10 @@ const PRODUCT_LIMBS: usize = 136;
 /// Exponent of the unit of a sum of floats.
 pub(super) const FLOAT_UNIT: i64 = -1074;
 
-/// Additions between two rounds of carrying: each adds less than 2^33 to a limb.
-const ROOM: u32 = 1 << 28;
+/// Additions after which carries are taken: each adds less than 2^33 to a limb of 63 bits.
+const CARRY_EVERY: u32 = 1 << 28;
 
-/// An exact sum of floats.
+/// An exact sum of floats, whose bits depend neither on order nor on grouping.
 ///
 /// In JSON the sum as text, `<hexadecimal integer>p<exponent of two>`, and the count.
 ///
@@ -185,7 +185,7 @@ impl<const N: usize> Limbs<N> {
             *limb += if negative { -part } else { part };
         }
         self.added += 1;
-        if self.added >= ROOM {
+        if self.added >= CARRY_EVERY {
             self.carry();
         }
     }
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn carries_are_taken_in_time() {
-        let mut sum = Limbs::<4> { added: ROOM - 2, ..Limbs::default() };
+        let mut sum = Limbs::<4> { added: CARRY_EVERY - 2, ..Limbs::default() };
         for _ in 0..4 {
             sum.add(false, u64::MAX.into(), 31);
         }

@@ -18,7 +18,9 @@ use statrs::function::erf::erfc_inv;
 
 use super::{StatsError, float};
 
-/// A closed interval; serialized as `[low, high]`.
+/// A closed interval of numbers.
+///
+/// In JSON `[low, high]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(into = "[f64; 2]")]
 pub struct Interval {
@@ -35,6 +37,14 @@ impl From<Interval> for [f64; 2] {
 }
 
 /// The Wilson score interval of the proportion `successes / trials`.
+///
+/// ```
+/// use tracelint::stats::wilson;
+///
+/// let interval = wilson(9, 10, 0.95)?;
+/// assert!(0.59 < interval.low && interval.low < 0.60 && interval.high < 0.99);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///

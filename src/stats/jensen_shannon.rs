@@ -11,8 +11,16 @@
 //!
 //! Errors: none; without counts on a side there is no distance.
 
-/// The distance of two columns of counts, place by place; a column that is shorter has none at its end. `None`
-/// where a side counts nothing.
+/// The Jensen–Shannon distance of two columns of counts, place by place.
+///
+/// A column that is shorter has none at its end. `None` where a side counts nothing.
+///
+/// ```
+/// use tracelint::stats::jensen_shannon;
+///
+/// assert_eq!(jensen_shannon(&[1.0, 3.0], &[10.0, 30.0]), Some(0.0), "only shares count");
+/// assert_eq!(jensen_shannon(&[1.0], &[0.0, 1.0]), Some(1.0), "nothing in common");
+/// ```
 #[must_use]
 pub fn jensen_shannon(p: &[f64], q: &[f64]) -> Option<f64> {
     let (p_total, q_total) = (p.iter().sum::<f64>(), q.iter().sum::<f64>());

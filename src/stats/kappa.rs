@@ -24,7 +24,7 @@ use super::interval::Interval;
 use super::normal::normal_quantile;
 use super::{StatsError, float};
 
-/// Agreement beyond chance.
+/// The agreement of two readers beyond chance: [`cohens_kappa`], [`kappa_of_labels`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Kappa {
@@ -40,8 +40,19 @@ pub struct Kappa {
     pub agreement: f64,
 }
 
-/// Cohen's kappa of a square table of counts: rows are the first reader's categories, columns the
-/// second's. `None`: undefined, as both readers use one and the same category only.
+/// Cohen's kappa of a square table of counts.
+///
+/// Rows are the first reader's categories, columns the second's. `None`: undefined, as both readers use one and the same
+/// category only.
+///
+/// ```
+/// use tracelint::stats::cohens_kappa;
+///
+/// // 20 and 15 items that both call yes or both call no, 5 and 10 on which they differ.
+/// let kappa = cohens_kappa(&[&[20, 5], &[10, 15]])?.unwrap();
+/// assert!((kappa.kappa - 0.4).abs() < 1e-12);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -60,8 +71,10 @@ pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
     Ok(of_cells(&cells.collect()))
 }
 
-/// Cohen's kappa of things that two readers have labelled, as [`cohens_kappa`] gives it. `None`: undefined, as there
-/// are no things, or both readers use one and the same label only.
+/// Cohen's kappa of things that two readers have labelled.
+///
+/// It is that of [`cohens_kappa`]. `None`: undefined, as there are no things, or both readers use one and the same label
+/// only.
 ///
 /// ```
 /// use tracelint::stats::kappa_of_labels;

@@ -14,9 +14,10 @@
 
 use serde::Serialize;
 
-use super::{Side, StatsError, float};
+use super::columns::check_finite;
+use super::{StatsError, float};
 
-/// How far two orders agree.
+/// How far two orders of the same things agree: [`kendall()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Kendall {
@@ -43,10 +44,7 @@ pub struct Kendall {
 ///
 /// [`StatsError::NonFinite`].
 pub fn kendall(things: &[(f64, f64)]) -> Result<Kendall, StatsError> {
-    if let Some(index) = things.iter().position(|(x, y)| !(x.is_finite() && y.is_finite())) {
-        let side = if things.get(index).is_some_and(|(x, _)| x.is_finite()) { Side::Y } else { Side::X };
-        return Err(StatsError::NonFinite { side, index });
-    }
+    check_finite(things.iter().copied())?;
     let (mut concordant, mut discordant, mut apart_x, mut apart_y) = (0, 0, 0, 0);
     for (place, (x, y)) in things.iter().enumerate() {
         for (other_x, other_y) in things.iter().skip(place + 1) {
@@ -66,7 +64,7 @@ pub fn kendall(things: &[(f64, f64)]) -> Result<Kendall, StatsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::assert_close;
+    use super::super::{Side, assert_close};
     use super::*;
 
     /// 5 concordant and 3 discordant pairs, 9 apart on either side.

@@ -18,6 +18,12 @@ use std::ops::RangeInclusive;
 use super::float;
 
 /// The Jaccard index of two ranges; 0 when both are empty.
+///
+/// ```
+/// use tracelint::stats::jaccard;
+///
+/// assert_eq!(jaccard(&(0..=9), &(5..=9)), 0.5);
+/// ```
 #[must_use]
 pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
     let overlap = length(*a.start().max(b.start()), *a.end().min(b.end()));
@@ -28,6 +34,14 @@ pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
 /// The mean over `predicted` of the best Jaccard index with a labelled range.
 ///
 /// `None` when nothing was predicted; 0 when something was, but nothing is labelled.
+///
+/// ```
+/// use tracelint::stats::{localization_recall, localization_similarity};
+///
+/// let (predicted, labelled) = ([0..=9, 50..=59], [5..=9]);
+/// assert_eq!(localization_similarity(&predicted, &labelled), Some(0.25));
+/// assert_eq!(localization_recall(&predicted, &labelled), Some(0.5));
+/// ```
 #[must_use]
 pub fn localization_similarity(
     predicted: &[RangeInclusive<u64>],
@@ -38,7 +52,8 @@ pub fn localization_similarity(
 
 /// The mean over `labelled` of the best Jaccard index with a predicted range.
 ///
-/// `None` when nothing is labelled; 0 when something is, but nothing was predicted.
+/// `None` when nothing is labelled; 0 when something is, but nothing was predicted. [`localization_similarity`] has an
+/// example of both.
 #[must_use]
 pub fn localization_recall(
     predicted: &[RangeInclusive<u64>],

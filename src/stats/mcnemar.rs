@@ -1,4 +1,4 @@
-//! `McNemar`'s exact test: do two paired yes/no answers have the same rate?
+//! McNemar's exact test: do two paired yes/no answers have the same rate?
 //!
 //! Of the pairs that differ, `b` say yes only first and `c` only second. If neither is likelier, b is
 //! binomial with `n = b + c` trials and chance 1/2, so
@@ -9,7 +9,7 @@
 //!
 //! The tail is summed from its largest term down, each term in its ratio to that one.
 //!
-//! Reference: `McNemar`, "Note on the sampling error of the difference between correlated proportions or
+//! Reference: McNemar, "Note on the sampling error of the difference between correlated proportions or
 //! percentages", Psychometrika 12 (1947). Oracle:
 //! `statsmodels.stats.contingency_tables.mcnemar(table, exact=True)`.
 //!
@@ -21,7 +21,14 @@ use statrs::function::gamma::ln_gamma;
 
 use super::float;
 
-/// The two-sided p-value of `first_only` pairs that say yes only first, against `second_only`.
+/// The p-value of McNemar's exact test, two-sided: `first_only` pairs say yes only first, `second_only` only second.
+///
+/// ```
+/// use tracelint::stats::mcnemar;
+///
+/// // Of the tasks that only one agent solved, the first solved one and the second nine.
+/// assert!((mcnemar(1, 9) - 22.0 / 1024.0).abs() < 1e-12);
+/// ```
 #[must_use]
 pub fn mcnemar(first_only: u64, second_only: u64) -> f64 {
     let least = first_only.min(second_only);

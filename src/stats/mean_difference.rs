@@ -20,11 +20,12 @@
 use serde::Serialize;
 
 use super::cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
+use super::columns::check_finite;
 use super::interval::Interval;
 use super::normal::t_quantile;
-use super::{Resampling, Side, StatsError, float};
+use super::{Resampling, StatsError, float};
 
-/// The observations of both sides in one cluster.
+/// What both sides of a comparison observed in one cluster, such as a task.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TwoSides {
     /// Observations of the first side, and their sum.
@@ -33,7 +34,7 @@ pub struct TwoSides {
     pub second: (u64, f64),
 }
 
-/// The second mean less the first.
+/// The difference of two means with its intervals: [`mean_difference()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MeanDifference {
@@ -51,20 +52,28 @@ pub struct MeanDifference {
     pub bootstrap: ClusterBootstrap,
 }
 
-/// The difference of means over clusters; clusters with no observation on either side do not count.
+/// Compares two means over clusters that both sides share, such as tasks.
+///
+/// Clusters with no observation on either side do not count.
+///
+/// ```
+/// use tracelint::stats::{Resampling, TwoSides, mean_difference};
+///
+/// // Of each task, how many runs a side made and how many of them succeeded.
+/// let tasks = [(1.0, 2.0), (0.0, 1.0), (2.0, 2.0), (1.0, 1.0), (0.0, 2.0), (1.0, 2.0)];
+/// let tasks = tasks.map(|(before, after)| TwoSides { first: (2, before), second: (2, after) });
+/// let found = mean_difference(&tasks, &Resampling::default())?;
+/// assert_eq!((found.first, found.second), (5.0 / 12.0, 10.0 / 12.0));
+/// assert!(found.ci95.unwrap().low > 0.0);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///
 /// [`StatsError::TooFew`] where a side has no observations, [`StatsError::NonFinite`],
 /// [`StatsError::InvalidArgument`].
 pub fn mean_difference(clusters: &[TwoSides], options: &Resampling) -> Result<MeanDifference, StatsError> {
-    for (index, cluster) in clusters.iter().enumerate() {
-        for (side, (_, sum)) in [(Side::X, cluster.first), (Side::Y, cluster.second)] {
-            if !sum.is_finite() {
-                return Err(StatsError::NonFinite { side, index });
-            }
-        }
-    }
+    check_finite(clusters.iter().map(|cluster| (cluster.first.1, cluster.second.1)))?;
     let clusters: Vec<TwoSides> =
         clusters.iter().filter(|cluster| cluster.first.0 > 0 || cluster.second.0 > 0).copied().collect();
     let (n, m) = clusters
@@ -123,7 +132,7 @@ impl ClusterStatistic for Sides {
 #[cfg(test)]
 #[expect(clippy::unreadable_literal, reason = "copied from statsmodels' output")]
 mod tests {
-    use super::super::assert_close;
+    use super::super::{Side, assert_close};
     use super::*;
 
     fn tasks(sums: &[(f64, f64)]) -> Vec<TwoSides> {

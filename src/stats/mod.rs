@@ -2,28 +2,30 @@
 //!
 //! One file per formula. Each names its reference and its errors, and holds tests against values
 //! computed by scipy, with the expression that computed them. Nothing here knows what the numbers
-//! stand for, and nothing here panics: bad input is a [`StatsError`], an undefined ratio is `None`.
+//! stand for, and nothing here panics: bad input is a [`StatsError`], an undefined ratio is `None`. The guide on
+//! [statistics](crate::guide::statistics) shows them at work.
 //!
 //! | question | answer | reference |
 //! |---|---|---|
-//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
-//! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, `DerSimonian` & Laird 1986, Hartung & Knapp 2001 |
-//! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
+//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial()`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
+//! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, DerSimonian & Laird 1986, Hartung & Knapp 2001 |
+//! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test()`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
 //! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
-//! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | `McNemar` 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
-//! | how sure is a proportion? | [`wilson`] | Wilson 1927 |
-//! | how sure is any other statistic? | [`bootstrap_percentile`], [`f1_bootstrap`] | Efron 1979 |
-//! | do two readers agree? | [`cohens_kappa`], [`kappa_of_labels`] | Cohen 1960, Fleiss et al. 1969 |
+//! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
+//! | how sure is a proportion? | [`wilson()`] | Wilson 1927 |
+//! | how sure is any other statistic? | [`bootstrap_percentile()`], [`f1_bootstrap()`] | Efron 1979 |
+//! | do two readers agree? | [`cohens_kappa()`], [`kappa_of_labels()`] | Cohen 1960, Fleiss et al. 1969 |
 //! | what is the sum, to the last bit? | [`ExactSum`] | Kulisch 2013 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
-//! | how well are ranges located? | [`jaccard`], [`localization_similarity`], [`localization_recall`] | Jaccard 1912 |
-//! | how often do k tries all succeed? | [`pass_hat_k`] | tau-bench, arXiv:2406.12045 |
+//! | how well are ranges located? | [`jaccard()`], [`localization_similarity()`], [`localization_recall()`] | Jaccard 1912 |
+//! | how often do k tries all succeed? | [`pass_hat_k()`] | tau-bench, arXiv:2406.12045 |
 
 mod benjamini_hochberg;
 mod bootstrap;
 mod classification;
 mod cluster_bootstrap;
 mod clustered;
+mod columns;
 mod dyadic;
 mod error;
 mod exact_sum;

@@ -17,7 +17,7 @@
 
 use super::{StatsError, float};
 
-/// The trials of one task.
+/// How often a task was tried, and how often it succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskTrials {
     /// How often the task was tried.
@@ -26,7 +26,16 @@ pub struct TaskTrials {
     pub successes: u32,
 }
 
-/// pass^k over `tasks`.
+/// The chance that `k` independent trials of a task all succeed (pass^k), as a mean over tasks.
+///
+/// ```
+/// use tracelint::stats::{TaskTrials, pass_hat_k};
+///
+/// let tasks = [TaskTrials { trials: 4, successes: 4 }, TaskTrials { trials: 4, successes: 2 }];
+/// assert_eq!(pass_hat_k(&tasks, 1)?, 0.75);
+/// assert_eq!(pass_hat_k(&tasks, 2)?, (1.0 + 1.0 / 6.0) / 2.0);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///

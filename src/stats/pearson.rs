@@ -25,6 +25,7 @@
 use num_bigint::{BigInt, Sign};
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::columns::check_lengths;
 use super::exact_sum::{ExactProducts, ExactSum};
 use super::interval::Interval;
 use super::rational::ratio_to_root;
@@ -32,12 +33,14 @@ use super::student_t::two_sided_p;
 use super::{Side, StatsError, float};
 
 /// The least number of pairs: with two, r is always 1 or -1.
-const MIN_PAIRS: usize = 3;
+pub(super) const MIN_PAIRS: usize = 3;
 
 /// `scipy.special.ndtri(0.975)`
 const Z_95: f64 = 1.959_963_984_540_054;
 
-/// A correlation coefficient, serialized as `{"r", "n", "p", "ci95": [low, high]}`.
+/// A correlation coefficient with its p-value and interval.
+///
+/// In JSON `{"r", "n", "p", "ci95": [low, high]}`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Correlation {
     /// The coefficient, in [-1, 1].
@@ -52,16 +55,26 @@ pub struct Correlation {
     pub ci95: Option<Interval>,
 }
 
-/// The correlation of `x` with `y`.
+/// Pearson's correlation of `x` with `y`.
+///
+/// ```
+/// use tracelint::stats::{StatsError, pearson};
+///
+/// let correlation = pearson(&[1.0, 2.0, 3.0, 4.0], &[2.0, 1.0, 4.0, 3.0])?;
+/// assert_eq!((correlation.r, correlation.n), (0.6, 4));
+/// assert!(correlation.p > 0.3 && correlation.ci95.is_some());
+/// // What cannot be correlated is an error that says why, never NaN.
+/// let error = pearson(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]).unwrap_err();
+/// assert_eq!(error.to_string(), "all values of x are equal");
+/// # Ok::<(), StatsError>(())
+/// ```
 ///
 /// # Errors
 ///
 /// [`StatsError::LengthMismatch`], [`StatsError::TooFew`] for fewer than three pairs,
 /// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], in this order.
 pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
-    if x.len() != y.len() {
-        return Err(StatsError::LengthMismatch { x: x.len(), y: y.len() });
-    }
+    check_lengths(x, y, [])?;
     if x.len() < MIN_PAIRS {
         return Err(StatsError::TooFew { n: x.len(), needed: MIN_PAIRS });
     }
@@ -72,8 +85,24 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     pairs.correlation()
 }
 
-/// [`pearson`] for pairs that arrive one by one, or in shards that are merged: the same bits in any
-/// order and from any partition. The JSON form holds the sums exactly.
+/// Pearson's correlation of pairs that arrive one by one, or in shards that are merged.
+///
+/// The result has the same bits as that of [`pearson`] in any order and from any partition. The JSON form holds the sums
+/// exactly.
+///
+/// ```
+/// use tracelint::stats::{PearsonAccumulator, pearson};
+///
+/// let (x, y) = ([1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 4.0, 3.0]);
+/// let (mut one, mut other) = (PearsonAccumulator::new(), PearsonAccumulator::new());
+/// for (place, (x, y)) in x.into_iter().zip(y).enumerate() {
+///     let shard = if place % 2 == 0 { &mut one } else { &mut other };
+///     shard.push(x, y)?;
+/// }
+/// one.merge(&other);
+/// assert_eq!(one.correlation()?, pearson(&x, &y)?);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PearsonAccumulator {
     x: ExactSum,

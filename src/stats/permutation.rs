@@ -21,16 +21,17 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::columns::{check_finite, check_lengths, pairs};
 use super::rng::Rng;
-use super::{Resampling, Side, StatsError, float};
+use super::{Resampling, StatsError, float};
 
-/// As many arrangements are all looked at.
-const ALL: u64 = 10_000;
+/// Up to this many arrangements, all of them are counted.
+const MOST_COUNTED: u64 = 10_000;
 
 /// Differences below this share of the largest possible statistic are rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// What a permutation test found.
+/// The p-value of a permutation test, and how many arrangements it rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PermutationTest {
@@ -42,8 +43,19 @@ pub struct PermutationTest {
     pub exact: bool,
 }
 
-/// Tests whether `x` and `y` are associated within the strata that `stratum` numbers. `None`: in no stratum
-/// do both vary, so that there is nothing to rearrange.
+/// Tests whether `x` and `y` are associated within the strata that `stratum` numbers.
+///
+/// `None`: in no stratum do both vary, so that there is nothing to rearrange.
+///
+/// ```
+/// use tracelint::stats::{Resampling, permutation_test};
+///
+/// let (x, y) = ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0]);
+/// let test = permutation_test(&x, &y, &[0; 4], &Resampling::default())?.unwrap();
+/// // Of the 24 orders of y, only this one and its reverse are as far from chance.
+/// assert_eq!((test.p, test.arrangements, test.exact), (2.0 / 24.0, 24, true));
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -56,14 +68,21 @@ pub fn permutation_test(
     options: &Resampling,
 ) -> Result<Option<PermutationTest>, StatsError> {
     let Resampling { resamples, seed, .. } = options.checked()?;
-    if x.len() != y.len() || x.len() != stratum.len() {
-        return Err(StatsError::LengthMismatch { x: x.len(), y: y.len().min(stratum.len()) });
+    check_lengths(x, y, [stratum])?;
+    check_finite(pairs(x, y))?;
+    let strata = strata(x, y, stratum);
+    if strata.is_empty() {
+        return Ok(None);
     }
-    for (side, column) in [(Side::X, x), (Side::Y, y)] {
-        if let Some(index) = column.iter().position(|value| !value.is_finite()) {
-            return Err(StatsError::NonFinite { side, index });
-        }
-    }
+    let orders = strata.iter().fold(1_u64, |orders, stratum| orders.saturating_mul(stratum.orders()));
+    let bar = bar(&strata);
+    let test =
+        if orders <= MOST_COUNTED { counted(&strata, bar) } else { drawn(&strata, bar, resamples, seed) };
+    Ok(Some(test))
+}
+
+/// The strata in which both columns vary.
+fn strata(x: &[f64], y: &[f64], stratum: &[usize]) -> Vec<Stratum> {
     let mut strata: BTreeMap<usize, Stratum> = BTreeMap::new();
     let (x_unit, y_unit) = (largest(x), largest(y));
     for ((x, y), number) in x.iter().zip(y).zip(stratum) {
@@ -71,24 +90,30 @@ pub fn permutation_test(
         stratum.x.push(x / x_unit);
         stratum.y.push(y / y_unit);
     }
-    let strata: Vec<Stratum> = strata.into_values().filter_map(Stratum::centred).collect();
-    if strata.is_empty() {
-        return Ok(None);
-    }
+    strata.into_values().filter_map(Stratum::centred).collect()
+}
+
+/// The magnitude from which an arrangement is as far from chance as the observed one.
+fn bar(strata: &[Stratum]) -> f64 {
     let observed: f64 = strata.iter().map(|stratum| stratum.comoment(&stratum.y)).sum();
     let most: f64 = strata.iter().map(Stratum::most).sum();
-    let bar = observed.abs() - ROUNDING * most;
-    let orders = strata.iter().fold(1_u64, |orders, stratum| orders.saturating_mul(stratum.orders()));
-    if orders <= ALL {
-        let sums = strata.iter().fold(vec![0.0], |sums, stratum| {
-            let values = stratum.all_comoments();
-            sums.iter().flat_map(|sum| values.iter().map(move |value| sum + value)).collect()
-        });
-        let hits = sums.iter().filter(|sum| sum.abs() >= bar).count() as u64;
-        let arrangements = sums.len() as u64;
-        return Ok(Some(PermutationTest { p: float(hits) / float(arrangements), arrangements, exact: true }));
-    }
-    let drawn = |number: &usize| {
+    observed.abs() - ROUNDING * most
+}
+
+/// The test over all arrangements.
+fn counted(strata: &[Stratum], bar: f64) -> PermutationTest {
+    let sums = strata.iter().fold(vec![0.0], |sums, stratum| {
+        let values = stratum.all_comoments();
+        sums.iter().flat_map(|sum| values.iter().map(move |value| sum + value)).collect()
+    });
+    let hits = sums.iter().filter(|sum| sum.abs() >= bar).count() as u64;
+    let arrangements = sums.len() as u64;
+    PermutationTest { p: float(hits) / float(arrangements), arrangements, exact: true }
+}
+
+/// The test over arrangements that are drawn.
+fn drawn(strata: &[Stratum], bar: f64, resamples: usize, seed: u64) -> PermutationTest {
+    let is_hit = |number: &usize| {
         let mut rng = Rng::stream(seed, *number as u64);
         let mut order = Vec::new();
         let total: f64 = strata
@@ -102,9 +127,8 @@ pub fn permutation_test(
         total.abs() >= bar
     };
     let arrangements = resamples as u64;
-    let hits = (0..resamples).into_par_iter().with_min_len(16).filter(drawn).count() as u64;
-    let p = float(hits + 1) / float(arrangements + 1);
-    Ok(Some(PermutationTest { p, arrangements, exact: false }))
+    let hits = (0..resamples).into_par_iter().with_min_len(16).filter(is_hit).count() as u64;
+    PermutationTest { p: float(hits + 1) / float(arrangements + 1), arrangements, exact: false }
 }
 
 /// The largest magnitude, or 1 where all are 0.
@@ -121,8 +145,7 @@ struct Stratum {
 }
 
 impl Stratum {
-    /// The stratum with both columns around their means and y sorted out of no order; `None` where one of
-    /// them does not vary.
+    /// The stratum with both columns around their means; `None` where one of them does not vary.
     fn centred(mut self) -> Option<Self> {
         for column in [&mut self.x, &mut self.y] {
             let first = column.first().copied()?;

@@ -11,7 +11,7 @@
 //! τ² is the variance of the true correlations between groups (on the scale of z), I² its share in the
 //! variance seen.
 //!
-//! References: Fisher 1921 (z); `DerSimonian` & Laird, "Meta-analysis in clinical trials", Control. Clin.
+//! References: Fisher 1921 (z); DerSimonian & Laird, "Meta-analysis in clinical trials", Control. Clin.
 //! Trials 7 (1986) (τ²); Hartung & Knapp, Stat. Med. 20 (2001) (interval); Higgins & Thompson, Stat.
 //! Med. 21 (2002) (I²). Oracle: `statsmodels.stats.meta_analysis.combine_effects(z, v, method_re="dl",
 //! use_t=True)`, its row "random effect wls" with the scaled (HKSJ) standard error.
@@ -24,7 +24,7 @@ use super::interval::Interval;
 use super::normal::{chi_squared_tail, t_quantile};
 use super::{StatsError, float};
 
-/// Correlations of several groups, pooled.
+/// The correlations of several groups, pooled: [`random_effects()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RandomEffects {
@@ -46,7 +46,16 @@ pub struct RandomEffects {
     pub tau2: f64,
 }
 
-/// Pools correlations, each given as `(r, n)`.
+/// Pools the correlations of several groups, each given as `(r, n)`.
+///
+/// ```
+/// use tracelint::stats::random_effects;
+///
+/// let pooled = random_effects(&[(0.5, 40), (0.3, 60), (0.4, 50)])?;
+/// assert_eq!(pooled.groups, 3);
+/// assert!(pooled.ci95.low > 0.0 && pooled.i2 < 0.1, "all groups are alike");
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///

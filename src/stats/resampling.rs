@@ -8,7 +8,7 @@
 use super::StatsError;
 use super::interval::checked_confidence;
 
-/// How to resample.
+/// How often to resample, from which seed, and to which confidence.
 ///
 /// ```
 /// use tracelint::stats::Resampling;

@@ -15,23 +15,31 @@
 //!
 //! Errors: those of [`pearson`](fn@super::pearson).
 
+use super::columns::{check_finite, check_lengths, pairs};
 use super::interval::Interval;
 use super::normal::normal_quantile;
-use super::{Correlation, Side, StatsError, float, pearson};
+use super::pearson::MIN_PAIRS;
+use super::{Correlation, StatsError, float, pearson};
 
-/// The rank correlation of `x` with `y`.
+/// Spearman's rank correlation of `x` with `y`.
+///
+/// ```
+/// use tracelint::stats::spearman;
+///
+/// // Any rising curve is a perfect order.
+/// assert_eq!(spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 4.0, 9.0, 16.0])?.r, 1.0);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///
 /// [`StatsError::LengthMismatch`], [`StatsError::TooFew`] for fewer than three pairs,
 /// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], in this order.
 pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
-    if x.len() == y.len() {
-        let bad = |(x, y): (&f64, &f64)| !x.is_finite() || !y.is_finite();
-        if let Some(index) = x.iter().zip(y).position(bad).filter(|_| x.len() > 2) {
-            let side = if x.get(index).is_some_and(|x| x.is_finite()) { Side::Y } else { Side::X };
-            return Err(StatsError::NonFinite { side, index });
-        }
+    check_lengths(x, y, [])?;
+    // With too few pairs to rank, that is the error, as it is Pearson's.
+    if x.len() >= MIN_PAIRS {
+        check_finite(pairs(x, y))?;
     }
     let mut correlation = pearson(&ranks(x), &ranks(y))?;
     let (rho, n) = (correlation.r, float(correlation.n as u64));
@@ -42,7 +50,15 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     Ok(correlation)
 }
 
-/// The correlation of a yes/no column with `y`: Pearson's, with 1 for yes and 0 for no.
+/// The point-biserial correlation of a yes/no column with `y`: Pearson's, with 1 for yes and 0 for no.
+///
+/// ```
+/// use tracelint::stats::point_biserial;
+///
+/// let correlation = point_biserial(&[true, true, false, false], &[1.0, 0.8, 0.1, 0.3])?;
+/// assert!(correlation.r > 0.9);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -73,8 +89,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::assert_close;
     use super::super::pearson::tests::{gen_x, gen_y};
+    use super::super::{Side, assert_close};
     use super::*;
 
     #[track_caller]

@@ -18,19 +18,21 @@ use serde::Serialize;
 
 use super::float;
 
-/// How two proportions differ.
+/// How far two proportions differ: [`two_proportions()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TwoProportions {
     /// Positive where the first group succeeds more often.
     pub z: f64,
-    /// Two-sided.
+    /// The p-value of no difference, two-sided.
     pub p: f64,
     /// The correlation of group and success.
     pub phi: f64,
 }
 
-/// Compares two groups, each by its successes and its failures. `None`: a group is empty, or all or nobody succeeded.
+/// Compares the success rates of two groups, each given by its successes and its failures.
+///
+/// `None`: a group is empty, or all or nobody succeeded.
 ///
 /// ```
 /// use tracelint::stats::two_proportions;

@@ -18,23 +18,29 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 
-use super::{Correlation, Side, StatsError, float, pearson};
+use super::columns::{check_finite, check_lengths, pairs};
+use super::{Correlation, StatsError, float, pearson};
 
 /// The correlation of `x` with `y` within the groups that `group` numbers.
+///
+/// ```
+/// use tracelint::stats::{pearson, within_group};
+///
+/// // Two models: the one with the higher x has the lower y, yet inside of each y rises with x.
+/// let x = [1.0, 2.0, 3.0, 11.0, 12.0, 13.0];
+/// let y = [21.0, 22.0, 23.0, 1.0, 2.0, 3.0];
+/// assert!(pearson(&x, &y)?.r < -0.9);
+/// assert_eq!(within_group(&x, &y, &[0, 0, 0, 1, 1, 1])?.r, 1.0);
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 ///
 /// # Errors
 ///
 /// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], [`StatsError::TooFew`] where fewer than one
 /// degree of freedom is left, and [`StatsError::ZeroVariance`] where a column is constant in every group.
 pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation, StatsError> {
-    if x.len() != y.len() || x.len() != group.len() {
-        return Err(StatsError::LengthMismatch { x: x.len(), y: y.len().min(group.len()) });
-    }
-    for (side, column) in [(Side::X, x), (Side::Y, y)] {
-        if let Some(index) = column.iter().position(|value| !value.is_finite()) {
-            return Err(StatsError::NonFinite { side, index });
-        }
-    }
+    check_lengths(x, y, [group])?;
+    check_finite(pairs(x, y))?;
     let mut groups: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
     for ((x, y), group) in x.iter().zip(y).zip(group) {
         groups.entry(*group).or_default().push((*x, *y));
@@ -70,8 +76,8 @@ fn deviations(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 #[expect(clippy::unreadable_literal, reason = "copied from statsmodels' output")]
 mod tests {
-    use super::super::assert_close;
     use super::super::pearson::tests::{gen_x, gen_y};
+    use super::super::{Side, assert_close};
     use super::*;
 
     /// `g = [i % 4 for i in range(60)]`, `x = X(60) + 3*g`, `y = Y(60) - 2*g`; `numpy.corrcoef` of the

@@ -1,4 +1,4 @@
-//! Avoidance as the scorers of the public code tell it, by task and class.
+//! Avoidance as the scorers of the public code decide it, by task and class.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,8 +11,11 @@ use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap, wilson};
 /// A case and its answer.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 
-/// The figures of a group of cases; what would be a mean over nothing is `None`.
+/// Failure avoidance, repeats and score over a group of test cases.
+///
+/// What would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct EvolutionGroup {
     /// Cases.
     pub cases: u64,
@@ -24,12 +27,13 @@ pub struct EvolutionGroup {
     pub far: Option<f64>,
     /// Failure repeats: mean number of times that it came back; only the paper counts that.
     pub frc: Option<f64>,
-    /// Mean share of the score that could be reached, over all cases that tell it.
+    /// Mean share of the score that could be reached, over all cases that name both.
     pub score: Option<f64>,
 }
 
-/// The figures of one framework.
+/// Failure avoidance of one framework, with its cells of proximity and distance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FrameworkGroup {
     /// All its cases.
     pub all: EvolutionGroup,
@@ -41,7 +45,7 @@ pub struct FrameworkGroup {
     pub cell_mean_d1_d5: Option<f64>,
 }
 
-/// A combination of proximity and distance, written `T1/D5`.
+/// A combination of a signal's proximity and distance, written `T1/D5`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
     /// The proximity.
@@ -62,8 +66,9 @@ impl Serialize for Cell {
     }
 }
 
-/// The 95% intervals of a group's figures.
+/// The 95% intervals of failure avoidance and repeats: [`Evolution::intervals`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct EvolutionIntervals {
     /// Of avoidance, by Wilson's formula, which takes the cases as independent.
     pub far_wilson: Option<Interval>,
@@ -99,7 +104,7 @@ struct Shares {
     repeats: (f64, f64),
 }
 
-/// The figures by what `key` tells of a case; cases of which it tells nothing are in no group.
+/// The figures by the `key` of a case; cases without one are in no group.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
     key: impl Fn(&EvolutionCase) -> Option<K>,
@@ -136,8 +141,19 @@ pub(super) fn by_framework(rows: &[Row<'_>]) -> BTreeMap<String, FrameworkGroup>
 }
 
 impl Evolution {
-    /// The 95% intervals over the cases that `chosen` takes; `cases` are those of the evaluation, in its order. The
-    /// same seed gives the same intervals.
+    /// The 95% intervals over the cases that `chosen` takes.
+    ///
+    /// `cases` are those of the evaluation, in its order; cases that share a signal are drawn together. The same seed gives
+    /// the same intervals.
+    ///
+    /// ```
+    /// use tracelint::evaluation::{EvolutionCase, EvolutionScorer, evolve};
+    ///
+    /// let cases: Vec<EvolutionCase> = Vec::new();
+    /// let evolution = evolve(&cases, EvolutionScorer::Paper);
+    /// let intervals = evolution.intervals(&cases, |case| case.task == "jericho", 2000, 7);
+    /// assert_eq!(intervals.far, None, "over nothing");
+    /// ```
     #[must_use]
     pub fn intervals(
         &self,

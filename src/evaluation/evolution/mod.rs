@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::read::{Record, StepRange, null_as_default, ordered};
 use crate::names::named;
 
-/// A test case: the original episode up to its end, and the steps that an agent took from before the failure.
+/// A test case of evolution: an episode with a failure, and the steps that an agent took from before it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct EvolutionCase {
     /// Id of the case.
@@ -74,7 +74,7 @@ pub struct EvolutionCase {
     pub final_progress: Option<f64>,
 }
 
-/// The failure that a case tests.
+/// The failure that a test case asks about, with its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TargetFailure {
     /// The failure mode, `class/name`.
@@ -93,7 +93,7 @@ impl TargetFailure {
     }
 }
 
-/// A step of a case.
+/// A step of an episode in a test case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct EvolutionStep {
     /// The entry's own number.
@@ -109,7 +109,7 @@ pub struct EvolutionStep {
     pub subtask_idx: Option<i64>,
 }
 
-/// What the `obs` of a step is.
+/// Whether the `obs` of a step was seen before its action or brought by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Timing {
     /// What the agent saw before its action.
@@ -126,7 +126,7 @@ named! {
     }
 }
 
-/// Who decides whether a failure was avoided.
+/// By whose rule a failure counts as avoided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum EvolutionScorer {
@@ -147,7 +147,7 @@ named! {
     }
 }
 
-/// Why a case has no answer.
+/// Why it cannot be said of a test case whether the failure was avoided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Exclusion {
@@ -182,8 +182,9 @@ named! {
     }
 }
 
-/// The answer to one case.
+/// Whether the failure of one test case was avoided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CaseAnswer {
     /// Id of the case.
     pub id: String,
@@ -202,8 +203,9 @@ struct Outcome {
     repeats: Option<u64>,
 }
 
-/// The evaluation of test cases.
+/// Failure avoidance over test cases, each and by group: [`evolve`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Evolution {
     /// Who decided.
     #[serde(rename = "mode")]
@@ -272,6 +274,24 @@ impl EvolutionCase {
 }
 
 /// Failure avoidance (FAR), repeats (FRC) and score of test cases, over all and by group.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{EvolutionCase, EvolutionScorer, evolve};
+///
+/// let eats_the_lamp = json!([
+///     {"step": 1, "obs": "Kitchen", "action": "eat lamp"},
+///     {"step": 2, "obs": "You can't eat that.", "action": "look"},
+/// ]);
+/// let case: EvolutionCase = serde_json::from_value(json!({
+///     "id": "c", "task": "jericho", "truncation": 0,
+///     "target": {"type": "operation/decision_error", "where": [1, 1]},
+///     "original": eats_the_lamp, "post": eats_the_lamp,
+/// }))?;
+/// let evolution = evolve(&[case], EvolutionScorer::Paper);
+/// assert_eq!((evolution.all.far, evolution.all.frc), (Some(0.0), Some(1.0)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn evolve(cases: &[EvolutionCase], scorer: EvolutionScorer) -> Evolution {
     let answers: Vec<CaseAnswer> = cases.iter().map(|case| case.answer(scorer)).collect();

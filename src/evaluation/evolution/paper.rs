@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::text::norm;
 use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome, Timing};
 
-/// Tells whether the failure was avoided.
+/// Whether the failure was avoided, and how often it came back.
 ///
 /// System, operation: not avoided iff a new step brings what a failing step brought. Strategy: not avoided iff some
 /// window of new steps, as long as the failure, sees at least half of what was seen in it.
@@ -67,7 +67,7 @@ fn revisits(region: &BTreeSet<String>, post: &[EvolutionStep], length: usize) ->
         post.iter().map(|step| place.get(norm(step.obs.as_deref()).as_str()).copied()).collect();
     let mut counts = vec![0_u64; region.len()];
     let mut distinct = 0_usize;
-    let mut full = vec![false; 0];
+    let mut full = Vec::new();
     for (end, entering) in seen.iter().enumerate() {
         if let Some(count) = entering.and_then(|place| counts.get_mut(place)) {
             distinct += usize::from(*count == 0);

@@ -11,7 +11,7 @@ const NEAR: u64 = 15;
 /// The same, in tasks of few and long steps.
 const NEAR_IN_LONG_STEPS: u64 = 2;
 
-/// A failure and where it lies.
+/// A failure with its snapshot, task and steps.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PlacedFailure {
     /// Its snapshot.
@@ -29,7 +29,7 @@ pub struct PlacedFailure {
     pub range: StepRange,
 }
 
-/// A signal's failure and the failure under test.
+/// The failure of a signal from which an agent can learn, and the failure under test.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ProximityPair {
     /// Id of the pair.
@@ -46,7 +46,7 @@ impl Record for ProximityPair {
     }
 }
 
-/// Why two failures have no proximity.
+/// Why a signal's failure and the one under test have no proximity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unrelated {
@@ -66,8 +66,9 @@ named! {
     }
 }
 
-/// The proximity of a pair.
+/// How close the failure of a signal is to the one under test: [`proximity()`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Proximity {
     /// Id of the pair.
     pub id: String,
@@ -77,8 +78,24 @@ pub struct Proximity {
     pub why: Option<Unrelated>,
 }
 
-/// The proximity of a pair. Paper: 1 same snapshot, 2 same subtask, 3 other subtask. Code: never the same snapshot; of
-/// the same subtask 1 where the first steps are near, else 2; 3 other subtask.
+/// How close the failure of a signal is to the one under test.
+///
+/// Paper: 1 same snapshot, 2 same subtask, 3 other subtask. Code: never the same snapshot; of the same subtask 1 where the
+/// first steps are near, else 2; 3 other subtask.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{Definition, ProximityPair, proximity};
+///
+/// let pair: ProximityPair = serde_json::from_value(json!({"id": "p",
+///     "signal": {"episode": "a", "task": "jericho", "subtask": "zork1",
+///         "type": "strategy/loop", "where": [3, 9]},
+///     "test": {"episode": "b", "task": "jericho", "subtask": "zork1",
+///         "type": "strategy/loop", "where": [40, 44]},
+/// }))?;
+/// assert_eq!(proximity(&pair, Definition::Paper).proximity, Some(2));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn proximity(pair: &ProximityPair, definition: Definition) -> Proximity {
     let (kind, why) = match kind(&pair.signal, &pair.test, definition) {

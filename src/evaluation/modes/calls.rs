@@ -27,7 +27,7 @@ impl Record for CallRun {
     }
 }
 
-/// One call with its answer.
+/// A tool call with its answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CheckedCall {
     /// The entry's own number.
@@ -49,7 +49,7 @@ pub struct CheckedCall {
     pub arguments_text: Option<String>,
 }
 
-/// One call that a reference expects.
+/// A tool call that a reference expects.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ExpectedCall {
     /// Name of the tool.
@@ -62,8 +62,9 @@ pub struct ExpectedCall {
     pub compare_args: Option<Vec<String>>,
 }
 
-/// What both rules say of a run.
+/// The malformed calls and the missed actions of a run: [`check_calls`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CallReport {
     /// Id of the run.
     pub id: String,
@@ -73,7 +74,21 @@ pub struct CallReport {
     pub expected_action: ModeVerdict,
 }
 
-/// Applies both rules: one pass over the calls each.
+/// Finds the malformed calls and the missed expected actions of a run, in one pass over its calls.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{CallRun, check_calls};
+///
+/// let run: CallRun = serde_json::from_value(json!({"id": "r",
+///     "actions": [{"step": 0, "name": "get_order", "arguments": {"id": 7}, "status": "ok"}],
+///     "expected": [{"name": "cancel_order", "arguments": {"id": 7}}],
+/// }))?;
+/// let report = check_calls(&run);
+/// assert!(report.malformed_call.findings().is_empty());
+/// assert_eq!(report.expected_action.findings()[0].mode, "operation/perception_error");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn check_calls(run: &CallRun) -> CallReport {
     let mut malformed = MalformedCalls::default();

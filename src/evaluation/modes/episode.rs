@@ -6,7 +6,9 @@ use super::super::read::{Record, null_as_default};
 use super::ModeRules;
 use super::rooms;
 
-/// An episode of a text game; `obs` is what the player saw before the action.
+/// An episode of a text game, for [`detect_modes`](super::detect_modes).
+///
+/// The `obs` of a step is what the player saw before the action.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeEpisode {
     /// Id of the episode.
@@ -21,7 +23,7 @@ pub struct ModeEpisode {
     pub final_score: Option<f64>,
 }
 
-/// A step of an episode.
+/// A step of a text game: what was seen, and what was done.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeStep {
     /// The entry's own number.
@@ -40,7 +42,7 @@ pub struct ModeStep {
     pub reward: Option<f64>,
 }
 
-/// A point that a walkthrough reaches.
+/// A point that the walkthrough of a text game reaches.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeMilestone {
     /// The action that reaches it.

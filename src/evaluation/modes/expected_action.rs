@@ -10,8 +10,10 @@ use crate::trace::{Digest, Status};
 const PERCEPTION: &str = "operation/perception_error";
 const DECISION: &str = "operation/decision_error";
 
-/// A fold over calls that says what became of each expected action, by the rule of the detector
-/// [`MissedAction`](crate::MissedAction).
+/// Says what became of the expected actions of a run, call by call.
+///
+/// The rule is that of the detector [`MissedAction`](crate::MissedAction). [`check_calls`](super::check_calls) does it for
+/// a whole run.
 ///
 /// Use it to say why a failed run failed: on a successful one a finding only means that another route was taken.
 #[derive(Debug)]

@@ -9,8 +9,10 @@ use crate::trace::Status;
 
 const MODE: &str = "system/format";
 
-/// A fold over calls that collects the malformed ones, by the rule of the detector
-/// [`MalformedCall`](crate::MalformedCall).
+/// Collects the malformed calls of a run, call by call.
+///
+/// The rule is that of the detector [`MalformedCall`](crate::MalformedCall). [`check_calls`](super::check_calls) does it for
+/// a whole run.
 #[derive(Debug, Clone, Default)]
 pub struct MalformedCalls {
     rules: CallRules,
@@ -18,7 +20,7 @@ pub struct MalformedCalls {
 }
 
 impl MalformedCalls {
-    /// The rule with a list of its own of what tells that a tool was not run; case does not matter.
+    /// The rule with another list of texts that mean that a tool was not run; case does not matter.
     #[must_use]
     pub fn with_rejections<'t>(rejections: impl IntoIterator<Item = &'t str>) -> Self {
         Self { rules: CallRules::new(rejections), findings: Vec::new() }

@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::Definition;
 use crate::names::named;
 
-/// Which rules say what a failure is.
+/// By whose rules the failures of text games are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ModeRules {
@@ -43,13 +43,13 @@ named! {
     }
 }
 
-/// What a rule says of an episode.
+/// What one rule says of an episode or a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ModeVerdict {
     /// The rule's inputs are missing.
     NotApplicable {
-        /// Which.
+        /// Which inputs.
         #[serde(rename = "not_applicable")]
         reason: &'static str,
     },
@@ -81,8 +81,9 @@ impl ModeVerdict {
     }
 }
 
-/// A failure that a rule found.
+/// A failure that a rule found, with its steps and facts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ModeFinding {
     /// The failure mode, `class/name`.
     pub mode: &'static str,
@@ -93,12 +94,13 @@ pub struct ModeFinding {
     pub evidence: Value,
 }
 
-/// What the rules say of one episode.
+/// What each rule says of an episode of a text game: [`detect_modes`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ModeReport {
     /// Id of the episode.
     pub id: String,
-    /// Actions that are none.
+    /// Actions that no game could take for one.
     #[serde(rename = "system/format")]
     pub format: ModeVerdict,
     /// Ways out that were named and never tried.

@@ -10,7 +10,7 @@ use crate::stats::{Interval, float, mean, wilson};
 /// How far from 1 a reward may be to count as whole.
 const WHOLE: f64 = 1e-6;
 
-/// A trial of a comparison.
+/// A trial from a fresh start or in recovery, for [`compare`](super::compare()).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ComparedTrial {
     /// The model.
@@ -23,7 +23,7 @@ pub struct ComparedTrial {
     pub trial: String,
     /// Whether the task was solved.
     pub resolved: bool,
-    /// Whether anybody looked; a trial at which nobody did is not resolved.
+    /// Whether the trial was scored; one that was not is not resolved.
     #[serde(default)]
     pub scored: Option<bool>,
     /// The reward, where there is one.
@@ -54,14 +54,15 @@ impl ComparedTrial {
 /// The trials of one model in one context, by task.
 pub(super) type ByTask<'t> = BTreeMap<&'t str, Vec<&'t ComparedTrial>>;
 
-/// One side of a comparison.
+/// The figures of one side of a comparison: fresh starts, or recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Arm {
     /// Trials of the tasks that are compared.
     pub trials: u64,
     /// Those that solved their task.
     pub resolved: u64,
-    /// Those at which nobody looked.
+    /// Those that were not scored.
     pub unscored: u64,
     /// Those with a reward between nothing and all.
     pub partial: u64,

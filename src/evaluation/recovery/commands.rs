@@ -13,7 +13,7 @@ const WRITTEN_TIMEOUT: u32 = 120;
 /// Seconds that a call runs which does not say how long.
 const CALL_DURATION: f64 = 1.0;
 
-/// Which commands are found.
+/// Which commands of a trial are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ReplayMode {
@@ -32,7 +32,7 @@ named! {
     }
 }
 
-/// Where a command was found.
+/// In which part of a trajectory a command was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Via {
@@ -55,9 +55,11 @@ named! {
     }
 }
 
-/// A list of commands that can be replayed. Only approximately so: timeouts and errors are ignored, reads are run again,
-/// timing is lost.
+/// The commands of a trial, to be replayed.
+///
+/// A replay is approximate: timeouts and errors are ignored, reads are run again, timing is lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Replay {
     /// Version of this form: `replay/1`.
     pub schema: &'static str,
@@ -67,8 +69,9 @@ pub struct Replay {
     pub commands: Vec<ReplayCommand>,
 }
 
-/// One command.
+/// A command to be typed again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReplayCommand {
     /// The source's number of the step or episode, else its position.
     pub step: i64,
@@ -97,13 +100,16 @@ impl ReplayCommand {
     }
 }
 
-/// The commands of an ATIF trajectory, or of the replies of Terminus v1 (`{"responses": [{"episode", "text"}]}`).
+/// The commands that have to be typed to stand where a trial stood.
+///
+/// The file is an ATIF trajectory, or the replies of Terminus v1 (`{"responses": [{"episode", "text"}]}`).
 ///
 /// ```
 /// use tracelint::evaluation::{ReplayMode, replay_commands};
 ///
 /// let trajectory = br#"{"steps": [{"step_id": 1, "source": "agent", "tool_calls": [
-///     {"arguments": {"keystrokes": "make\n", "duration": 2.5}}, {"arguments": {"keystrokes": "C-c"}}]}]}"#;
+///     {"arguments": {"keystrokes": "make\n", "duration": 2.5}},
+///     {"arguments": {"keystrokes": "C-c"}}]}]}"#;
 /// let replay = replay_commands(trajectory, ReplayMode::Default)?;
 /// assert_eq!(replay.commands[0].command.as_deref(), Some("make"));
 /// assert!(replay.commands[0].interrupted && replay.commands[1].control);
@@ -242,10 +248,10 @@ mod tests {
     fn commands(steps: &Value, mode: ReplayMode) -> Vec<(i64, usize, Option<String>, String)> {
         let file = json!({"steps": steps}).to_string();
         let replay = replay_commands(file.as_bytes(), mode).unwrap();
-        let told = |command: ReplayCommand| {
+        let shown = |command: ReplayCommand| {
             (command.step, command.call, command.command, command.timeout_s.to_string())
         };
-        replay.commands.into_iter().map(told).collect()
+        replay.commands.into_iter().map(shown).collect()
     }
 
     #[test]

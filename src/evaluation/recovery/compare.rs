@@ -11,8 +11,9 @@ use crate::stats::{Interval, kendall, mcnemar, mean};
 /// The context of trials without a failed one before them.
 const FRESH: &str = "fresh";
 
-/// The comparison of recovery with fresh starts.
+/// Recovery against fresh starts, by context and model: [`compare()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -20,8 +21,9 @@ pub struct Comparison {
     pub contexts: BTreeMap<String, ContextComparison>,
 }
 
-/// The comparison for one context.
+/// Recovery against fresh starts in one context, model by model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ContextComparison {
     /// By model.
     pub models: BTreeMap<String, ModelComparison>,
@@ -41,8 +43,9 @@ pub struct ContextComparison {
     pub ranks: BTreeMap<String, Ranks>,
 }
 
-/// The places of a model among the others, 1 for the best.
+/// The rank of a model among the others on both sides, 1 for the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Ranks {
     /// By fresh rate.
     pub fresh: usize,
@@ -50,8 +53,9 @@ pub struct Ranks {
     pub recovery: usize,
 }
 
-/// The comparison for one model.
+/// Recovery against fresh starts for one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ModelComparison {
     /// Tasks with trials in both conditions.
     pub tasks: usize,
@@ -67,8 +71,9 @@ pub struct ModelComparison {
     pub paired: Option<PairedComparison>,
 }
 
-/// The figures of a paired comparison.
+/// The figures of both sides over the tasks that both tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PairedComparison {
     /// The fresh side.
     pub fresh: Arm,
@@ -82,8 +87,9 @@ pub struct PairedComparison {
     pub mcnemar: McNemar,
 }
 
-/// Recovery rate less fresh rate.
+/// The recovery rate less the fresh rate, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// The difference.
     pub value: f64,
@@ -91,8 +97,9 @@ pub struct Difference {
     pub bootstrap95: Option<Interval>,
 }
 
-/// (fresh − recovery) / fresh.
+/// What recovery loses, relative to the fresh rate: (fresh − recovery) / fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RelativeDrop {
     /// The drop; undefined where nothing was solved from fresh.
     pub value: Option<f64>,
@@ -102,8 +109,9 @@ pub struct RelativeDrop {
     pub resamples_left_out: u32,
 }
 
-/// The exact `McNemar` test.
+/// McNemar's exact test of the two sides on the same tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct McNemar {
     /// Tasks with one trial on each side.
     pub tasks: u64,
@@ -118,6 +126,24 @@ pub struct McNemar {
 }
 
 /// Compares recovery with fresh starts, per recovery context and model, over the tasks that both have.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{ComparedTrial, compare};
+///
+/// let trial = |context: &str, task: &str, resolved: bool| {
+///     json!({"model": "m", "context": context, "task": task, "trial": task, "resolved": resolved})
+/// };
+/// let trials: Vec<ComparedTrial> = serde_json::from_value(json!([
+///     trial("fresh", "a", true), trial("env", "a", true),
+///     trial("fresh", "b", true), trial("env", "b", false),
+/// ]))?;
+/// let comparison = compare(&trials, 7);
+/// let paired = comparison.contexts["env"].models["m"].paired.unwrap();
+/// assert_eq!((paired.fresh.rate, paired.recovery.rate), (1.0, 0.5));
+/// assert_eq!(paired.relative_drop.value, Some(0.5));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 ///
 /// Bootstraps draw tasks whole, both sides together, 2,000 times; for each model and context they start anew with
 /// `seed`.

@@ -45,8 +45,8 @@ impl CheckedCall {
 
     /// Whether two actions drew the same answer; one that is missing equals none.
     fn same_observation(&self, other: &Self) -> bool {
-        let told = |action: &Self| action.observation.as_deref().map(|text| norm(Some(text)));
-        told(self).is_some_and(|own| told(other) == Some(own))
+        let answer = |action: &Self| action.observation.as_deref().map(|text| norm(Some(text)));
+        answer(self).is_some_and(|own| answer(other) == Some(own))
     }
 }
 
@@ -87,8 +87,9 @@ named! {
     }
 }
 
-/// The answer for one pair.
+/// What one recovery run inherits, with the id of its pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct InheritanceReport {
     /// Id of the pair.
     pub id: String,
@@ -97,7 +98,7 @@ pub struct InheritanceReport {
     pub answer: Inherited,
 }
 
-/// What was found for one pair.
+/// Whether and how often a recovery run repeats the last failing action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Inherited {
@@ -128,8 +129,9 @@ pub enum Inherited {
     },
 }
 
-/// The answers for all pairs, and their rates.
+/// What recovery runs inherit, pair by pair and as rates: [`inherit`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Inheritance {
     /// Every pair, in order.
     pub pairs: Vec<InheritanceReport>,
@@ -144,7 +146,20 @@ pub struct Inheritance {
     pub looped_rate: Option<f64>,
 }
 
-/// Tells, for each pair, whether the recovery run repeats the last failing action of the failed run.
+/// Finds recovery runs that repeat the last failing action of the failed run.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{InheritancePair, inherit};
+///
+/// let make = |step: i64, command: &str| json!([{"step": step, "name": "bash",
+///     "arguments": {"command": command}, "status": "error", "observation": "no rule"}]);
+/// let pair: InheritancePair = serde_json::from_value(
+///     json!({"id": "p", "failed": make(9, "make all"), "recovery": make(0, "make all\n")}))?;
+/// let inheritance = inherit(&[pair]);
+/// assert_eq!(inheritance.same_observation_rate, Some(1.0));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn inherit(pairs: &[InheritancePair]) -> Inheritance {
     let pairs: Vec<InheritanceReport> =

@@ -1,4 +1,4 @@
-//! Result files of Terminal-Bench v1 and of Harbor, told apart by their shape.
+//! Result files of Terminal-Bench v1 and of Harbor, distinguished by their shape.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,9 @@ named! {
     }
 }
 
-/// The result of one trial.
+/// The result of one trial, whatever its format.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Trial {
     /// The format it was read from.
     pub format: TrialFormat,
@@ -38,11 +39,11 @@ pub struct Trial {
     pub task: String,
     /// Name of the trial.
     pub trial: Option<String>,
-    /// Which attempt at the task it was, where its name tells.
+    /// Which attempt at the task it was, where its name says so.
     pub attempt: Option<u64>,
     /// Whether the task was solved.
     pub resolved: bool,
-    /// Whether anybody looked.
+    /// Whether the trial was scored at all.
     pub scored: bool,
     /// The reward, where the format has one.
     pub reward: Option<f64>,
@@ -62,7 +63,7 @@ pub struct Trial {
     pub task_hash: Option<String>,
 }
 
-/// Why a file holds no trials.
+/// Why a result file holds no trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkippedFile {
@@ -79,7 +80,9 @@ named! {
     }
 }
 
-/// What a result file holds. In JSON either `{"trials": […]}` or `{"skipped": "why"}`.
+/// What a result file holds: trials, or a reason why there are none.
+///
+/// In JSON either `{"trials": […]}` or `{"skipped": "why"}`.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Results {
@@ -156,12 +159,13 @@ struct AgentResult {
     n_output_tokens: Option<u64>,
 }
 
-/// Reads a result file.
+/// Reads a result file of Terminal-Bench v1 or of Harbor.
 ///
 /// ```
 /// use tracelint::evaluation::{Results, read_results};
 ///
-/// let file = br#"{"task_name": "t", "trial_name": "t__x", "verifier_result": {"rewards": {"reward": 1.0}}}"#;
+/// let file = br#"{"task_name": "t", "trial_name": "t__x",
+///     "verifier_result": {"rewards": {"reward": 1.0}}}"#;
 /// let Results::Trials { trials, .. } = read_results(file)? else { panic!() };
 /// assert!(trials[0].resolved && trials[0].scored);
 /// # Ok::<(), tracelint::Error>(())
@@ -352,8 +356,8 @@ mod tests {
             ("[]", "unknown"),
             ("1", "unknown"),
         ] {
-            let told = serde_json::to_value(read_results(file.as_bytes()).unwrap()).unwrap();
-            assert_eq!(told["skipped"], reason);
+            let found = serde_json::to_value(read_results(file.as_bytes()).unwrap()).unwrap();
+            assert_eq!(found["skipped"], reason);
         }
         assert_eq!(read_results(b"{").unwrap_err().kind(), ErrorKind::Truncated);
         let wrong = read_results(b"{\"is_resolved\": true,\n\"task_id\": 7}").unwrap_err();

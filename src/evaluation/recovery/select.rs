@@ -49,7 +49,7 @@ impl Record for Candidate {
     }
 }
 
-/// Who selects.
+/// By whose rule trials are selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SelectionRule {
@@ -70,7 +70,7 @@ named! {
     }
 }
 
-/// Why a trial was left out.
+/// Why a trial was not selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LeftOut {
@@ -96,10 +96,11 @@ named! {
     }
 }
 
-/// The selected trials.
+/// The trials that were selected for recovery, and why others were not: [`select`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Selection {
-    /// Who selected.
+    /// By whose rule.
     #[serde(rename = "mode")]
     pub rule: SelectionRule,
     /// Names of the selected trials, in the order of the input.
@@ -109,6 +110,20 @@ pub struct Selection {
 }
 
 /// Selects the failed trials that are worth recovering.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{Candidate, LeftOut, SelectionRule, select};
+///
+/// let candidates: Vec<Candidate> = serde_json::from_value(json!([
+///     {"trial": "a", "task": "t", "resolved": false, "interactions": 12},
+///     {"trial": "b", "task": "t", "resolved": false, "interactions": 3},
+/// ]))?;
+/// let selection = select(&candidates, SelectionRule::Paper);
+/// assert_eq!(selection.kept, ["a"]);
+/// assert_eq!(selection.left_out[&LeftOut::TooShort], 1);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn select(candidates: &[Candidate], rule: SelectionRule) -> Selection {
     // Per task, the place and length of the longest trial that is long enough; only one rule asks for it.

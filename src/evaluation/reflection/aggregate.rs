@@ -8,8 +8,11 @@ use super::{EpisodeScore, FunnelRule, Reflection, Stage};
 use crate::names::named;
 use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
 
-/// The figures of a group of episodes; what would be a mean over nothing is `None`.
+/// The scores of a model over a group of episodes.
+///
+/// What would be a mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReflectionGroup {
     /// Annotated episodes.
     pub episodes: u64,
@@ -47,6 +50,7 @@ pub struct ReflectionGroup {
 
 /// How many episodes end at each stage of a funnel.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[non_exhaustive]
 pub struct FunnelCounts {
     /// At detection.
     pub detection: u64,
@@ -60,7 +64,7 @@ pub struct FunnelCounts {
     pub pass_rate: Option<f64>,
 }
 
-/// A figure that is averaged over tasks.
+/// A score of reflection that is averaged over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Figure {
     /// Share of episodes with the right answer.
@@ -109,8 +113,9 @@ impl Figure {
     }
 }
 
-/// The figures averaged over tasks.
+/// The scores of reflection, averaged over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Averages {
     /// Detection accuracy.
     pub detection_accuracy: Option<f64>,
@@ -126,7 +131,7 @@ pub struct Averages {
     pub judge: Option<f64>,
 }
 
-/// The 95% bootstrap intervals of a group's figures, episodes drawn whole.
+/// The 95% bootstrap intervals of the scores of reflection, episodes drawn whole: [`Reflection::intervals`].
 pub type FigureIntervals = BTreeMap<Figure, Option<Interval>>;
 
 impl FunnelCounts {
@@ -227,8 +232,22 @@ impl Averages {
 }
 
 impl Reflection {
-    /// The 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all), episodes drawn
-    /// whole with all their failures. The same seed gives the same intervals.
+    /// The 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all).
+    ///
+    /// Episodes are drawn whole with all their failures. The same seed gives the same intervals.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tracelint::evaluation::{Figure, GoldEpisode, ReflectOptions, reflect};
+    ///
+    /// let gold: Vec<GoldEpisode> =
+    ///     serde_json::from_value(json!([{"id": "e", "task": "jericho", "failures": []}]))?;
+    /// let reflection = reflect(&gold, &[], &ReflectOptions::default());
+    /// let intervals = reflection.intervals(None, 2000, 7);
+    /// let accuracy = intervals[&Figure::DetectionAccuracy].unwrap();
+    /// assert_eq!((accuracy.low, accuracy.high), (0.0, 0.0), "nothing was answered");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn intervals(&self, task: Option<&str>, resamples: u32, seed: u64) -> FigureIntervals {
         let chosen = || self.episodes.iter().filter(|episode| task.is_none_or(|task| task == episode.task));

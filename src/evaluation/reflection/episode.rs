@@ -1,4 +1,4 @@
-//! The score of one episode.
+//! The score of one episode: detection, localization, diagnosis.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,9 @@ use super::{
 };
 use crate::stats::mean;
 
-/// The score of one episode.
+/// How well a model found, placed and explained the failures of one episode.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct EpisodeScore {
     /// Id of the episode.
     pub id: String,
@@ -35,8 +36,9 @@ pub struct EpisodeScore {
     pub funnel: BTreeMap<String, Stage>,
 }
 
-/// The score of detection.
+/// Whether a model saw that an episode holds a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct DetectionScore {
     /// What was answered.
     pub answer: Option<Answer>,
@@ -46,8 +48,9 @@ pub struct DetectionScore {
     pub correct: bool,
 }
 
-/// The score of localization.
+/// How well a model's ranges match those of the annotated failures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LocalizationScore {
     /// Mean over predicted ranges of the best Jaccard index with an annotated one; 0 without predicted ranges.
     pub similarity: f64,
@@ -62,8 +65,9 @@ pub struct LocalizationScore {
     pub(super) best: f64,
 }
 
-/// The score of one failure's diagnosis.
+/// How well a model explained one annotated failure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct DiagnosisScore {
     /// Position in the episode's list of failures.
     pub failure: usize,
@@ -133,13 +137,13 @@ impl EpisodeScore {
         let detection = DetectionScore { answer, gold: gold.answer(), correct: answer == Some(right) };
         let ranges = prediction.and_then(|prediction| prediction.ranges.as_deref()).unwrap_or_default();
         let localization = LocalizationScore::of(ranges, &gold.failures);
-        let told = prediction.map_or(&[][..], |prediction| &prediction.diagnoses);
+        let explained = prediction.map_or(&[][..], |prediction| &prediction.diagnoses);
         let diagnosis: Vec<DiagnosisScore> = gold
             .failures
             .iter()
             .enumerate()
             .map(|(place, failure)| {
-                let predicted = told.iter().find(|told| told.failure == place);
+                let predicted = explained.iter().find(|one| one.failure == place);
                 DiagnosisScore::of(place, failure, predicted, options.definition)
             })
             .collect();

@@ -4,8 +4,22 @@ use super::{Answer, GoldEpisode, GoldFailure, PredictedDiagnosis, Prediction, St
 use crate::detectors::{Detector, Finding, Verdict};
 use crate::trace::Trace;
 
-/// The annotated episode that a trace with labelled failures holds: its core failures, in order. `None` for a trace
-/// without an id, and where a failure has no place or one that ends before it begins.
+/// The annotated episode that a trace with labelled failures holds: its core failures, in order.
+///
+/// `None` for a trace without an id, and where a failure has no place or one that ends before it begins.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::Trace;
+/// use tracelint::evaluation::gold_of_trace;
+///
+/// let trace: Trace = serde_json::from_value(json!({"version": 1, "id": "e", "task": "jericho",
+///     "failures": [{"mode": "strategy/loop", "where": [0, 1], "core": true}],
+///     "steps": [{"name": "look", "status": "ok"}, {"name": "look", "status": "ok"}]}))?;
+/// let gold = gold_of_trace(&trace).unwrap();
+/// assert_eq!((gold.failures[0].mode.as_str(), gold.failures[0].range), ("strategy/loop", [0, 1].into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
     let metadata = trace.metadata();
@@ -27,8 +41,25 @@ pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
 /// What detectors say of a trace, as a prediction for its annotated episode.
 ///
 /// Detection is "yes" iff there is a finding. The ranges are those of the findings, in the order of the detectors,
-/// each range once. A failure whose place was told is diagnosed by the finding whose range is nearest to it: its
+/// each range once. A failure, whose place is given, is diagnosed by the finding whose range is nearest to it: its
 /// mode and its message; where none overlaps, it is left unanswered. There is no judge.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::evaluation::{Answer, GoldEpisode, predict};
+/// use tracelint::{Status, Trace, default_detectors};
+///
+/// let mut run = Trace::builder();
+/// for _ in 0..4 {
+///     run.call("look", &json!({}), Status::Ok, "a wall")?;
+/// }
+/// let gold: GoldEpisode = serde_json::from_value(json!({"id": "e", "task": "jericho",
+///     "failures": [{"type": "strategy/loop", "where": [0, 3]}]}))?;
+/// let prediction = predict(&run.build()?, &gold, &default_detectors());
+/// assert_eq!(prediction.detection, Some(Answer::Yes));
+/// assert_eq!(prediction.diagnoses[0].mode.as_deref(), Some("strategy/loop"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn predict(trace: &Trace, gold: &GoldEpisode, detectors: &[std::sync::Arc<dyn Detector>]) -> Prediction {
     let verdicts: Vec<_> = detectors.iter().map(|detector| detector.detect(trace)).collect();

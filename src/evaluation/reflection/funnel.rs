@@ -27,7 +27,7 @@ named! {
     }
 }
 
-/// When localization passes.
+/// When an episode passes the localization stage of a funnel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LocalizationGate {
     /// Some predicted range overlaps some annotated one by at least this Jaccard index, or none is annotated.
@@ -36,7 +36,7 @@ pub enum LocalizationGate {
     Recall(f64),
 }
 
-/// When diagnosis passes.
+/// When an episode passes the diagnosis stage of a funnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiagnosisGate {
     /// Every failure is judged 1 (also where there is none).
@@ -45,7 +45,7 @@ pub enum DiagnosisGate {
     Any,
 }
 
-/// The thresholds of a funnel.
+/// The thresholds of a funnel: when localization and diagnosis pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FunnelRule {
     /// When localization passes.

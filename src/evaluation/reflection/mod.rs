@@ -21,7 +21,7 @@ use crate::names::named;
 /// Ranges beyond this number are dropped.
 const MAX_RANGES: usize = 3;
 
-/// An answer to the question whether an episode holds a failure.
+/// Yes or no: whether an episode holds a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// It does.
@@ -37,7 +37,7 @@ named! {
     }
 }
 
-/// An annotated episode.
+/// An annotated episode, with its core failures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GoldEpisode {
     /// Id of the episode.
@@ -68,7 +68,7 @@ impl Record for GoldEpisode {
     }
 }
 
-/// An annotated failure.
+/// An annotated failure, with its mode and steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GoldFailure {
     /// The failure mode, `class/name`.
@@ -82,7 +82,7 @@ pub struct GoldFailure {
     pub diagnosis: String,
 }
 
-/// What a model says of one episode.
+/// What a model says of the failures of one episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Id of the episode.
@@ -101,7 +101,7 @@ pub struct Prediction {
     pub diagnoses: Vec<PredictedDiagnosis>,
 }
 
-/// What a model says of one failure whose place it was told.
+/// What a model says of one failure whose place it was given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PredictedDiagnosis {
     /// Position in the episode's list of failures, counted from 0.
@@ -146,7 +146,7 @@ impl Record for Prediction {
 }
 
 impl Lines<Prediction> {
-    /// Puts aside predictions that diagnose a failure which their episode has not, and such as are of another model
+    /// Puts aside predictions that diagnose a failure which their episode does not have, and those of another model
     /// than the first that names one.
     pub fn check_against(&mut self, gold: &[GoldEpisode]) {
         let failures: BTreeMap<&str, usize> =
@@ -171,7 +171,7 @@ impl Lines<Prediction> {
     }
 }
 
-/// How predictions are scored.
+/// How a model's predictions are scored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReflectOptions {
     /// The reading that is followed.
@@ -186,8 +186,9 @@ impl Default for ReflectOptions {
     }
 }
 
-/// The evaluation of one model's predictions.
+/// The scores of one model's predictions, by episode, by task and over all: [`reflect`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Reflection {
     /// The reading that was followed.
     #[serde(rename = "mode")]
@@ -210,7 +211,8 @@ pub struct Reflection {
 /// Scores one model's predictions against annotated episodes.
 ///
 /// An episode without a prediction counts as unanswered throughout. Of several predictions for an episode the first
-/// counts; [`read_lines`](super::read_lines) and [`Lines::check_against`] tell of those and of other bad ones.
+/// counts; [`read_lines`](super::read_lines) and [`Lines::check_against`] report those and other bad ones. The page of this
+/// [module](super) has an example.
 #[must_use]
 pub fn reflect(gold: &[GoldEpisode], predictions: &[Prediction], options: &ReflectOptions) -> Reflection {
     let mut by_episode: BTreeMap<&str, &Prediction> = BTreeMap::new();

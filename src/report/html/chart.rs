@@ -1,7 +1,7 @@
 //! Charts as SVG: intervals in rows, lines over k, bars.
 //!
 //! Each is 400 units wide, so that its letters can be read on a telephone, and takes its colours from the page, so
-//! that it is light or dark with it. Nothing is told by colour alone: points differ in shape, lines in their dashes,
+//! that it is light or dark with it. Nothing is shown by colour alone: points differ in shape, lines in their dashes,
 //! and every value stands beside its mark.
 
 use super::axis::WIDTH;
@@ -9,19 +9,52 @@ use super::draw::{bars, intervals, lines, number, shown};
 use super::markup::Markup;
 use crate::stats::Interval;
 
-/// A chart with its title and a sentence that says what it shows.
+/// A chart with its title and a sentence that says what it shows, drawn as SVG.
+///
+/// ```
+/// use tracelint::{Bar, BarChart, Chart};
+///
+/// let bar = Bar { label: "loop".into(), share: 0.25, note: "25%".into() };
+/// let (title, caption) = ("Cost".into(), "Share of steps.".into());
+/// let chart = BarChart { title, caption, bars: vec![bar] };
+/// assert!(Chart::Bars(chart).svg().starts_with("<svg"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Chart {
     /// Estimates with their intervals, one per row: a forest plot.
     Intervals(IntervalChart),
-    /// Values over 1, 2, 3, ….
+    /// Lines over places of an axis, such as 1, 2, 3, …
     Lines(LineChart),
     /// Shares of a whole.
     Bars(BarChart),
 }
 
-/// Estimates with their intervals, one per row.
+/// A chart of estimates with their intervals, one per row: a forest plot.
+///
+/// ```
+/// use tracelint::stats::wilson;
+/// use tracelint::{Chart, IntervalChart, IntervalRow};
+///
+/// let row = IntervalRow {
+///     label: "loop".into(),
+///     note: "9 of 10".into(),
+///     estimate: Some(0.9),
+///     interval: Some(wilson(9, 10, 0.95)?),
+///     other: None,
+///     baseline: None,
+///     pooled: false,
+/// };
+/// let chart = Chart::Intervals(IntervalChart {
+///     title: "Rates".into(),
+///     caption: "Shares with Wilson intervals.".into(),
+///     rows: vec![row],
+///     range: Some((0.0, 1.0)),
+///     reference: None,
+/// });
+/// assert!(chart.svg().contains("9 of 10"));
+/// # Ok::<(), tracelint::stats::StatsError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalChart {
     /// The title.
@@ -55,7 +88,7 @@ pub struct IntervalRow {
     pub pooled: bool,
 }
 
-/// Values over 1, 2, 3, ….
+/// A chart of lines, such as values over 1, 2, 3, …
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineChart {
     /// The title.
@@ -77,7 +110,7 @@ pub struct Line {
     pub values: Vec<Option<f64>>,
 }
 
-/// Shares of a whole.
+/// A chart of bars: shares of a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BarChart {
     /// The title.

@@ -7,7 +7,7 @@ use crate::report::cell::Cell;
 use crate::report::comparison::{comparison_tables, interval, verdict};
 use crate::stats::MeanDifference;
 
-/// A comparison as one HTML file.
+/// The comparison of two agents as one HTML file.
 #[must_use]
 pub fn comparison_html(comparison: &Comparison) -> String {
     let (first, second) = (&comparison.first.label, &comparison.second.label);

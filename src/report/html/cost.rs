@@ -1,8 +1,11 @@
 //! What failures cost, as charts.
 
 use super::chart::{Bar, BarChart, Chart};
+use crate::stats::{float, ratio};
 
-/// What the findings of one detector cost in the runs of one model. What the source does not tell is `None`.
+/// What the findings of one detector cost in the runs of one model.
+///
+/// What the source does not record is `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FailureCost {
     /// The detector.
@@ -17,7 +20,7 @@ pub struct FailureCost {
     pub tokens: Option<(u64, u64)>,
 }
 
-/// One chart for each of steps, time and tokens that is known of some detector.
+/// What failures cost, as charts: one for each of steps, time and tokens that is known of some detector.
 #[must_use]
 pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
     type Part = fn(&FailureCost) -> Option<(u64, u64)>;
@@ -38,10 +41,9 @@ pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
         .collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a share of a drawing")]
 fn bar(cost: &FailureCost, (inside, all): (u64, u64), kind: &str) -> Option<Bar> {
-    let share = (all > 0).then(|| (inside as f64 / all as f64).min(1.0))?;
-    let seconds = |ns: u64| ns as f64 / 1e9;
+    let share = ratio(inside, all)?.min(1.0);
+    let seconds = |ns: u64| float(ns) / 1e9;
     let note = if kind == "time" {
         format!("{:.1}%, {:.0} s of {:.0} s", 100.0 * share, seconds(inside), seconds(all))
     } else {

@@ -11,7 +11,7 @@ fn row(label: String, note: String, estimate: Option<f64>, interval: Option<Inte
     IntervalRow { label, note, estimate, interval, other: None, baseline: None, pooled: false }
 }
 
-/// The figures of a reflection over all tasks, with their intervals.
+/// The scores of a reflection over all tasks, with their intervals, as a chart.
 #[must_use]
 pub fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Chart {
     let rows = Figure::VARIANTS.iter().map(|figure| {
@@ -28,7 +28,7 @@ pub fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) ->
     })
 }
 
-/// Failure avoidance by class of failure and by framework.
+/// Failure avoidance by class of failure and by framework, as a chart.
 #[must_use]
 pub fn evolution_chart(evolution: &Evolution) -> Chart {
     let bar = |label: String, group: &EvolutionGroup| {
@@ -48,7 +48,7 @@ pub fn evolution_chart(evolution: &Evolution) -> Chart {
     })
 }
 
-/// Recovery against fresh starts: the rates of both sides, and their differences.
+/// Recovery against fresh starts as charts: the rates of both sides, and their differences.
 #[must_use]
 pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
     let paired = || {

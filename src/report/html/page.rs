@@ -7,14 +7,17 @@ use crate::partial::RunStrip;
 use crate::report::cell::Cell;
 use crate::report::table::Table;
 
-/// A report as one self-contained HTML file: light and dark, printable, readable without a script. It asks for
-/// nothing from anywhere, and its policy forbids that it should.
+/// A report as one self-contained HTML file.
+///
+/// It is light and dark, printable, and readable without a script. It requests nothing from anywhere, and its policy
+/// forbids that it should.
 ///
 /// ```
 /// use tracelint::{Bar, BarChart, Chart, HtmlReport};
 ///
 /// let bar = Bar { label: "<loop>".into(), share: 0.25, note: "25%".into() };
-/// let chart = BarChart { title: "Cost".into(), caption: "Share of steps.".into(), bars: vec![bar] };
+/// let (title, caption) = ("Cost".into(), "Share of steps.".into());
+/// let chart = BarChart { title, caption, bars: vec![bar] };
 /// let mut report = HtmlReport::new("A report");
 /// report.lead("What it is about.").section("Costs").chart(Chart::Bars(chart));
 /// let html = report.render();
@@ -55,43 +58,43 @@ impl HtmlReport {
         self
     }
 
-    /// A sentence under the title.
+    /// Adds a sentence under the title.
     pub fn lead(&mut self, text: impl Into<String>) -> &mut Self {
         self.lead.push(text.into());
         self
     }
 
-    /// A new section.
+    /// Begins a section.
     pub fn section(&mut self, title: impl Into<String>) -> &mut Self {
         self.part(Part::Section(title.into()))
     }
 
-    /// A paragraph.
+    /// Adds a paragraph.
     pub fn paragraph(&mut self, text: impl Into<String>) -> &mut Self {
         self.part(Part::Paragraph(text.into()))
     }
 
-    /// A paragraph that nobody should read past.
+    /// Adds a paragraph that stands out as a warning.
     pub fn warning(&mut self, text: impl Into<String>) -> &mut Self {
         self.part(Part::Warning(text.into()))
     }
 
-    /// A table; one without rows is left out.
+    /// Adds a table; one without rows is left out.
     pub fn table(&mut self, table: Table) -> &mut Self {
         if table.is_empty() { self } else { self.part(Part::Table(table)) }
     }
 
-    /// A chart; one that shows nothing is left out.
+    /// Adds a chart; one that shows nothing is left out.
     pub fn chart(&mut self, chart: Chart) -> &mut Self {
         if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
     }
 
-    /// Runs as strips of their steps, the 50 worst first.
+    /// Adds runs as strips of their steps, the worst first, 50 at most.
     pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
         if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
     }
 
-    /// The file.
+    /// Renders the file.
     #[must_use]
     pub fn render(&self) -> String {
         let mut page = Markup::default();
@@ -238,7 +241,7 @@ fn html_cell(row: &mut Markup, place: usize, cell: &Cell) {
     }
 }
 
-/// The page's style. Blue and orange, which those see apart who do not see red from green.
+/// The page's style. Blue and orange stay distinct for readers who cannot distinguish red from green.
 const PAGE_STYLE: &str = "
 :root{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--shade:#f4f6f8;--a:#0b5cad;--b:#b54708;--c:#5b3fa8;--d:#00695c;--warn:#fff4e0}
 @media(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e6edf3;--soft:#9aa7b4;--rule:#38424d;--shade:#1d242c;--a:#6cb2ff;--b:#ffa657;--c:#c3a6ff;--d:#5fd4c0;--warn:#3a2a10}}

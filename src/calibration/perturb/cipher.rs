@@ -1,0 +1,37 @@
+//! Names under a substitution of letters.
+
+use crate::detectors::is_known_tool;
+use crate::stats::Rng;
+
+/// A substitution of letters without a fixed point, the same for both cases: equal names stay equal, different
+/// ones different, also trimmed and without case.
+pub(super) struct Cipher([u8; 26]);
+
+impl Cipher {
+    pub(super) fn new(rng: &mut Rng) -> Self {
+        let mut cycle: Vec<u8> = (b'a'..=b'z').collect();
+        rng.shuffle(&mut cycle);
+        let mut table = [0; 26];
+        for (from, to) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
+            if let Some(slot) = table.get_mut(usize::from(from - b'a')) {
+                *slot = *to;
+            }
+        }
+        Self(table)
+    }
+
+    /// Another name for a tool; those that detectors know by name keep theirs.
+    pub(super) fn rename(&self, tool: &str) -> String {
+        if is_known_tool(tool) { tool.to_owned() } else { self.apply(tool) }
+    }
+
+    pub(super) fn apply(&self, text: &str) -> String {
+        let letter = |c: char| {
+            let lower = c.to_ascii_lowercase();
+            let index = u32::from(lower).checked_sub(u32::from('a')).and_then(|i| usize::try_from(i).ok())?;
+            let substitute = char::from(*self.0.get(index)?);
+            Some(if c.is_ascii_uppercase() { substitute.to_ascii_uppercase() } else { substitute })
+        };
+        text.chars().map(|c| letter(c).unwrap_or(c)).collect()
+    }
+}
