@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use common::records::{self, Out, Shown, lines, sound};
+use common::arguments::{Resamples, Seed};
+use common::inputs::Faults;
+use common::records::{self, Shown, lines, sound};
+use common::tables::TableFiles;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracelint::evaluation::{
@@ -27,14 +30,14 @@ use tracelint::{
     relation_tables,
 };
 
-/// BenchTrace's evaluations of reflection and evolution
+/// Computes BenchTrace's evaluations of reflection and evolution
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "files of one JSON object per line (reflect --episodes: a BenchTrace file); without any, the bundled generated data \
      of golden/benchtrace.",
     "tables on standard output, or JSON with `--json -`; files where they are asked for.",
     common::STATUS,
-    "benchtrace evolve --mode code --json out.json cases.jsonl",
+    "benchtrace evolve --mode code --json out.json",
 ))]
 struct Arguments {
     #[command(subcommand)]
@@ -101,13 +104,13 @@ enum Command {
 #[derive(Args)]
 struct Reflect {
     /// Annotated episodes
-    #[arg(long, value_name = "GOLD.jsonl")]
+    #[arg(long, value_name = "GOLD.jsonl", requires = "predictions")]
     gold: Option<PathBuf>,
     /// Predictions of one model
-    #[arg(long, value_name = "PREDICTIONS.jsonl")]
+    #[arg(long, value_name = "PREDICTIONS.jsonl", requires = "gold")]
     predictions: Option<PathBuf>,
     /// Take the predictions from this crate's detectors, on --episodes
-    #[arg(long, value_enum, conflicts_with_all = ["predictions", "gold"], requires = "episodes")]
+    #[arg(long, value_enum, value_name = "WHO", conflicts_with_all = ["predictions", "gold"], requires = "episodes")]
     predict: Option<Predictor>,
     /// A BenchTrace file of episodes with their annotated failures
     #[arg(long, value_name = "EPISODES.json", requires = "predict")]
@@ -121,7 +124,7 @@ struct Reflect {
     #[command(flatten)]
     intervals: Intervals,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
@@ -134,7 +137,7 @@ struct Evolve {
     #[command(flatten)]
     intervals: Intervals,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
@@ -145,7 +148,7 @@ struct TwoReadings {
     #[arg(long, default_value_t)]
     mode: Definition,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
@@ -156,7 +159,7 @@ struct Modes {
     #[arg(long, default_value_t)]
     mode: ModeRules,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
@@ -164,17 +167,13 @@ struct Plain {
     /// The input
     input: Option<PathBuf>,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
 struct Intervals {
-    /// Seed of the bootstrap
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Resamples of the bootstrap
-    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    resamples: u32,
+    #[command(flatten)]
+    resampling: Resamples,
     /// Write 95% intervals into the JSON, too, under `intervals`
     #[arg(long = "intervals")]
     wanted: bool,
@@ -190,14 +189,14 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    common::finish(match &arguments.command {
-        Command::Reflect(arguments) => run_reflect(arguments),
-        Command::Evolve(arguments) => run_evolve(arguments),
-        Command::Proximity(arguments) => run_proximity(arguments),
-        Command::Agree(arguments) => run_agree(arguments),
-        Command::Relate(arguments) => run_relate(arguments),
-        Command::Modes(arguments) => run_modes(arguments),
-        Command::Calls(arguments) => run_calls(arguments),
+    Faults::told_after(|faults| match &arguments.command {
+        Command::Reflect(arguments) => run_reflect(arguments, faults),
+        Command::Evolve(arguments) => run_evolve(arguments, faults),
+        Command::Proximity(arguments) => run_proximity(arguments, faults),
+        Command::Agree(arguments) => run_agree(arguments, faults),
+        Command::Relate(arguments) => run_relate(arguments, faults),
+        Command::Modes(arguments) => run_modes(arguments, faults),
+        Command::Calls(arguments) => run_calls(arguments, faults),
     })
 }
 
@@ -210,18 +209,18 @@ struct WithIntervals<'r, R> {
     intervals: Option<Value>,
 }
 
-fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
-    let (inputs, gold, predictions, status) = if let Some(path) = &arguments.episodes {
-        let (gold, predictions, status) = by_detectors(path)?;
-        (vec![path.clone()], gold, predictions, status)
+fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::Failure> {
+    let (inputs, gold, predictions) = if let Some(path) = &arguments.episodes {
+        let (gold, predictions) = by_detectors(path, faults)?;
+        (vec![path.clone()], gold, predictions)
     } else {
         let gold_path = bundled(arguments.gold.as_ref(), "gold.jsonl");
-        let (gold, status) = sound(&gold_path, lines::<GoldEpisode>(&gold_path)?)?;
+        let gold = sound(&gold_path, lines::<GoldEpisode>(&gold_path)?, faults)?;
         let path = bundled(arguments.predictions.as_ref(), "predictions.jsonl");
         let mut lines = lines::<Prediction>(&path)?;
         lines.check_against(&gold);
-        let status = status.max(common::told(&path, &lines.errors));
-        (vec![gold_path, path], gold, lines.into_records(), status)
+        faults.of(&path, &lines.errors);
+        (vec![gold_path, path], gold, lines.into_records())
     };
     let mut options = ReflectOptions { definition: arguments.mode, ..ReflectOptions::default() };
     if let Some(least) = arguments.recall_gate {
@@ -230,7 +229,7 @@ fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
         options.funnels.insert("recall".to_owned(), rule);
     }
     let report = reflect(&gold, &predictions, &options);
-    let Intervals { seed, resamples, wanted } = arguments.intervals;
+    let Intervals { resampling: Resamples { resamples, seed: Seed { seed } }, wanted } = arguments.intervals;
     let all = report.intervals(None, resamples, seed);
     let shown = Shown {
         title: "Reflection on failures",
@@ -242,15 +241,18 @@ fn run_reflect(arguments: &Reflect) -> Result<u8, common::Failure> {
         let tasks: BTreeMap<&str, _> = report.tasks.keys().map(|task| of(task.as_str())).collect();
         json!({"seed": seed, "resamples": resamples, "all": all, "tasks": tasks})
     });
-    arguments.out.write(&inputs, &WithIntervals { report: &report, intervals }, shown)?;
-    Ok(status)
+    arguments.out.write_result(&inputs, &WithIntervals { report: &report, intervals }, shown)?;
+    Ok(0)
 }
 
 /// Annotated episodes of a `BenchTrace` file, and what the detectors, with the published rules, say of them.
-fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), common::Failure> {
+fn by_detectors(
+    path: &Path,
+    faults: &mut Faults,
+) -> Result<(Vec<GoldEpisode>, Vec<Prediction>), common::Failure> {
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
     let (traces, reading) = read_traces(&records::bytes(path)?, &options);
-    let mut status = common::told(path, &reading.errors);
+    faults.of(path, &reading.errors);
     let detectors = Registry::default().build(&[], Preset::BenchTrace, Actors::Agent, &Value::Null)?;
     let (mut gold, mut predictions) = (Vec::new(), Vec::new());
     for (position, trace) in traces.iter().enumerate() {
@@ -258,21 +260,21 @@ fn by_detectors(path: &Path) -> Result<(Vec<GoldEpisode>, Vec<Prediction>, u8), 
             predictions.push(predict(trace, &episode, &detectors));
             gold.push(episode);
         } else {
-            eprintln!("error: {}: episode {position} lacks an id, or a failure its place", path.display());
-            status = 2;
+            faults
+                .push(format!("{}: episode {position} lacks an id, or a failure its place", path.display()));
         }
     }
     if gold.is_empty() {
         return Err(format!("{}: no episode could be read", path.display()).into());
     }
-    Ok((gold, predictions, status))
+    Ok((gold, predictions))
 }
 
-fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
+fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Failure> {
     let path = bundled(arguments.cases.as_ref(), "cases.jsonl");
-    let (cases, status) = sound(&path, lines::<EvolutionCase>(&path)?)?;
+    let cases = sound(&path, lines::<EvolutionCase>(&path)?, faults)?;
     let report = evolve(&cases, arguments.mode);
-    let Intervals { seed, resamples, wanted } = arguments.intervals;
+    let Intervals { resampling: Resamples { resamples, seed: Seed { seed } }, wanted } = arguments.intervals;
     let all = report.intervals(&cases, |_| true, resamples, seed);
     let shown = Shown {
         title: "Failures avoided after learning",
@@ -299,62 +301,70 @@ fn run_evolve(arguments: &Evolve) -> Result<u8, common::Failure> {
             "by_distance": by(|case| case.distance.map(|distance| distance.to_string())),
         })
     });
-    arguments.out.write(&[path], &WithIntervals { report: &report, intervals }, shown)?;
-    Ok(status)
+    arguments.out.write_result(&[path], &WithIntervals { report: &report, intervals }, shown)?;
+    Ok(0)
 }
 
-fn run_proximity(arguments: &TwoReadings) -> Result<u8, common::Failure> {
+fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, common::Failure> {
     let evaluate = |pairs: &[ProximityPair]| -> Vec<_> {
         pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect()
     };
     let place = (&arguments.input, "pairs.jsonl");
-    tabled(place, &arguments.out, "How close signals are", evaluate, |found| proximity_tables(found))
+    tabled(place, &arguments.out, "How close signals are", evaluate, |found| proximity_tables(found), faults)
 }
 
-fn run_agree(arguments: &TwoReadings) -> Result<u8, common::Failure> {
+fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, common::Failure> {
     let evaluate = |episodes: &[AnnotatedEpisode]| agree(episodes, arguments.mode);
     let place = (&arguments.input, "annotators.jsonl");
-    tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables)
+    tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables, faults)
 }
 
-fn run_relate(arguments: &Plain) -> Result<u8, common::Failure> {
+fn run_relate(arguments: &Plain, faults: &mut Faults) -> Result<u8, common::Failure> {
     let place = (&arguments.input, "records.jsonl");
-    tabled(place, &arguments.out, "Reflection and avoidance", relate, relation_tables)
+    tabled(place, &arguments.out, "Reflection and avoidance", relate, relation_tables, faults)
 }
 
-fn run_modes(arguments: &Modes) -> Result<u8, common::Failure> {
+fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<u8, common::Failure> {
     let path = bundled(arguments.input.as_ref(), "episodes.jsonl");
     let rules = arguments.mode;
     let mut lines = lines::<ModeEpisode>(&path)?;
     lines.retain(|episode| episode.check_for(rules));
-    let (episodes, status) = sound(&path, lines)?;
+    let episodes = sound(&path, lines, faults)?;
     let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
     let tables = mode_tables(&reports);
     let shown = Shown { title: "Rule-based failures of text games", charts: Vec::new(), tables };
-    arguments.out.write(&[path], &reports, shown)?;
-    Ok(status)
+    arguments.out.write_result(&[path], &reports, shown)?;
+    Ok(0)
 }
 
-fn run_calls(arguments: &Plain) -> Result<u8, common::Failure> {
+fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<u8, common::Failure> {
     let evaluate = |runs: &[CallRun]| -> Vec<_> { runs.iter().map(check_calls).collect() };
     let place = (&arguments.input, "calls.jsonl");
-    tabled(place, &arguments.out, "Malformed calls and missed actions", evaluate, |found| call_tables(found))
+    tabled(
+        place,
+        &arguments.out,
+        "Malformed calls and missed actions",
+        evaluate,
+        |found| call_tables(found),
+        faults,
+    )
 }
 
 /// Reads records, evaluates them all, and writes what comes of it as JSON and as tables.
 fn tabled<T: Record, R: Serialize>(
     (path, by_default): (&Option<PathBuf>, &str),
-    out: &Out,
+    out: &TableFiles,
     title: &'static str,
     evaluate: impl FnOnce(&[T]) -> R,
     tables: impl FnOnce(&R) -> Vec<Table>,
+    faults: &mut Faults,
 ) -> Result<u8, common::Failure> {
     let path = bundled(path.as_ref(), by_default);
-    let (records, status) = sound(&path, lines::<T>(&path)?)?;
+    let records = sound(&path, lines::<T>(&path)?, faults)?;
     let found = evaluate(&records);
     let tables = tables(&found);
-    out.write(&[path], &found, Shown { title, charts: Vec::new(), tables })?;
-    Ok(status)
+    out.write_result(&[path], &found, Shown { title, charts: Vec::new(), tables })?;
+    Ok(0)
 }
 
 /// The path that was given, or that of a bundled file.

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
+use common::arguments::{Seed, Threads};
+use common::output::{is_stdout, write_json};
 use serde::Serialize;
 use serde_json::Value;
 use tracelint::{
@@ -19,48 +21,46 @@ use tracelint::{
     junit, render_calibration, render_explanation, render_gate, render_run, render_sweeps, sweep,
 };
 
-/// How good the detectors are on labelled runs.
+/// Tells how good the detectors are on labelled runs.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "golden entries, one JSON object per line; without any, the bundled ones.",
     "a report on standard output, and files where they are asked for.",
     "Exit status: 0 when every entry was read and every gate passed; 3 when a gate or the comparison with a baseline \
      failed; 1 for wrong usage, or when an entry could not be read.",
-    "calibrate --golden golden/loop.jsonl --detectors loop --gate experimental",
+    "calibrate --detectors loop --gate experimental --html report.html",
 ))]
 struct Arguments {
     /// Directories or files of golden entries; default: the bundled ones
     #[arg(long, value_name = "PATH")]
     golden: Vec<PathBuf>,
-    /// The detectors to judge, with commas between; default: all but the opt-in ones
+    /// Detectors, with commas between; default: all but the opt-in ones
     #[arg(long, value_delimiter = ',', value_name = "ID")]
     detectors: Vec<String>,
     /// JSON object with detectors for keys and configurations for values, put over the defaults
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE.json")]
     config: Option<PathBuf>,
     /// Trials of pass^k
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 4, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1000))]
     trials: u32,
-    /// Seed of perturbations and bootstrap
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Threads; default: one per core
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
-    /// Write the report as JSON to this file: a later --baseline
+    #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
+    threads: Threads,
+    /// Write the figures as JSON to this file, a later --baseline (`-`: to standard output, instead of the tables)
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
-    /// Write a report with tables and charts, one HTML file that needs nothing else
+    /// Write tables and charts to one HTML file
     #[arg(long, value_name = "OUT.html")]
     html: Option<PathBuf>,
-    /// Write the report as Markdown to this file
+    /// Write the tables as Markdown to this file
     #[arg(long, value_name = "OUT.md")]
     markdown: Option<PathBuf>,
-    /// Write the report as `JUnit` XML to this file
+    /// Write the gate's verdicts as `JUnit` XML to this file
     #[arg(long, value_name = "OUT.xml")]
     junit: Option<PathBuf>,
     /// Exit with status 3 when a detector is below this tier, in any trial
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "TIER")]
     gate: Option<Gates>,
     /// Let a detector without entries fail the gate
     #[arg(long, requires = "gate")]
@@ -128,13 +128,11 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let earlier = arguments.baseline.as_deref().map(read_json).transpose()?;
     let options = CalibrationOptions {
         trials: arguments.trials,
-        seed: arguments.seed,
+        seed: arguments.seed.seed,
         gate: arguments.gate.map(Tier::from),
         ..CalibrationOptions::default()
     };
-    let threads = arguments.threads.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let report = pool.install(|| calibrate(&set, &detectors, &options));
+    let report = arguments.threads.pool()?.install(|| calibrate(&set, &detectors, &options));
     let compared = match (&earlier, &arguments.baseline) {
         (Some(earlier), Some(path)) => {
             compare_with_baseline(&report, earlier).map_err(|error| format!("{}: {error}", path.display()))?
@@ -145,13 +143,8 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let judged = ALL.iter().filter(|info| swept && detectors.iter().any(|detector| detector.id() == info.id));
     let sweeps = judged.map(|info| sweep(&set, info)).collect::<Result<Vec<_>, _>>()?;
 
-    common::print(&render_calibration(&report))?;
-    common::print(&render_gate(&report, options.gate, &compared))?;
-    if arguments.sweep {
-        common::print(&render_sweeps(&sweeps))?;
-    }
     if let Some(path) = &arguments.json {
-        common::write_json(path, golden, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
+        write_json(path, golden, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
     }
     if let Some(path) = &arguments.html {
         common::tables::write_text(path, golden, &calibration_html(&report, &sweeps))?;
@@ -165,6 +158,12 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             path,
             golden,
             &junit(&report, options.gate, arguments.require, &compared),
+        )?;
+    }
+    if !arguments.json.as_deref().is_some_and(is_stdout) {
+        let swept = if arguments.sweep { render_sweeps(&sweeps) } else { String::new() };
+        common::print(
+            &(render_calibration(&report) + &render_gate(&report, options.gate, &compared) + &swept),
         )?;
     }
     Ok(status(arguments, &report, options.gate, &compared))
@@ -216,12 +215,12 @@ fn explain(set: &GoldenSet, detectors: &[Arc<dyn Detector>], id: &str) -> Result
         detector.ok_or_else(|| format!("`{id}` tests {0}; ask for it by --detectors {0}", entry.detector))?;
     let verdict = detector.detect(&entry.trace);
     let place = entry.range.map_or_else(String::new, |(first, last)| format!(", steps {first}–{last}"));
+    let width = common::width();
+    let heading = format!("{id} ({}, label {}{place}): {}", entry.difficulty, entry.label, entry.description);
     common::print(&format!(
-        "{id} ({}, label {}{place}): {}\n\n{}\n{}",
-        entry.difficulty,
-        entry.label,
-        entry.description,
-        render_run(&entry.trace, verdict.findings(), common::width()),
+        "{}\n\n{}\n{}",
+        common::wrapped(&heading, width, 2),
+        render_run(&entry.trace, verdict.findings(), width),
         render_explanation(&detector.explain(&entry.trace))
     ))?;
     Ok(0)

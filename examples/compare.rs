@@ -16,6 +16,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use common::arguments::{Reading, Resamples, Threads};
+use common::inputs::{self, Inputs};
 use common::tables::{self, TableFiles};
 use tracelint::{
     ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, comparison_html, comparison_tables,
@@ -32,7 +34,7 @@ const MODELS_TOLD: usize = 20;
      Two models of one directory are compared by naming it twice: compare runs/ runs/ --first-model A --second-model B.",
     "tables on standard output, and files where they are asked for. No output replaces an input.",
     common::STATUS,
-    "compare --html report.html before/ after/",
+    "compare --html report.html --markdown report.md",
 ))]
 struct Arguments {
     /// File or directory of the first agent's runs
@@ -46,18 +48,12 @@ struct Arguments {
     /// Only runs of this model on the second side
     #[arg(long, value_name = "MODEL")]
     second_model: Option<String>,
-    /// Resamples of each bootstrap, and exchanges of fingerprints
-    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    resamples: u32,
-    /// Seed of the resamples
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Threads; default: one per core
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
-    /// Write the comparison as JSON to this file
-    #[arg(long, value_name = "OUT.json")]
-    summary: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    resampling: Resamples,
+    #[command(flatten)]
+    threads: Threads,
     #[command(flatten)]
     files: TableFiles,
 }
@@ -80,53 +76,62 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     ];
     let paths =
         [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
-    let threads = arguments.threads.map(usize::from);
-    let options = ScanOptions { fingerprints: true, threads, ..ScanOptions::default() };
+    let options = ScanOptions {
+        read: arguments.reading.options(),
+        join: arguments.reading.join,
+        fingerprints: true,
+        threads: arguments.threads.wanted(),
+        ..ScanOptions::default()
+    };
     let scanner = Scanner::new(default_detectors(), options)?;
     let mut sides = Vec::new();
-    let mut inputs = Vec::new();
+    let mut inputs: Vec<Inputs> = Vec::new();
     for (path, model) in paths.iter().zip(&models) {
         let mut runs = Vec::new();
         let mut models = BTreeSet::new();
         let chosen = |record: TraceRecord| {
             let named = record.metadata.model.clone();
             let chosen = model.is_none() || named.as_deref() == model.as_deref();
-            Some((named, chosen.then(|| ComparedRun::of(&record))))
+            (named, chosen.then(|| ComparedRun::of(&record)))
         };
-        inputs.push(tables::scan(&scanner, std::slice::from_ref(path), chosen, |(named, run)| {
+        inputs.push(inputs::scan(&scanner, std::slice::from_ref(path), chosen, |(named, run)| {
             models.extend(named);
             runs.extend(run);
+            Ok(())
         })?);
         if let Some(model) = model
             && runs.is_empty()
-            && common::status(inputs.last()) != 1
+            && inputs.last().is_some_and(|inputs| inputs.status() != 1)
         {
-            tables::tell_errors(&inputs);
+            inputs::tell(&inputs);
             return Err(nobody(model, path, &models).into());
         }
         sides.push((label(path, model.as_deref()), runs));
     }
-    let status = common::status(&inputs);
+    let status = inputs::status(inputs.iter().map(|inputs| &inputs.files));
     if status == 1 {
-        tables::tell_errors(&inputs);
+        inputs::tell(&inputs);
         return Err("nothing could be read".into());
     }
     let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
         return Err("two sides are needed".into());
     };
-    let options =
-        Resampling { resamples: arguments.resamples as usize, seed: arguments.seed, ..Resampling::default() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
-    let comparison = pool.install(|| Comparison::of((first, first_runs), (second, second_runs), &options))?;
-    common::print(&render_comparison(&comparison))?;
+    let options = Resampling {
+        resamples: arguments.resampling.resamples as usize,
+        seed: arguments.resampling.seed.seed,
+        ..Resampling::default()
+    };
+    let comparison = arguments
+        .threads
+        .pool()?
+        .install(|| Comparison::of((first, first_runs), (second, second_runs), &options))?;
     arguments.files.write(&paths, &comparison_tables(&comparison))?;
     if let Some(path) = &arguments.files.html {
         tables::write_text(path, &paths, &comparison_html(&comparison))?;
     }
-    if let Some(path) = &arguments.summary {
-        common::write_json(path, &paths, &comparison)?;
-    }
-    tables::tell_errors(&inputs);
+    arguments.files.write_json(&paths, &comparison)?;
+    arguments.files.print(&render_comparison(&comparison))?;
+    inputs::tell(&inputs);
     Ok(status)
 }
 

@@ -10,29 +10,27 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use tracelint::{Alignment, Format, ReadOptions, ScanEvent, Trace, read_files, read_joined};
+use common::arguments::Reading;
+use common::inputs::Inputs;
+use common::output::Output;
+use tracelint::{ScanEvent, Trace, read_files, read_joined};
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.
-///
-/// Exit status: 0 when every file was read, 2 when some were not, 1 for wrong usage or when nothing could be read.
-/// Example: convert --out traces.jsonl results/
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "runs of any format; directories are searched.",
+    "the runs, one JSON object per line, on standard output or in a file, which replaces no input.",
+    common::STATUS,
+    "convert golden/tau2 --out traces.jsonl",
+))]
 struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Format of the input; default: as its content says
-    #[arg(long)]
-    format: Option<Format>,
-    /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
-    #[arg(long)]
-    alignment: Option<Alignment>,
-    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
-    /// are read by themselves
-    #[arg(long)]
-    join: bool,
-    /// Write to this file; default: standard output
-    #[arg(long, value_name = "TRACES.jsonl")]
+    #[command(flatten)]
+    reading: Reading,
+    /// Write one JSON object per run to this file; default: standard output
+    #[arg(long, value_name = "OUT.jsonl")]
     out: Option<PathBuf>,
 }
 
@@ -44,39 +42,33 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let read =
-        ReadOptions { format: arguments.format, alignment: arguments.alignment, ..ReadOptions::default() };
+    let read = arguments.reading.options();
     let mut out = match &arguments.out {
-        Some(path) => Target::File(common::Output::create(path, &arguments.paths)?),
+        Some(path) => Target::File(Output::create(path, &arguments.paths)?),
         None => Target::Standard(std::io::BufWriter::new(std::io::stdout().lock())),
     };
-    let (mut files, mut traces, mut faults) = (0_u64, 0_u64, 0_u64);
+    let (mut inputs, mut passed_over) = (Inputs::default(), String::new());
     let mut path = Arc::from(PathBuf::new());
     let each = |event: ScanEvent<Trace>| -> Result<(), common::Failure> {
         match event {
             ScanEvent::Begin(begun) => path = begun,
             ScanEvent::Record(trace) => {
-                traces += 1;
                 let mut metadata = trace.metadata().clone();
                 metadata.source.get_or_insert_with(|| path.display().to_string());
                 out.write_all(&common::json_line(&trace.with_metadata(metadata))?)?;
             }
-            ScanEvent::Error(error) => {
-                faults += 1;
-                writeln!(std::io::stderr(), "error: {error}")?;
-            }
-            ScanEvent::End(summary) => {
-                files += 1;
-                for (reason, count) in &summary.passed_over {
-                    writeln!(std::io::stderr(), "{}: passed over: {count} {reason}", path.display())?;
+            other => {
+                if let ScanEvent::End(summary) = &other {
+                    for (reason, count) in &summary.passed_over {
+                        passed_over += &format!("note: {}: passed over: {count} {reason}\n", path.display());
+                    }
                 }
+                inputs.take(other);
             }
-            ScanEvent::NotRead { directory, files } => common::tell_not_read(&directory, files),
-            _ => {}
         }
         Ok(())
     };
-    if arguments.join {
+    if arguments.reading.join {
         read_joined(&arguments.paths, &read, each)?;
     } else {
         read_files(&arguments.paths, &read, each)?;
@@ -85,15 +77,13 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Target::File(file) => file.finish()?,
         Target::Standard(mut out) => out.flush()?,
     }
-    if files == 0 || (faults > 0 && traces == 0) {
-        return Err("nothing could be read".into());
-    }
-    Ok(if faults > 0 { 2 } else { 0 })
+    let _ = std::io::stderr().write_all(passed_over.as_bytes());
+    inputs.told()
 }
 
 /// Where the traces go.
 enum Target {
-    File(common::Output),
+    File(Output),
     Standard(std::io::BufWriter<std::io::StdoutLock<'static>>),
 }
 

@@ -15,11 +15,15 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
 
+use clap::Parser;
 use serde_json::{Value, json};
 use tracelint::{Action, Actor, Monitor, Status, StepInput, Trace, Verdict, default_detectors};
 
@@ -29,7 +33,24 @@ enum Message {
     Closed { run: &'static str },
 }
 
-fn main() -> Result<(), tracelint::Error> {
+/// Judges two runs as a pipeline does, while their steps still come.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "none: the two runs are made up.",
+    "findings and verdicts on standard output, as they come.",
+    "Exit status: 0; 1 for wrong usage.",
+    "embed",
+))]
+struct Arguments {}
+
+fn main() -> ExitCode {
+    match common::parse() {
+        Ok(Arguments {}) => common::finish(run()),
+        Err(status) => status,
+    }
+}
+
+fn run() -> Result<u8, common::Failure> {
     let (sender, receiver) = mpsc::channel();
     let service = thread::spawn(move || {
         for message in recorded() {
@@ -51,10 +72,8 @@ fn main() -> Result<(), tracelint::Error> {
                 };
                 monitor.observe(step(tool, &arguments, &answer))?;
                 for finding in monitor.new_findings() {
-                    println!(
-                        "{run}: steps {}-{}: {} ({})",
-                        finding.first, finding.last, finding.message, finding.mode
-                    );
+                    println!("{run}: steps {}-{}: {}", finding.first, finding.last, finding.mode);
+                    println!("  {}", finding.message);
                 }
             }
             Message::Closed { run } => {
@@ -68,9 +87,9 @@ fn main() -> Result<(), tracelint::Error> {
         }
     }
     if service.join().is_err() {
-        eprintln!("error: the service ended early");
+        return Err("the service ended early".into());
     }
-    Ok(())
+    Ok(0)
 }
 
 fn step<'a>(tool: &'a str, arguments: &Value, answer: &'a Result<String, String>) -> StepInput<'a> {
@@ -83,7 +102,7 @@ fn step<'a>(tool: &'a str, arguments: &Value, answer: &'a Result<String, String>
 
 fn told(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::NotApplicable { reason } => format!("not applicable, {reason}"),
+        Verdict::NotApplicable { reason } => format!("not applicable,\n  {reason}"),
         Verdict::Judged(judgement) if judgement.detected => {
             format!("detected, {} finding(s)", judgement.findings.len())
         }

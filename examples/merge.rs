@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use common::arguments::Threads;
+use common::inputs;
+use common::output::Output;
 use common::parts;
 use common::replicated::{self, Options, Outputs};
 use tracelint::{PartialContent, PartialState};
@@ -36,11 +39,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
     /// Write the merged state to this file, and no report
-    #[arg(long, value_name = "OUT.json", conflicts_with_all = ["csv", "markdown", "latex", "html", "chart", "sims", "summary"])]
+    #[arg(long, value_name = "OUT.json", conflicts_with_all = ["csv", "markdown", "latex", "html", "chart", "out", "json"])]
     partial: Option<PathBuf>,
-    /// Threads for resampling; default: one per core
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    threads: Threads,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -64,26 +66,30 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let states = &states;
     let state = merged(states)?;
     if let Some(path) = &arguments.partial {
-        parts::write(common::Output::create(path, states)?, &state)?;
+        parts::write(Output::create(path, states)?, &state)?;
         return Ok(0);
     }
     let options = state.options();
     match state.into_content() {
         PartialContent::Scan(part) => {
-            if outputs.sims.is_some() || outputs.chart.is_some() {
-                return Err("--sims and --chart are of replications; these are states of a scan".into());
+            if outputs.out.is_some() || outputs.chart.is_some() {
+                return Err("--out and --chart are of replications; these are states of a scan".into());
             }
             let html = outputs.files.html.as_deref();
-            let html = html.map(|path| common::Output::create(path, states)).transpose()?;
-            parts::write_scan(&part, states, &outputs.files, outputs.summary.as_deref())?;
+            let html = html.map(|path| Output::create(path, states)).transpose()?;
+            parts::write_scan(&part, states, &outputs.files)?;
             let files = part.files.clone();
             let read = parts::read_options(&options)?;
-            parts::report_scan(*part, |flagged| flagged.read(&read), html)?;
-            parts::tell(&files)
+            parts::report_scan(*part, |flagged| flagged.read(&read), html, &outputs.files)?;
+            inputs::told(&files)
         }
         PartialContent::Replication(part) => {
             let options: Options = serde_json::from_value(options)?;
-            replicated::report(*part, &options, outputs, states, arguments.threads)
+            let files = part.files.clone();
+            if inputs::status([&files]) != 1 {
+                replicated::report(*part, &options, outputs, states, arguments.threads)?;
+            }
+            inputs::told(&files)
         }
         _ => Err("the states are of a kind that has no report here".into()),
     }

@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use common::records::{self, Out, Shown, lines, sound};
+use common::arguments::Seed;
+use common::inputs::Faults;
+use common::records::{self, Shown, lines, sound};
+use common::tables::TableFiles;
 use serde_json::{Value, json};
 use tracelint::evaluation::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
@@ -22,7 +25,7 @@ use tracelint::{
     inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
 };
 
-/// Recovery-Bench: what it costs to go on from where a failed trial stood.
+/// Computes Recovery-Bench: what it costs to go on from where a failed trial stood.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "result files are results.json of Terminal-Bench v1 (a run or a trial) and result.json of Harbor; trajectories are \
@@ -30,7 +33,7 @@ use tracelint::{
      Without any, the bundled generated data of golden/recovery.",
     "tables on standard output, or JSON with `--json -`; files where they are asked for.",
     common::STATUS,
-    "recovery compare --seed 7 --json out.json trials.jsonl",
+    "recovery compare --seed 7 --json out.json",
 ))]
 struct Arguments {
     #[command(subcommand)]
@@ -39,7 +42,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read result files: per file its trials, or why there are none.
+    /// Read result files: per file its trials, or why there are none
     #[command(after_help = common::STATUS)]
     Read(Files),
     /// Select failed trials that are worth recovering
@@ -77,7 +80,7 @@ struct Files {
     /// Result files
     files: Vec<PathBuf>,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
@@ -88,7 +91,7 @@ struct Select {
     #[arg(long, default_value_t)]
     mode: SelectionRule,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
@@ -99,18 +102,17 @@ struct Commands {
     #[arg(long, default_value_t)]
     mode: ReplayMode,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 #[derive(Args)]
 struct Compare {
     /// Trials
     trials: Option<PathBuf>,
-    /// Seed of the bootstrap
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
     #[command(flatten)]
-    out: Out,
+    seed: Seed,
+    #[command(flatten)]
+    out: TableFiles,
 }
 
 #[derive(Args)]
@@ -118,7 +120,7 @@ struct Inherit {
     /// Pairs of runs
     pairs: Option<PathBuf>,
     #[command(flatten)]
-    out: Out,
+    out: TableFiles,
 }
 
 fn main() -> ExitCode {
@@ -126,12 +128,12 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    common::finish(match &arguments.command {
-        Command::Read(arguments) => run_read(arguments),
-        Command::Select(arguments) => run_select(arguments),
-        Command::Commands(arguments) => run_commands(arguments),
-        Command::Compare(arguments) => run_compare(arguments),
-        Command::Inherit(arguments) => run_inherit(arguments),
+    Faults::told_after(|faults| match &arguments.command {
+        Command::Read(arguments) => run_read(arguments, faults),
+        Command::Select(arguments) => run_select(arguments, faults),
+        Command::Commands(arguments) => run_commands(arguments, faults),
+        Command::Compare(arguments) => run_compare(arguments, faults),
+        Command::Inherit(arguments) => run_inherit(arguments, faults),
     })
 }
 
@@ -162,43 +164,43 @@ fn status(bad: usize, all: usize) -> u8 {
     }
 }
 
-fn run_read(arguments: &Files) -> Result<u8, common::Failure> {
+fn run_read(arguments: &Files, faults: &mut Faults) -> Result<u8, common::Failure> {
     let files = inputs(&arguments.files, &["results.json", "harbor/result.json"]);
-    let (mut found, mut read, mut bad, mut partly) = (Vec::new(), Vec::new(), 0, 0);
+    let (mut found, mut read, mut bad) = (Vec::new(), Vec::new(), 0);
     for path in &files {
         match bytes(path).and_then(|bytes| read_results(&bytes)) {
             Ok(results) => {
                 if let Results::Trials { errors, .. } = &results {
-                    partly = partly.max(common::told(path, errors));
+                    faults.of(path, errors);
                 }
                 found.push(serde_json::to_value(&results)?);
                 read.push((path.display().to_string(), results));
             }
             Err(error) => {
-                common::told(path, &[error]);
+                faults.of(path, &[error]);
                 bad += 1;
                 found.push(Value::Null);
             }
         }
     }
     let shown = Shown { title: "Results of trials", charts: Vec::new(), tables: result_tables(&read) };
-    arguments.out.write(&files, &found, shown)?;
-    Ok(status(bad, files.len()).max(partly))
+    arguments.out.write_result(&files, &found, shown)?;
+    Ok(status(bad, files.len()))
 }
 
-fn run_select(arguments: &Select) -> Result<u8, common::Failure> {
+fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, common::Failure> {
     let mut files = inputs(&arguments.files, &["candidates.jsonl"]);
-    let (mut candidates, mut worst, mut beside) = (Vec::new(), 0, Vec::new());
+    let (mut candidates, mut beside) = (Vec::new(), Vec::new());
     for path in &files {
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             let lines = records::lines::<Candidate>(path)?;
-            worst = worst.max(common::told(path, &lines.errors));
+            faults.of(path, &lines.errors);
             candidates.extend(lines.into_records());
             continue;
         }
         match bytes(path).and_then(|bytes| read_results(&bytes)) {
             Ok(Results::Trials { trials, errors }) => {
-                worst = worst.max(common::told(path, &errors));
+                faults.of(path, &errors);
                 let alone = trials.len() == 1;
                 candidates.extend(
                     trials.iter().map(|trial| Candidate::of(trial, interactions(path, trial, alone))),
@@ -206,10 +208,9 @@ fn run_select(arguments: &Select) -> Result<u8, common::Failure> {
                 beside.extend(trajectory(path));
             }
             Ok(Results::Skipped { .. }) => {
-                eprintln!("error: {}: holds no trials", path.display());
-                worst = 2;
+                faults.push(format!("{}: holds no trials", path.display()));
             }
-            Err(error) => worst = worst.max(common::told(path, &[error])),
+            Err(error) => faults.of(path, &[error]),
         }
     }
     if candidates.is_empty() {
@@ -218,8 +219,12 @@ fn run_select(arguments: &Select) -> Result<u8, common::Failure> {
     files.extend(beside);
     let selection = select(&candidates, arguments.mode);
     let tables = selection_tables(&selection);
-    arguments.out.write(&files, &selection, Shown { title: "Failed trials", charts: Vec::new(), tables })?;
-    Ok(worst)
+    arguments.out.write_result(
+        &files,
+        &selection,
+        Shown { title: "Failed trials", charts: Vec::new(), tables },
+    )?;
+    Ok(0)
 }
 
 /// Where the trajectory of a Harbor trial lies.
@@ -244,7 +249,7 @@ fn interactions(result: &Path, trial: &Trial, alone: bool) -> Option<u64> {
     Some(folders.filter(|entry| entry.file_name().to_str().is_some_and(is_episode)).count() as u64)
 }
 
-fn run_commands(arguments: &Commands) -> Result<u8, common::Failure> {
+fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, common::Failure> {
     let files = inputs(&arguments.files, &["harbor/agent/trajectory.json", "terminus.json"]);
     let (mut found, mut read, mut bad) = (Vec::new(), Vec::new(), 0);
     for path in &files {
@@ -254,21 +259,21 @@ fn run_commands(arguments: &Commands) -> Result<u8, common::Failure> {
                 read.push((path.display().to_string(), replay));
             }
             Err(error) => {
-                common::told(path, &[error]);
+                faults.of(path, &[error]);
                 bad += 1;
                 found.push(Value::Null);
             }
         }
     }
     let shown = Shown { title: "Commands to type again", charts: Vec::new(), tables: replay_tables(&read) };
-    arguments.out.write(&files, &found, shown)?;
+    arguments.out.write_result(&files, &found, shown)?;
     Ok(status(bad, files.len()))
 }
 
-fn run_compare(arguments: &Compare) -> Result<u8, common::Failure> {
+fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, common::Failure> {
     let path = bundled(arguments.trials.as_ref(), "trials.jsonl");
-    let (trials, status) = sound(&path, lines::<ComparedTrial>(&path)?)?;
-    let comparison = compare(&trials, arguments.seed);
+    let trials = sound(&path, lines::<ComparedTrial>(&path)?, faults)?;
+    let comparison = compare(&trials, arguments.seed.seed);
     if comparison.contexts.is_empty() {
         return Err(format!("{}: no trial in a recovery context", path.display()).into());
     }
@@ -277,19 +282,19 @@ fn run_compare(arguments: &Compare) -> Result<u8, common::Failure> {
         charts: recovery_charts(&comparison),
         tables: recovery_tables(&comparison),
     };
-    arguments.out.write(&[path], &comparison, shown)?;
-    Ok(status)
+    arguments.out.write_result(&[path], &comparison, shown)?;
+    Ok(0)
 }
 
-fn run_inherit(arguments: &Inherit) -> Result<u8, common::Failure> {
+fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<u8, common::Failure> {
     let path = bundled(arguments.pairs.as_ref(), "pairs.jsonl");
-    let (pairs, status) = sound(&path, lines::<InheritancePair>(&path)?)?;
+    let pairs = sound(&path, lines::<InheritancePair>(&path)?, faults)?;
     let inheritance = inherit(&pairs);
     let tables = inheritance_tables(&inheritance);
-    arguments.out.write(
+    arguments.out.write_result(
         &[path],
         &inheritance,
         Shown { title: "Inherited errors", charts: Vec::new(), tables },
     )?;
-    Ok(status)
+    Ok(0)
 }

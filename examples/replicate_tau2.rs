@@ -14,10 +14,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use common::arguments::{Resamples, Threads};
+use common::inputs;
 use common::parts::{self, PartialFile};
 use common::replicated::{self, Options, Outputs};
-use common::tables;
 use tracelint::{
     Actors, ClusterBy, Detector, Format, GroupBy, PartialContent, ReadOptions, RecoveryByProgram,
     ReplicationPart, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
@@ -25,18 +26,23 @@ use tracelint::{
 
 /// Correlates recovery from tool errors with reward, on tau2-bench results.
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "tau2-bench result files, or with --group-by runs of any format; without any, the bundled runs of scripted policies.",
+    "tables on standard output, and files where they are asked for. No output replaces an input.",
+    common::STATUS,
+    "replicate_tau2 golden/tau2 --html report.html --chart forest.svg",
+))]
 struct Arguments {
-    /// Files or directories of tau2 results, or of any format with --group-by; without any, the bundled ones
+    /// Files or directories; default: the bundled ones
     paths: Vec<PathBuf>,
-    /// Whose calls count
-    #[arg(long, value_enum, default_value = "all")]
-    actors: Chosen,
+    /// Whose actions count (agent, user, all)
+    #[arg(long, default_value = "all")]
+    actors: Actors,
     /// Recovery rate below which a run is flagged, in (0, 1]
-    #[arg(long, default_value_t = 0.5)]
+    #[arg(long, default_value_t = 0.5, value_name = "RATE")]
     threshold: f64,
-    /// Threads; default: one per core
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    threads: Threads,
     /// The note's tables only: every run counts, pairs of unknown model or domain too, signals by |r|
     #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html", "chart"])]
     as_published: bool,
@@ -52,12 +58,8 @@ struct Arguments {
     /// Count runs that repeat the messages of another run
     #[arg(long)]
     keep_duplicates: bool,
-    /// Resamples of each bootstrap and permutation test
-    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    resamples: u32,
-    /// Seed of the resamples
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    resampling: Resamples,
     #[command(flatten)]
     outputs: Outputs,
     #[command(flatten)]
@@ -70,23 +72,6 @@ struct Arguments {
     pass_k: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Chosen {
-    All,
-    Agent,
-    User,
-}
-
-impl From<Chosen> for Actors {
-    fn from(chosen: Chosen) -> Self {
-        match chosen {
-            Chosen::All => Self::All,
-            Chosen::Agent => Self::Agent,
-            Chosen::User => Self::User,
-        }
-    }
-}
-
 fn main() -> ExitCode {
     match common::parse() {
         Ok(arguments) => common::finish(run(arguments)),
@@ -96,7 +81,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let config = ToolErrorRecoveryConfig {
-        actors: arguments.actors.into(),
+        actors: arguments.actors,
         threshold: arguments.threshold,
         ..ToolErrorRecoveryConfig::published()
     };
@@ -109,7 +94,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         ReadOptions { format: (!groups).then_some(Format::Tau2), routes: false, ..ReadOptions::default() };
     let options = ScanOptions {
         read,
-        threads: arguments.threads.map(Into::into),
+        threads: arguments.threads.wanted(),
         digests: !arguments.as_published && !arguments.keep_duplicates,
         ..ScanOptions::default()
     };
@@ -123,7 +108,11 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let out = arguments.partial.create(&paths)?;
     let mut part = ReplicationPart::new(arguments.exact_runs);
     let row = |record| SimulationRow::of(&record);
-    part.files = tables::scan(&scanner, &paths, row, |row| part.runs.extend([row]))?;
+    let inputs = inputs::scan(&scanner, &paths, row, |row| {
+        part.runs.extend(row);
+        Ok(())
+    })?;
+    part.files = inputs.files.clone();
     let options = Options {
         actors: config.actors,
         threshold: config.threshold,
@@ -132,8 +121,8 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         min_n: arguments.min_n,
         group_by: arguments.group_by,
         keep_duplicates: arguments.keep_duplicates,
-        resamples: arguments.resamples,
-        seed: arguments.seed,
+        resamples: arguments.resampling.resamples,
+        seed: arguments.resampling.seed.seed,
         pass_k: arguments.pass_k,
         exact_runs: arguments.exact_runs,
     };
@@ -142,12 +131,15 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         let state = arguments.partial.state(&paths, &serde_json::to_value(&options)?, content)?;
         parts::write(out, &state)?;
         if arguments.partial.no_report {
-            if let (Some(path), Some(rows)) = (&arguments.outputs.sims, part.runs.rows()) {
-                replicated::write_sims(path, &paths, rows)?;
+            if let (Some(path), Some(rows)) = (&arguments.outputs.out, part.runs.rows()) {
+                replicated::write_rows(path, &paths, rows)?;
             }
-            tables::tell_errors([&part.files]);
-            return Ok(parts::status_of_part(common::status([&part.files])));
+            inputs.tell();
+            return Ok(parts::status_of_part(inputs.status()));
         }
     }
-    replicated::report(part, &options, &arguments.outputs, &paths, arguments.threads)
+    if inputs.status() != 1 {
+        replicated::report(part, &options, &arguments.outputs, &paths, arguments.threads)?;
+    }
+    inputs.told()
 }

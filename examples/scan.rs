@@ -12,32 +12,34 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use common::arguments::{Reading, Threads};
+use common::inputs;
+use common::output::Output;
 use common::parts::{self, PartialFile};
+use common::tables::TableFiles;
 use serde_json::Value;
 use tracelint::{
-    ALL, Actors, Alignment, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset,
-    ReadOptions, Registry, ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, otlp_json,
+    ALL, Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset, Registry,
+    RunStrip, ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+#[command(after_help = common::notes(
+    "runs of any format that --list-formats names; directories are searched.",
+    "what was read of each file, and a table of what the detectors found, on standard output; files where they are asked \
+     for. No output replaces an input.",
+    common::STATUS,
+    "scan golden/tau2 --out findings.jsonl --html report.html",
+))]
 struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present_any = ["list_formats", "list_detectors"])]
     paths: Vec<PathBuf>,
-    /// Format of the input; default: as its content says. See --list-formats
-    #[arg(long)]
-    format: Option<Format>,
-    /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
-    #[arg(long)]
-    alignment: Option<Alignment>,
-    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
-    /// are scanned as always
-    #[arg(long, conflicts_with = "path")]
-    join: bool,
-    /// Detectors, comma-separated; default: all but the opt-in ones, of which those with an entry in --config
-    #[arg(long, value_delimiter = ',')]
+    #[command(flatten)]
+    reading: Reading,
+    /// Detectors, with commas between; default: all but the opt-in ones, of which those with an entry in --config
+    #[arg(long, value_delimiter = ',', value_name = "ID")]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
     #[arg(long, default_value = "agent")]
@@ -51,21 +53,19 @@ struct Arguments {
     /// Take a fingerprint of each run
     #[arg(long)]
     fingerprints: bool,
-    /// Threads; default: one per core
-    #[arg(long)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    threads: Threads,
     /// Files above this many MiB are not held whole
     #[arg(long, default_value_t = 4, value_name = "MIB")]
     stream_above: u64,
     /// Write one JSON object per run to this file
-    #[arg(long, value_name = "FINDINGS.jsonl")]
+    #[arg(long, value_name = "OUT.jsonl")]
     out: Option<PathBuf>,
-    /// Write a report with tables, charts and the steps of the worst runs, one HTML file that needs nothing else
-    #[arg(long, value_name = "OUT.html")]
-    html: Option<PathBuf>,
     /// Write the verdicts and findings to this file as evaluation events: OTLP/JSON log records, a request per run
     #[arg(long, value_name = "EVENTS.jsonl")]
     otlp_out: Option<PathBuf>,
+    #[command(flatten)]
+    files: TableFiles,
     #[command(flatten)]
     partial: PartialFile,
     /// List the formats that can be read, and end
@@ -85,8 +85,11 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if arguments.list_formats {
-        let lines =
-            Format::VARIANTS.iter().map(|format| format!("{:12} {}\n", format.name(), format.about()));
+        let line = |format: &Format| {
+            let line = format!("{:18} {}", format.name(), format.about());
+            common::wrapped(&line, 80, 19) + "\n"
+        };
+        let lines = Format::VARIANTS.iter().map(line);
         common::print(&lines.collect::<String>())?;
         return Ok(0);
     }
@@ -106,23 +109,25 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         common::print(&format!("{}\n", serde_json::to_string_pretty(&listed)?))?;
         return Ok(0);
     }
-    let read =
-        ReadOptions { format: arguments.format, alignment: arguments.alignment, ..ReadOptions::default() };
+    if arguments.reading.join && arguments.partial.path.is_some() {
+        return Err("--join cannot be used with --partial: a trace may lie in several parts".into());
+    }
+    let read = arguments.reading.options();
     let options = ScanOptions {
         read: read.clone(),
         fingerprints: arguments.fingerprints,
         digests: true,
-        threads: arguments.threads,
+        threads: arguments.threads.wanted(),
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
-        join: arguments.join,
+        join: arguments.reading.join,
         ..ScanOptions::default()
     };
     let scanner = Scanner::new(detectors(arguments)?, options)?;
     let create = |path: &Option<PathBuf>| {
-        path.as_deref().map(|path| common::Output::create(path, &arguments.paths)).transpose()
+        path.as_deref().map(|path| Output::create(path, &arguments.paths)).transpose()
     };
     let (mut out, mut events) = (create(&arguments.out)?, create(&arguments.otlp_out)?);
-    let html = create(&arguments.html)?;
+    let html = create(&arguments.files.html)?;
     let partial = arguments.partial.create(&arguments.paths)?;
     let mut part = ScanPart::default();
     let (writes, sends) = (out.is_some(), events.is_some());
@@ -136,7 +141,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let flagged = if draws { FlaggedRun::of(&record) } else { None };
         (line, events, counts, flagged, record.fingerprint.take().map(|taken| (record.metadata.model, taken)))
     };
-    part.files = common::scan(&scanner, &arguments.paths, map, |(line, told, counts, run, fingerprint)| {
+    let inputs = inputs::scan(&scanner, &arguments.paths, map, |(line, told, counts, run, fingerprint)| {
         part.summary.merge(&counts);
         part.worst.extend(run);
         if let Some((model, fingerprint)) = fingerprint.filter(|_| arguments.partial.path.is_some()) {
@@ -151,23 +156,39 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         Ok(())
     })?;
+    part.files = inputs.files.clone();
     for out in [out, events].into_iter().flatten() {
         out.finish()?;
     }
-    let status = common::status([&part.files]);
     let draw = |flagged: FlaggedRuns| {
-        if arguments.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
+        if arguments.reading.join {
+            flagged.read_joined(&arguments.paths, &read)
+        } else {
+            flagged.read(&read)
+        }
     };
     if let Some(out) = partial {
         let content = PartialContent::Scan(Box::new(part.clone()));
         parts::write(out, &arguments.partial.state(&arguments.paths, &options_of(arguments)?, content)?)?;
         if !arguments.partial.no_report {
-            parts::report_scan(part, draw, html)?;
+            report(part, draw, html, arguments)?;
         }
-        return Ok(parts::status_of_part(status));
+        inputs.tell();
+        return Ok(parts::status_of_part(inputs.status()));
     }
-    parts::report_scan(part, draw, html)?;
-    if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
+    report(part, draw, html, arguments)?;
+    inputs.told()
+}
+
+/// Prints what was found and writes what was asked for.
+fn report(
+    part: ScanPart,
+    draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
+    html: Option<Output>,
+    arguments: &Arguments,
+) -> Result<(), common::Failure> {
+    parts::write_scan(&part, &arguments.paths, &arguments.files)?;
+    parts::report_scan(part, draw, html, &arguments.files)
 }
 
 /// What the findings depend on besides the runs.
@@ -176,8 +197,8 @@ fn options_of(arguments: &Arguments) -> Result<Value, common::Failure> {
     detectors.sort();
     detectors.dedup();
     Ok(serde_json::json!({
-        "format": arguments.format,
-        "alignment": arguments.alignment,
+        "format": arguments.reading.format,
+        "alignment": arguments.reading.alignment,
         "detectors": detectors,
         "actors": arguments.actors,
         "preset": arguments.preset,

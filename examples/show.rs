@@ -9,44 +9,46 @@ mod common;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
+use common::arguments::Reading;
+use common::inputs::Inputs;
 use tracelint::{
-    Actors, Finding, Format, Preset, ReadOptions, Registry, ScanEvent, Trace, read_files, render_explanation,
-    render_run, render_step, run_of,
+    Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, read_files, read_joined,
+    render_explanation, render_run, render_step, run_of,
 };
 
-/// A recorded run, step by step.
+/// Shows a recorded run, step by step.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "a file or directory of runs of any format.",
-    "the list of runs, or one run, on standard output.",
+    "one run, or the list of runs where there are several, on standard output.",
     common::STATUS,
     "show golden/tau2/scripted-quitter_airline.json --run 6 --explain loop",
 ))]
 struct Arguments {
-    /// File or directory of runs, in any format that can be read
+    /// File or directory; `-` is standard input
     path: PathBuf,
     /// The run: its id, or `#` and its 0-based place (a place alone does as well); default: the only one, else a list
-    #[arg(long)]
+    #[arg(long, value_name = "RUN")]
     run: Option<String>,
     /// Show one step with everything that it holds
-    #[arg(long, value_name = "STEP", conflicts_with_all = ["json", "explain"])]
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["native", "explain"])]
     full: Option<u64>,
-    /// Write the run in the native form instead
-    #[arg(long)]
-    json: bool,
+    /// Print the run in the native form instead, as JSON
+    #[arg(long, alias = "json")]
+    native: bool,
     /// Say why this detector fires on the run or does not, and what would turn it
-    #[arg(long, value_name = "DETECTOR")]
+    #[arg(long, value_name = "ID")]
     explain: Option<String>,
     /// JSON object with detectors for keys and configurations for values, put over the defaults
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE.json")]
     config: Option<PathBuf>,
-    /// The format, where it should not be told by the content
-    #[arg(long)]
-    format: Option<Format>,
+    #[command(flatten)]
+    reading: Reading,
     /// Columns of a line; default: those of the terminal
-    #[arg(long, value_parser = clap::value_parser!(u16).range(20..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     width: Option<u16>,
 }
 
@@ -68,60 +70,73 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     };
     let asked: Vec<&str> = arguments.explain.as_deref().into_iter().collect();
     let detectors = Registry::default().build(&asked, Preset::Default, Actors::Agent, &config)?;
-    let options = ReadOptions { format: arguments.format, ..ReadOptions::default() };
-    let (mut runs, mut errors) = (Vec::new(), 0_u64);
-    read_files([&arguments.path], &options, |event| {
+    let (mut runs, mut inputs) = (Vec::new(), Inputs::default());
+    let each = |event| {
         match event {
             ScanEvent::Record(trace) => runs.push(trace),
-            ScanEvent::Error(error) => {
-                eprintln!("error: {error}");
-                errors += 1;
-            }
-            _ => {}
+            other => inputs.take(other),
         }
         Ok::<(), common::Failure>(())
-    })?;
+    };
+    let options = arguments.reading.options();
+    if arguments.reading.join {
+        read_joined([&arguments.path], &options, each)?;
+    } else {
+        read_files([&arguments.path], &options, each)?;
+    }
+    let shown = show(arguments, &runs, &detectors);
+    inputs.tell();
+    shown?;
+    Ok(inputs.status())
+}
+
+/// Prints what was asked for of the runs.
+fn show(
+    arguments: &Arguments,
+    runs: &[Trace],
+    detectors: &[Arc<dyn Detector>],
+) -> Result<(), common::Failure> {
+    let width = arguments.width.map_or_else(common::width, usize::from);
     let Some(first) = runs.first() else {
         return Err(format!("{}: no run could be read", arguments.path.display()).into());
     };
-    let status = if errors == 0 { 0 } else { 2 };
     let trace = match &arguments.run {
         None if runs.len() > 1 => {
-            common::print(&list(&runs))?;
-            return Ok(status);
+            return common::print(&list(runs, width));
         }
         None => first,
         // A number that is nobody's id is a place.
         Some(name) => {
-            run_of(&runs, name).or_else(|error| run_of(&runs, &format!("#{name}")).map_err(|_| error))?
+            run_of(runs, name).or_else(|error| run_of(runs, &format!("#{name}")).map_err(|_| error))?
         }
     };
     if let Some(index) = arguments.full {
         let step = trace.steps().find(|step| step.index() == index);
-        common::print(&render_step(&step.ok_or_else(|| format!("the run has no step {index}"))?))?;
-        return Ok(status);
+        let step = step.ok_or_else(|| format!("the run has no step {index}"))?;
+        return common::print(&render_step(&step));
     }
-    if arguments.json {
-        common::print(&format!("{}\n", serde_json::to_string_pretty(trace)?))?;
-        return Ok(status);
+    if arguments.native {
+        return common::print(&format!("{}\n", serde_json::to_string_pretty(trace)?));
     }
     let findings: Vec<Finding> =
         detectors.iter().flat_map(|detector| detector.detect(trace).findings().to_vec()).collect();
-    let width = arguments.width.map_or_else(common::width, usize::from);
-    common::print(&format!("{}\n{}", heading(trace), render_run(trace, &findings, width)))?;
+    let heading = common::wrapped(&heading(trace), width, 2);
+    common::print(&format!("{heading}\n\n{}", render_run(trace, &findings, width)))?;
     if arguments.explain.is_some() {
-        for detector in &detectors {
+        for detector in detectors {
             common::print(&format!("\n{}", render_explanation(&detector.explain(trace))))?;
         }
     }
-    Ok(status)
+    Ok(())
 }
 
-/// The runs of a file, a line each.
-fn list(runs: &[Trace]) -> String {
+/// The runs of a file, one below the other.
+fn list(runs: &[Trace], width: usize) -> String {
     let mut text = String::new();
     for (place, trace) in runs.iter().enumerate() {
-        text += &format!("#{place:<5} {:>5} steps  {}\n", trace.steps().len(), heading(trace).trim_end());
+        let line = format!("#{place:<5} {:>5} steps  {}", trace.steps().len(), heading(trace));
+        text += &common::wrapped(&line, width, 20);
+        text.push('\n');
     }
     text + "Choose one with --run.\n"
 }
@@ -137,5 +152,5 @@ fn heading(trace: &Trace) -> String {
     ];
     parts.extend(known.iter().filter_map(|(what, value)| value.map(|value| format!("{what} {value}"))));
     parts.extend(trace.reward().map(|reward| format!("reward {reward}")));
-    format!("{}\n", parts.join(", "))
+    parts.join(", ")
 }

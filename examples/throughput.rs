@@ -20,23 +20,26 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tracelint::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
 
-/// Measures the scan against the floor: `serde_json` ignoring every value of the same bytes.
-///
-/// Exit status: 0, or 1 for wrong usage or when nothing could be read.
-/// Example: throughput --rounds 15 --min-mb 200 --layout lines results/
+/// Measures the scan against a floor: the same bytes as JSON whose every value is ignored.
 #[derive(Parser)]
+#[command(after_help = common::notes(
+    "runs of any format that are not packed, in *.json, *.jsonl, *.ndjson and *.traj; directories are searched.",
+    "a table on standard output, whose last line is one JSON object.",
+    "Exit status: 0; 1 for wrong usage, or when nothing could be read.",
+    "throughput --rounds 15 --min-mb 200 --layout lines golden/tau2",
+))]
 struct Arguments {
-    /// JSON files, or directories of them
+    /// Files or directories
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Repeat the files until they hold this many MB; at most 100,000
     #[arg(long, default_value_t = 0, value_name = "MB", value_parser = clap::value_parser!(u64).range(..=100_000))]
     min_mb: u64,
     /// Rounds; the medians are told
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
     /// As the files are, or the runs of tau2 files one in each line
-    #[arg(long, value_enum, default_value = "files")]
+    #[arg(long, value_enum, default_value = "files", value_name = "LAYOUT")]
     layout: Layout,
     /// Cut every run to its first messages, up to so many KB
     #[arg(long, value_name = "KB", num_args = 0..=1, default_missing_value = "3")]
@@ -185,8 +188,8 @@ fn by_format(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Fail
     let (groups, left) = grouped(inputs, &scanner);
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
     let mut lines = format!(
-        "{:<20} {:>5}  {:>16}  {:>6}  {:>10}  {:>9}  {:>5}   {} rounds (medians)\n",
-        "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio", arguments.rounds
+        "Medians of {} rounds\n{:<18}  {:>5}  {:>15}  {:>6}  {:>10}  {:>9}  {:>5}\n",
+        arguments.rounds, "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio"
     );
     let mut figures = serde_json::Map::new();
     for Group { name, files } in &groups {
@@ -207,7 +210,7 @@ fn by_format(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Fail
         let kilobytes = |place: usize| sizes.get(place).map_or(f64::NAN, |size| *size as f64 / 1e3);
         let range = format!("{:.1} to {:.1}", kilobytes(0), kilobytes(sizes.len() - 1));
         lines += &format!(
-            "{name:<20} {:>5}  {range:>16}  {megabytes:>6.1}  {:>10.0}  {:>9.0}  {ratio:>5.2}\n",
+            "{name:<18}  {:>5}  {range:>15}  {megabytes:>6.1}  {:>10.0}  {:>9.0}  {ratio:>5.2}\n",
             files.len(),
             megabytes / figure(|[floor, _]| *floor),
             megabytes / figure(|[_, scan]| *scan),
@@ -270,7 +273,7 @@ fn single_in(
         let options = ScanOptions { threads: Some(threads), ..ScanOptions::default() };
         let scanner = Scanner::new(default_detectors(), options)?;
         let start = Instant::now();
-        let mut out = common::Output::create(&folder.join("out.jsonl"), &[])?;
+        let mut out = common::output::Output::create(&folder.join("out.jsonl"), &[])?;
         let mut failure = None;
         let map = |record: TraceRecord| common::json_line(&record);
         scanner.scan_map(

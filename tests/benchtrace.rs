@@ -9,36 +9,18 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
-use std::io::{self, Read};
+mod reading;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
+use reading::{Drip, stream, told};
 use tracelint::{
     Actor, Alignment, Error, ErrorKind, Event, Format, LabelledFailure, Location, Milestone, ReadOptions,
-    Reading, Routing, Step, Trace, TraceCollector, read_stream, read_traces,
+    Routing, Step, Trace, read_traces,
 };
-
-/// Gives one byte at a time.
-struct Drip<'a>(&'a [u8]);
-
-impl Read for Drip<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&mut self.0).take(1).read(buffer)
-    }
-}
 
 fn options(format: Option<Format>, alignment: Option<Alignment>) -> ReadOptions {
     ReadOptions { format, alignment, ..ReadOptions::default() }
-}
-
-fn told(errors: &[Error]) -> Vec<String> {
-    errors.iter().map(|error| format!("{:?}: {error}", error.kind())).collect()
-}
-
-fn stream(input: impl Read, options: &ReadOptions) -> (Vec<Trace>, Reading) {
-    let mut collector = TraceCollector::default();
-    let reading = read_stream(input, options, &mut collector);
-    (collector.traces, reading)
 }
 
 /// Reads a text with this alignment in every way.
@@ -52,7 +34,7 @@ fn read_aligned(text: &str, alignment: Option<Alignment>) -> (Vec<Trace>, Vec<Er
     for (way, (others, other)) in [
         ("format told", read_traces(text.as_bytes(), &with_format)),
         ("stream", stream(text.as_bytes(), &found)),
-        ("drip", stream(Drip(text.as_bytes()), &with_format)),
+        ("drip", stream(Drip(text.as_bytes(), 1), &with_format)),
     ] {
         assert_eq!(others, traces, "the traces, {way}");
         assert_eq!(told(&other.errors), told(&reading.errors), "the errors, {way}");

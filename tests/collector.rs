@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 /// The program while it runs. It is ended with the test, whatever comes.
 struct Collector {
     child: Child,
-    out: BufReader<std::process::ChildStdout>,
+    out: BufReader<std::process::ChildStderr>,
     address: String,
 }
 
@@ -43,9 +43,9 @@ impl Collector {
         let profile = test.parent().and_then(Path::parent).unwrap();
         let program = profile.join("examples").join("collector");
         let mut command = Command::new(&program);
-        command.args(["--listen", address]).args(arguments).stdout(Stdio::piped());
+        command.args(["--listen", address]).args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", program.display()));
-        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut out = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
@@ -428,4 +428,60 @@ fn a_killed_target_costs_what_the_cap_does_not_hold() {
     assert_eq!(metrics(), [15, 0, 10]);
     again.wait_for("spans_received_total", 10);
     assert_eq!(number(&collector.stop(), "events_dropped_total"), 10);
+}
+
+#[test]
+fn the_metrics_are_what_prometheus_reads() {
+    let collector = Collector::start(&[]);
+    // One of three spans has no id.
+    let mut sent = spans(1);
+    sent.truncate(3);
+    sent[1]["spanId"] = json!("");
+    let (status, _, answered) = collector.post(&body(&sent));
+    assert_eq!(status, 200);
+    assert!(answered.contains(r#""rejectedSpans":"1""#), "{answered}");
+    collector.wait_for("spans_received_total", 2);
+    assert_eq!(collector.metric("spans_rejected_total"), 1);
+    let (_, head, text) = collector.send("GET", "/metrics", &[], b"");
+    assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() > 60 && lines.len().is_multiple_of(3), "{text}");
+    for metric in lines.chunks(3) {
+        let (name, number) = metric[2].split_once(' ').unwrap();
+        number.parse::<u64>().unwrap();
+        assert!(name.starts_with("tracelint_"), "{name}");
+        let help = metric[0].strip_prefix(&format!("# HELP {name} ")).unwrap();
+        assert!(help.ends_with('.'), "{help}");
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+        assert_eq!(metric[1], format!("# TYPE {name} {kind}"));
+    }
+}
+
+#[test]
+fn names_of_hosts_are_addresses_too() {
+    let collector = Collector::start_at("localhost:0", &[]);
+    assert!(collector.address.starts_with("127.0.0.1:"), "{}", collector.address);
+    let run = |arguments: &[&str]| {
+        let own = std::env::current_exe().unwrap();
+        let program = own.parent().and_then(Path::parent).unwrap().join("examples").join("collector");
+        let output = Command::new(program).args(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    // A bare host is sent to where traces go.
+    let load = |url: &str| run(&["--load", url, "--load-traces", "5", "--load-spans", "2"]);
+    for url in [format!("http://{}", collector.address), format!("http://{}/", collector.address)] {
+        let (status, out, err) = load(&url);
+        assert!(status == 0 && out.starts_with("10 spans of 5 traces in "), "{out}{err}");
+    }
+    let (status, _, err) = load(&format!("http://{}/v1/nothing", collector.address));
+    assert!(status == 1 && err.contains("/v1/nothing: the collector answers 404"), "{err}");
+    let (status, _, err) = load("127.0.0.1:4318");
+    assert!(status == 1 && err.contains("not of the form http://host:port"), "{err}");
+    // An address that is taken or none is named.
+    for address in [&*collector.address, "127.0.0.1", "no host:1"] {
+        let (status, out, err) = run(&["--listen", address]);
+        assert_eq!((status, &*out), (1, ""));
+        assert!(err.starts_with(&format!("error: cannot listen on {address}: ")), "{err}");
+    }
 }

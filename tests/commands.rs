@@ -13,6 +13,7 @@
 
 mod programs;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -143,6 +144,110 @@ fn commands_work_as_they_are_written() {
     fs::remove_dir_all(&folder).unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     assert!(ran > 20, "{ran}");
+}
+
+/// The programs in `examples/`, as far as this build has them.
+fn examples() -> Vec<String> {
+    let entries = fs::read_dir(package().join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    let programs = entries
+        .filter(|path| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").is_file());
+    let names = programs.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+    let mut names: Vec<String> =
+        names.filter(|name| name != "collector" || cfg!(feature = "collector")).collect();
+    names.sort();
+    names
+}
+
+/// The help of a program or of a command of it.
+fn help(words: &[&str]) -> String {
+    let output = Command::new(program(words[0])).args(&words[1..]).arg("--help").output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{words:?}");
+    let help = String::from_utf8(output.stdout).unwrap();
+    let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 80, "{words:?}: {widest} columns\n{help}");
+    assert!(help.contains("\nExit status: 0"), "{words:?}: {help}");
+    help
+}
+
+/// The commands that a help lists.
+fn commands_of(help: &str) -> Vec<&str> {
+    let listed = help.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
+    let listed = listed.split_once("\n\n").map_or("", |(listed, _)| listed);
+    let names = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help").collect()
+}
+
+/// The options of a help, each with what stands for its value.
+fn options(help: &str) -> Vec<(String, String)> {
+    let of_line = |line: &str| {
+        let option = line.trim_start().strip_prefix("--")?;
+        let mut words = option.split_whitespace();
+        let name =
+            words.next().filter(|name| name.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase()));
+        let value = words.next().filter(|word| word.starts_with('<')).unwrap_or_default();
+        Some((name?.to_owned(), value.to_owned()))
+    };
+    let listed = help.split_once("\nOptions:\n").map_or("", |(_, rest)| rest);
+    let listed = listed.split("\nInputs: ").next().unwrap();
+    listed.lines().filter(|line| line.starts_with("      --")).filter_map(of_line).collect()
+}
+
+#[test]
+fn every_help_says_the_same_things_in_the_same_way() {
+    let mut values: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for name in examples() {
+        let whole = help(&[&name]);
+        for part in ["\nUsage: ", "\nInputs: ", "\nOutputs: ", "\nExample: "] {
+            assert!(whole.contains(part), "{name} lacks {part:?}: {whole}");
+        }
+        assert!(whole.lines().next().unwrap().split(' ').next().unwrap().ends_with('s'), "{name}: {whole}");
+        let parts = commands_of(&whole).iter().map(|command| help(&[&name, command])).collect::<Vec<_>>();
+        for (option, value) in parts.iter().chain([&whole]).flat_map(|help| options(help)) {
+            // What is explained differs: an entry, a detector.
+            if option == "explain" {
+                continue;
+            }
+            let known = values.entry(option.clone()).or_insert_with(|| (value.clone(), name.clone()));
+            assert_eq!(known.0, value, "--{option} of {} and of {name}", known.1);
+        }
+    }
+    assert_eq!(values["json"].0, "<OUT.json>");
+    let formats = Command::new(program("scan")).arg("--list-formats").output().unwrap().stdout;
+    assert!(String::from_utf8(formats).unwrap().lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn the_example_of_every_help_works() {
+    let folder = std::env::temp_dir().join(format!("tracelint-helps-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("parts")).unwrap();
+    symlink(package().join("golden"), folder.join("golden")).unwrap();
+    let run = |words: &[String]| {
+        let mut command = Command::new(program(&words[0]));
+        command.args(&words[1..]).current_dir(&folder).stdin(Stdio::null()).output().unwrap()
+    };
+    let part = "scan golden/tau2 --partial parts/1.json --no-report";
+    assert!(run(&words(part)).status.success());
+    // It receives until it is told to stop: tests/collector.rs.
+    for name in examples().iter().filter(|name| *name != "collector") {
+        let help = help(&[name]);
+        let mut line = help.lines().find_map(|line| line.strip_prefix("Example: ")).unwrap().to_owned();
+        assert!(help.ends_with(&format!("Example: {line}\n")), "{name}: an example is one line");
+        for (from, to) in SHORTER {
+            line = line.replace(from, to);
+        }
+        let words = words(&line);
+        assert_eq!(&words[0], name);
+        let output = run(&words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}\n{said}");
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(out.is_empty(), name == "convert", "{line}");
+        let wide: Vec<&str> =
+            out.lines().filter(|line| line.chars().count() > 80 && !line.starts_with('{')).collect();
+        assert!(wide.is_empty(), "{line}\n{}", wide.join("\n"));
+    }
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

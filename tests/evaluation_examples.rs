@@ -149,7 +149,13 @@ fn wrong_usage_and_nothing_to_do_end_with_one() {
         ("benchtrace", vec!["agree", &empty]),
         ("benchtrace", vec!["agree", "no/such/file.jsonl"]),
         ("benchtrace", vec!["reflect", "--predict", "detectors"]),
-        ("benchtrace", vec!["reflect", "--gold", &empty]),
+        // One of the two alone would be held against bundled data.
+        ("benchtrace", vec!["reflect", "--predictions", "golden/benchtrace/predictions.jsonl"]),
+        ("benchtrace", vec!["reflect", "--gold", "golden/benchtrace/gold.jsonl"]),
+        (
+            "benchtrace",
+            vec!["reflect", "--gold", &empty, "--predictions", "golden/benchtrace/predictions.jsonl"],
+        ),
         ("recovery", vec!["inherit", &empty]),
         ("recovery", vec!["select", "--mode", "best"]),
     ] {
@@ -253,7 +259,9 @@ fn tables_are_files_and_a_page_too() {
         assert!(titles > 0 && page.ends_with("</html>\n"), "{name} {arguments:?}");
         // The same tables in every form.
         assert_eq!(fs::read_to_string(&markdown).unwrap().matches("### ").count(), titles);
-        assert_eq!(fs::read_to_string(&latex).unwrap().matches("\\begin{table}").count(), titles);
+        let latex = fs::read_to_string(&latex).unwrap();
+        assert_eq!(latex.matches("\\begin{table}").count(), titles);
+        assert_eq!(latex.matches("% needs \\usepackage{booktabs}").count(), 1);
         assert!(fs::read_dir(&csv).unwrap().count() >= titles);
         let ruled = text.lines().filter(|line| line.starts_with("  --")).count();
         assert_eq!(ruled, titles, "{text}");
@@ -275,7 +283,7 @@ fn garbage_costs_itself() {
     let document = folder.write("garbage.json", &endless);
     for (name, arguments) in COMMANDS {
         let input = match (name, arguments[0]) {
-            ("benchtrace", "reflect") => vec![arguments[0], "--gold", &path],
+            ("benchtrace", "reflect") => vec![arguments[0], "--gold", &path, "--predictions", &path],
             ("recovery", "read" | "commands") => vec![arguments[0], &document, &path],
             _ => vec![arguments[0], &path],
         };

@@ -147,9 +147,9 @@ fn wrong_usage_ends_with_1() {
         &["--threshold", "1.5", &good],
         &["--threshold", "NaN", &good],
         &["--threshold", "half", &good],
-        &["--sims", &nowhere, &good],
-        &["--summary", &nowhere, &good],
-        &["--sims"],
+        &["--out", &nowhere, &good],
+        &["--json", &nowhere, &good],
+        &["--out"],
     ] {
         let (_, err) = ends("replicate_tau2", arguments, 1);
         assert_ne!(err, "", "{arguments:?}");
@@ -182,7 +182,7 @@ fn wrong_usage_ends_with_1() {
 #[test]
 fn help_is_no_error() {
     for (name, options) in [
-        ("replicate_tau2", &["--actors", "--threshold", "--threads", "--sims", "--summary", "--pass-k"][..]),
+        ("replicate_tau2", &["--actors", "--threshold", "--threads", "--out", "--json", "--pass-k"][..]),
         (
             "scan",
             &[
@@ -213,7 +213,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
     let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
     let good = folder.write("good.json", GOOD);
     let partly = folder.write("partly.json", PARTLY);
-    ends("replicate_tau2", &["--sims", &sims, "--summary", &summary, &partly, &good], 2);
+    ends("replicate_tau2", &["--out", &sims, "--json", &summary, &partly, &good], 2);
     let rows = folder.lines("sims.jsonl");
     assert_eq!(
         rows[0],
@@ -233,6 +233,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
             "overall",
             "by_model",
             "by_model_domain",
+            "contrasts",
             "direction",
             "inputs",
             "config",
@@ -250,7 +251,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
         ])
     );
     let published = folder.path("published.json");
-    ends("replicate_tau2", &["--as-published", "--summary", &published, &partly, &good], 2);
+    ends("replicate_tau2", &["--as-published", "--json", &published, &partly, &good], 2);
     assert_eq!(
         keys(&folder.json("published.json")),
         BTreeSet::from(["overall", "by_model", "by_model_domain", "direction", "inputs", "config"])
@@ -275,14 +276,14 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     for (actors, calls, errors, recovered, detected) in
         [("all", 2, 1, 1, false), ("agent", 1, 1, 0, true), ("user", 1, 0, 0, false)]
     {
-        ends("replicate_tau2", &["--actors", actors, "--sims", &sims, "--summary", &summary, &good], 0);
+        ends("replicate_tau2", &["--actors", actors, "--out", &sims, "--json", &summary, &good], 0);
         let row = &folder.lines("sims.jsonl")[0];
         let found = [&row["tool_calls"], &row["errors"], &row["recovered"], &row["detected"]];
         assert_eq!(found, [&json!(calls), &json!(errors), &json!(recovered), &json!(detected)], "{actors}");
         assert_eq!(folder.json("summary.json")["config"]["actors"], actors);
     }
     let flagged = |threshold: &str| {
-        let arguments = ["--threshold", threshold, "--sims", &sims, "--summary", &summary];
+        let arguments = ["--threshold", threshold, "--out", &sims, "--json", &summary];
         ends("replicate_tau2", &arguments, 0);
         folder.lines("sims.jsonl").iter().filter(|row| row["detected"] == true).count()
     };
@@ -292,7 +293,7 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     assert_eq!(folder.json("summary.json")["pass_k"], Value::Null);
 
     let (plain, _) = ends("replicate_tau2", &[], 0);
-    let (with_pass_k, _) = ends("replicate_tau2", &["--pass-k", "--summary", &summary], 0);
+    let (with_pass_k, _) = ends("replicate_tau2", &["--pass-k", "--json", &summary], 0);
     assert!(!plain.contains("pass^") && with_pass_k.contains("pass^1"), "{with_pass_k}");
     let groups = folder.json("summary.json")["pass_k"].as_array().unwrap().clone();
     assert_eq!(groups.len(), 9);
@@ -303,8 +304,8 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
 fn the_replication_reads_the_bundled_files_by_default() {
     let folder = Folder::new("bundled");
     let (first, second) = (folder.path("first.json"), folder.path("second.json"));
-    let (out, _) = ends("replicate_tau2", &["--summary", &first], 0);
-    let (named, _) = ends("replicate_tau2", &["--summary", &second, "golden/tau2"], 0);
+    let (out, _) = ends("replicate_tau2", &["--json", &first], 0);
+    let (named, _) = ends("replicate_tau2", &["--json", &second, "golden/tau2"], 0);
     assert_eq!(out, named);
     let (first, second) = (folder.json("first.json"), folder.json("second.json"));
     for key in ["overall", "by_model", "by_model_domain", "direction", "config"] {
@@ -324,10 +325,16 @@ fn the_replication_reads_the_bundled_files_by_default() {
 
     let (published, _) = ends("replicate_tau2", &["--as-published"], 0);
     for line in
-        ["  recovery rate, runs with errors  +0.4862  [+0.3450, +0.6058]", "  scripted-quitter/airline "]
+        ["  recovery rate, runs with errors  +0.4862  [+0.3450,+0.6058]", "\nscripted-quitter/airline\n"]
     {
         assert!(published.contains(line), "no {line}: {published}");
     }
+    let (pass_k, _) = ends("replicate_tau2", &["--as-published", "--pass-k"], 0);
+    assert!(pass_k.starts_with(&published) && pass_k.contains("pass^4"), "{pass_k}");
+    assert!(pass_k.lines().all(|line| line.chars().count() <= 80), "{pass_k}");
+    let compared = "  On the same 407 runs, |r| with reward is 0.502 for recovery rate and 0.324 for\n  error count: a \
+                    difference of +0.178, resampled by task [+0.";
+    assert!(out.contains(compared), "{out}");
 }
 
 #[test]
@@ -350,7 +357,7 @@ fn tables_and_pages_go_where_they_are_asked_for() {
     let csv = folder.path("csv");
     let mut arguments = vec!["--csv", &csv, "--markdown", &markdown, "--latex", &latex, "--html", &html];
     let plain = arguments.clone();
-    arguments.extend(["--sims", &sims, "--chart", &svg, "--resamples", "100"]);
+    arguments.extend(["--out", &sims, "--chart", &svg, "--resamples", "100"]);
     ends("replicate_tau2", &arguments, 0);
     let read = |path: &str| fs::read_to_string(path).unwrap();
     assert!(read(&format!("{csv}/by_model.csv")).starts_with("model,runs,runs_with_errors,mean_reward,"));
@@ -380,7 +387,7 @@ fn a_comparison_takes_two_sides() {
     let summary = folder.path("summary.json");
     let quitter = "golden/tau2/scripted-quitter_airline.json";
     let careless = "golden/tau2/scripted-careless_airline.json";
-    ends("compare", &["--summary", &summary, "--resamples", "100", quitter, careless], 0);
+    ends("compare", &["--json", &summary, "--resamples", "100", quitter, careless], 0);
     let found = folder.json("summary.json");
     assert_eq!(
         (&found["tasks"], &found["first"]["counted"], &found["second"]["counted"]),
@@ -471,17 +478,8 @@ fn the_replication_groups_runs_of_any_format() {
     let folder = Folder::new("groups");
     let path = folder.write("runs.jsonl", &shell_runs());
     let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
-    let arguments = [
-        "--group-by",
-        "agent,domain,task",
-        "--resamples",
-        "50",
-        "--sims",
-        &sims,
-        "--summary",
-        &summary,
-        &path,
-    ];
+    let arguments =
+        ["--group-by", "agent,domain,task", "--resamples", "50", "--out", &sims, "--json", &summary, &path];
     let (told, _) = ends("replicate_tau2", &arguments, 0);
     assert!(told.contains("By agent, domain, task") && told.contains("by program, with errors"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
@@ -510,7 +508,7 @@ fn the_replication_groups_runs_of_any_format() {
     // Without the flag other formats are not read, and no row or table has more than it had.
     ends("replicate_tau2", &[&path], 1);
     let plain = |more: &[&str]| {
-        let first = ["--resamples", "50", "--sims", &sims];
+        let first = ["--resamples", "50", "--out", &sims];
         let (told, _) = ends("replicate_tau2", &[&first, more, &["golden/tau2"]].concat(), 0);
         (told, folder.lines("sims.jsonl"))
     };
@@ -543,14 +541,90 @@ fn the_scan_names_and_counts_foreign_files() {
         (&spans, "no known format, 0 runs"),
         (&damaged, "tau2, 0 runs"),
     ] {
-        assert!(told.contains(&format!("{path}: {how}")), "{told}");
+        let name = Path::new(path).file_name().unwrap().to_str().unwrap();
+        assert!(told.contains(&format!("/{name}: {how}")), "{told}");
+        assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     }
     assert!(told.contains("of no known format: 2 of 4 files\n"), "{told}");
     let lines: Vec<&str> = err.lines().collect();
     assert_eq!(lines.len(), 3, "{err}");
-    assert!(lines[0].contains(&package) && lines[0].contains("; native wants"), "{err}");
+    assert!(lines[0].contains(&package) && lines[0].ends_with(" (see scan --list-formats)"), "{err}");
     assert!(lines[1].contains(&spans) && lines[1].ends_with("`compilerOptions`"), "{err}");
     assert!(lines[2].contains(&damaged), "{err}");
+}
+
+#[test]
+fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
+    let folder = Folder::new("page");
+    // Of 20 models, each with one run more, number 7 alone loops, and so does one of the runs of number 19.
+    let look = r#"{"name": "look", "arguments": {}, "status": "ok", "observation": "a wall"}"#;
+    let run = |model: usize, looks: usize| {
+        format!(r#"{{"version": 1, "model": "m{model:02}", "steps": [{}]}}"#, vec![look; looks].join(", "))
+    };
+    let mut runs = String::new();
+    for model in 0..20 {
+        for number in 0..=model {
+            let loops = model == 7 || (model == 19 && number == 0);
+            runs += &(run(model, if loops { 6 } else { 1 }) + "\n");
+        }
+    }
+    folder.write("runs/runs.jsonl", &runs);
+    let cut = folder.write("runs/cut.json", r#"{"simulations": [{"id": "a", "messages": []}, {"id": "b", "#);
+    let foreign = folder.write("runs/foreign.json", r#"{"name": "<x>", "version": 3}"#);
+    let page = folder.path("page.html");
+    let (_, err) = ends("scan", &["--detectors", "loop", "--html", &page, &folder.path("runs")], 2);
+    assert_eq!(err.lines().count(), 2, "{err}");
+    let html = folder.text("page.html");
+    assert!(html.contains("2 files could not be read whole"), "{html}");
+    let unread = html.split_once(">Files that could not be read whole<").unwrap().1;
+    let rows: Vec<&str> = unread.split("<tr>").skip(2).collect();
+    assert_eq!(rows.len(), 2, "{unread}");
+    let starts = |row: &str, path: &str, runs: u64, reason: &str| {
+        assert!(row.contains(path) && row.contains(&format!(">{runs}<")) && row.contains(reason), "{row}");
+    };
+    starts(rows[0], &cut, 1, ">run 1: line 1 column ");
+    starts(
+        rows[1],
+        &foreign,
+        0,
+        ">line 1 column 1: the input is of no known format: it is an object with the keys",
+    );
+    assert!(!rows[1].contains("wants"), "{}", rows[1]);
+    let figure =
+        html.split_once("loop: runs in which it fires").unwrap().1.split_once("</figure>").unwrap().0;
+    let place = |model: &str| figure.find(&format!(">{model}<"));
+    assert!(place("m07") < place("m19") && place("m19") < place("m18"), "{figure}");
+    assert!(place("m07").is_some() && place("m00").is_none(), "{figure}");
+    // The run of the file that was cut names no model.
+    assert!(figure.contains("The first 15 of 21 models"), "{figure}");
+    // What was read whole needs no such part.
+    let (_, err) = ends("scan", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
+    assert_eq!(err, "");
+    assert!(!folder.text("page.html").contains("read whole"));
+}
+
+#[test]
+fn a_scan_writes_its_tables_as_a_merge_does() {
+    let folder = Folder::new("tables");
+    let path = |name: &str| folder.path(name);
+    let (json, markdown, csv) = (path("a.json"), path("a.md"), path("csv"));
+    let files = ["--json", &json, "--markdown", &markdown, "--csv", &csv, "golden/tau2"];
+    let (out, _) = ends("scan", &files, 0);
+    assert!(out.contains("tool_error_recovery"));
+    assert_eq!(folder.json("a.json")["runs"], 408);
+    assert!(folder.text("a.md").contains("### Detectors by model\n"));
+    assert!(folder.text("csv/detectors.csv").starts_with("detector,traces,"));
+    // JSON takes the place of the tables where it goes to standard output.
+    let (out, _) = ends("scan", &["--json", "-", "golden/tau2"], 0);
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), folder.json("a.json"));
+    // The earlier names of flags are still understood.
+    let (summary, sims) = (path("b.json"), path("b.jsonl"));
+    let quitter = "golden/tau2/scripted-quitter_airline.json";
+    ends("replicate_tau2", &["--summary", &summary, "--sims", &sims, "--resamples", "50", quitter], 0);
+    assert_eq!(
+        (folder.json("b.json")["overall"]["sims"].clone(), folder.lines("b.jsonl").len()),
+        (json!(40), 40)
+    );
 }
 
 #[test]
@@ -772,7 +846,7 @@ fn the_scan_finds_the_format_in_the_content() {
         let path = folder.write("any.json", text);
         for choice in [&[][..], &["--format", format]] {
             let (table, _) = ends("scan", &[choice, &[&*path]].concat(), 0);
-            assert!(table.contains(&format!("{path}: {format}, 1 run\n")), "{table}");
+            assert!(table.contains(&format!("/any.json: {format}, 1 run\n")), "{table}");
         }
         let wrong = if format == "native" { "tau2" } else { "native" };
         ends("scan", &["--format", wrong, &path], 1);
@@ -914,17 +988,8 @@ fn the_number_of_threads_changes_no_byte() {
     let partly = folder.write("partly.json", PARTLY);
     let outputs = |threads: &str| {
         let [sims, summary, out] = ["sims.jsonl", "summary.json", "out.jsonl"].map(|name| folder.path(name));
-        let replicate = [
-            "--threads",
-            threads,
-            "--pass-k",
-            "--sims",
-            &sims,
-            "--summary",
-            &summary,
-            "golden/tau2",
-            &partly,
-        ];
+        let replicate =
+            ["--threads", threads, "--pass-k", "--out", &sims, "--json", &summary, "golden/tau2", &partly];
         let scan = ["--threads", threads, "--fingerprints", "--out", &out, "golden/tau2", &partly];
         let told = [ends("replicate_tau2", &replicate, 2), ends("scan", &scan, 2)];
         (told, ["sims.jsonl", "summary.json", "out.jsonl"].map(|name| folder.bytes(name)))

@@ -14,7 +14,7 @@ use std::process::Command;
 
 use tracelint::stats::{Interval, Resampling};
 use tracelint::{
-    Actor, Bar, BarChart, CalibrationOptions, Chart, ComparedRun, Comparison, FailureCost, GoldenSet,
+    Actor, Bar, BarChart, CalibrationOptions, Chart, ComparedRun, Comparison, FailureCost, Files, GoldenSet,
     HtmlReport, IntervalChart, IntervalRow, Line, LineChart, RunStrip, ScanSummary, Status, StripFinding,
     StripStep, calibrate, calibration_html, comparison_html, default_detectors, scan_html,
 };
@@ -148,7 +148,8 @@ fn a_hostile_trace_stays_text() {
 
 #[test]
 fn fifty_long_runs_stay_small() {
-    let html = scan_html(&ScanSummary::default(), &[], (0..60).map(|_| strip(2_000)).collect());
+    let html =
+        scan_html(&ScanSummary::default(), &[], (0..60).map(|_| strip(2_000)).collect(), &Files::default());
     silent(&html);
     assert!(html.len() < 5_000_000, "{} bytes", html.len());
     assert!(html.contains("10 more runs are not drawn") && html.contains(" more steps are not drawn"));
@@ -166,10 +167,10 @@ fn the_worst_run_comes_first() {
         ..strip(4)
     };
     let worst = RunStrip { title: "worst".to_owned(), ..strip(4) };
-    let html = scan_html(&ScanSummary::default(), &[], vec![calm, worst]);
+    let html = scan_html(&ScanSummary::default(), &[], vec![calm, worst], &Files::default());
     assert!(html.find(">worst<").unwrap() < html.find(">calm<").unwrap());
     for name in ["step 0: agent, message", ", failed", "environment"] {
-        let many = scan_html(&ScanSummary::default(), &[], vec![strip(14)]);
+        let many = scan_html(&ScanSummary::default(), &[], vec![strip(14)], &Files::default());
         assert!(many.contains(name), "{name}");
     }
 }
@@ -183,7 +184,7 @@ fn costs_are_drawn_where_they_are_known() {
         duration_ns: None,
         tokens: Some((0, 0)),
     };
-    let html = scan_html(&ScanSummary::default(), &[cost], vec![]);
+    let html = scan_html(&ScanSummary::default(), &[cost], vec![], &Files::default());
     silent(&html);
     assert!(html.contains("25.0%, 10 of 40") && html.contains("What failures cost: steps"));
     assert!(!html.contains("What failures cost: time") && !html.contains("What failures cost: tokens"));

@@ -26,8 +26,8 @@ fn no_output_takes_the_place_of_an_input() {
         ("scan", "--html"),
         ("scan", "--otlp-out"),
         ("convert", "--out"),
-        ("replicate_tau2", "--sims"),
-        ("replicate_tau2", "--summary"),
+        ("replicate_tau2", "--out"),
+        ("replicate_tau2", "--json"),
     ];
     for (name, flag) in flags {
         fs::write(&input, RUN).unwrap();
@@ -87,10 +87,55 @@ fn a_closed_pipe_ends_quietly() {
 fn a_full_disk_is_an_error_with_a_name() {
     let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
     let full = Path::new("/dev/full");
-    for (name, flag) in [("scan", "--out"), ("convert", "--out"), ("replicate_tau2", "--sims")] {
+    for (name, flag) in [("scan", "--out"), ("convert", "--out"), ("replicate_tau2", "--out")] {
         let ended = run(name, &[Path::new(flag), full, golden]);
         let told = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{name}: {told}");
         assert!(told.contains("/dev/full") && told.contains("space"), "{name}: {told}");
     }
+}
+
+#[test]
+fn results_come_first_and_errors_last() {
+    let folder = Folder::new("order");
+    let runs = folder.write("in/runs.json", RUN);
+    let broken = folder.write("in/broken.json", r#"{"simulations": ["#);
+    folder.write("in/notes.txt", "no input");
+    let episode = r#"{"id": "a", "a": [], "b": []}"#;
+    let lines = folder.write("lines.jsonl", &format!("{episode}\n{{\"id\": 7}}\n"));
+    let inputs = folder.path("in");
+    for (name, arguments, notes) in [
+        ("scan", vec![inputs.as_str()], 1),
+        ("convert", vec![&inputs], 1),
+        ("replicate_tau2", vec!["--resamples", "10", &inputs], 1),
+        ("compare", vec!["--resamples", "10", &inputs, "golden/tau2/scripted-quitter_airline.json"], 1),
+        ("show", vec![&inputs, "--format", "tau2"], 1),
+        ("benchtrace", vec!["agree", &lines], 0),
+        ("recovery", vec!["read", "golden/recovery/results.json", &broken], 0),
+    ] {
+        // Both into one pipe, as on a terminal.
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut child = programs::command(name)
+            .args(&arguments)
+            .stdin(Stdio::null())
+            .stderr(writer.try_clone().unwrap())
+            .stdout(writer)
+            .spawn()
+            .unwrap();
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(2), "{name}: {text}");
+        let is_told = |line: &&str| line.starts_with("error: ") || line.starts_with("note: ");
+        let told = text.lines().rev().take_while(is_told).count();
+        assert_eq!(
+            text.lines().filter(is_told).count(),
+            told,
+            "{name} tells something before its results: {text}"
+        );
+        assert_eq!(text.lines().filter(|line| line.starts_with("note: ")).count(), notes, "{name}: {text}");
+        assert!(told > notes && text.lines().count() > told, "{name}: {text}");
+        // Nothing draws a bar or a colour where there is no terminal.
+        assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{name}: {text}");
+    }
+    assert!(Path::new(&runs).is_file());
 }

@@ -191,6 +191,83 @@ fn a_sheet_is_blind_and_becomes_entries() {
     assert!(told.contains("read by one alone: 2 and 0") && told.contains("run 5\n  first false: "), "{told}");
 }
 
+#[test]
+fn cells_of_a_sheet_hold_what_is_meant_or_are_told() {
+    let folder = Folder::new("cells");
+    let sheet = folder.path("sheet.jsonl");
+    ends("label", &["--sample", "golden/tau2", "--detector", "loop", "--n", "3", "--out", &sheet], 0);
+    let drawn = folder.lines("sheet.jsonl");
+    let steps = drawn[1]["trace"]["steps"].as_array().unwrap().len();
+    let with = |cells: &[(&str, Value)]| {
+        let mut rows = drawn.clone();
+        for (row, label) in rows.iter_mut().zip([false, true, false]) {
+            row["label"] = json!(label);
+            row["difficulty"] = json!("easy");
+            row["description"] = json!("What the reader thought.");
+        }
+        for (name, cell) in cells {
+            rows[1][*name] = cell.clone();
+        }
+        folder.write("filled.jsonl", &rows.iter().map(|row| row.to_string() + "\n").collect::<String>())
+    };
+    let sound = with(&[]);
+    let first = folder.write("first.jsonl", &fs::read_to_string(&sound).unwrap());
+    let span = "[first, last] or \"first-last\", the first not above the last, or null, found ";
+    let wrong: &[(&[(&str, Value)], String)] = &[
+        (&[("where", json!("4-1"))], format!("where: expected {span}\"4-1\"")),
+        (&[("where", json!([4, 1]))], format!("where: expected {span}[4,1]")),
+        (&[("where", json!("1 to 4"))], format!("where: expected {span}\"1 to 4\"")),
+        (&[("where", json!("+1-4"))], format!("where: expected {span}\"+1-4\"")),
+        (&[("where", json!("1-4-6"))], format!("where: expected {span}\"1-4-6\"")),
+        (&[("where", json!(""))], format!("where: expected {span}\"\"")),
+        (&[("where", json!(3))], format!("where: expected {span}3")),
+        (&[("where", json!([1.5, 2]))], format!("where: expected {span}[1.5,2]")),
+        (
+            &[("where", json!("0-999"))],
+            format!("where: expected steps of the run, which has 0-{}", steps - 1),
+        ),
+        (
+            &[("label", json!(false)), ("where", json!([1, 2]))],
+            "expected null where `label` is false".to_owned(),
+        ),
+        (&[("label", json!("yes"))], "label: expected true, false or null, found \"yes\"".to_owned()),
+        (
+            &[("difficulty", json!("brutal"))],
+            "difficulty: expected easy, medium or hard, found \"brutal\"".to_owned(),
+        ),
+        (&[("difficulty", Value::Null)], "difficulty is missing".to_owned()),
+        (&[("description", json!(" "))], "description: expected a sentence, found \" \"".to_owned()),
+        (&[("detector", json!("lop"))], "detector: expected the id of a detector, found \"lop\"".to_owned()),
+        (&[("lable", json!(true))], "unknown cell `lable`: expected n, detector, ".to_owned()),
+        (&[("n", json!(0))], "run 0: labelled above".to_owned()),
+    ];
+    let out = folder.path("mine.jsonl");
+    for (cells, says) in wrong {
+        let filled = with(cells);
+        // Both ways to use a sheet hold it to the same.
+        for arguments in [&["--filled", &filled, "--out", &out][..], &[&first, "--second", &filled]] {
+            let (_, err) = ends("label", arguments, 1);
+            let place = format!("error: {filled}: line 2: run ");
+            assert!(err.starts_with(&place) && err.contains(says.as_str()), "{cells:?}: {err}");
+            assert!(!Path::new(&out).exists());
+        }
+    }
+    // What is meant is taken in either spelling.
+    for (cell, found) in
+        [(json!("1-2"), json!([1, 2])), (json!([1, 2]), json!([1, 2])), (json!("2"), json!([2, 2]))]
+    {
+        let filled = with(&[("where", cell)]);
+        ends("label", &["--filled", &filled, "--messages", "--out", &out], 0);
+        assert_eq!(folder.lines("mine.jsonl")[1]["where"], found);
+        fs::remove_file(&out).unwrap();
+        ends("label", &[&first, "--second", &filled], 0);
+    }
+    // A row of another sheet is no second reading of the run.
+    let other = with(&[("digest", json!("0".repeat(32)))]);
+    let (_, err) = ends("label", &[&first, "--second", &other], 1);
+    assert!(err.contains("run 1: the run is not the one that the first reader read"), "{err}");
+}
+
 fn entry(id: usize, label: bool, looks: usize) -> String {
     let mut steps: Vec<Value> = (0..looks).map(|_| call("look", "a wall", "ok")).collect();
     steps.push(call(&format!("door {id}"), "open", "ok"));

@@ -8,10 +8,12 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+mod programs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use programs::{Folder, ends};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tracelint::{
@@ -122,8 +124,12 @@ fn replication_part<'f>(most: u64, files: impl IntoIterator<Item = &'f FileScan>
 fn reports(content: PartialContent) -> String {
     match content {
         PartialContent::Scan(part) => {
-            let html =
-                scan_html(&part.summary, &part.summary.costs(), part.worst.read(&ReadOptions::default()));
+            let html = scan_html(
+                &part.summary,
+                &part.summary.costs(),
+                part.worst.read(&ReadOptions::default()),
+                &part.files,
+            );
             render_files(&part.files) + &part.summary.render() + &html
         }
         PartialContent::Replication(mut part) => {
@@ -297,49 +303,6 @@ fn other_versions_are_told_by_their_kind() {
 
 // ---- The programs ------------------------------------------------------------------------------------------------
 
-fn program(name: &str) -> Command {
-    let mut folder = std::env::current_exe().unwrap();
-    folder.pop();
-    folder.pop();
-    let program = folder.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    let mut command = Command::new(program);
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
-    command
-}
-
-#[track_caller]
-fn run(name: &str, arguments: &[&str], status: i32) -> (String, String) {
-    let output = program(name).args(arguments).output().unwrap();
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(status), "{name} {arguments:?}\n{out}\n{err}");
-    (out, err)
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-partial-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// The bundled files, the last first.
 fn bundled() -> Vec<String> {
     let mut files: Vec<String> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/tau2"))
@@ -355,25 +318,25 @@ fn bundled() -> Vec<String> {
 fn merging_prints_what_one_scan_prints() {
     let folder = Folder::new("scan");
     let (html, merged_html) = (folder.path("one.html"), folder.path("merged.html"));
-    let (whole, _) = run("scan", &["golden/tau2", "--html", &html], 0);
+    let (whole, _) = ends("scan", &["golden/tau2", "--html", &html], 0);
     let states = folder.path("states");
     fs::create_dir(&states).unwrap();
     for (number, file) in bundled().iter().enumerate() {
-        run("scan", &[file, "--partial", &format!("{states}/{number}.json")], 0);
+        ends("scan", &[file, "--partial", &format!("{states}/{number}.json")], 0);
     }
     let summary = folder.path("summary.json");
-    let (out, _) = run("merge", &[&states, "--html", &merged_html, "--summary", &summary], 0);
+    let (out, _) = ends("merge", &[&states, "--html", &merged_html, "--json", &summary], 0);
     assert_eq!(out, whole);
-    assert_eq!(folder.read("merged.html"), folder.read("one.html"));
-    let figures: Value = serde_json::from_str(&folder.read("summary.json")).unwrap();
+    assert_eq!(folder.text("merged.html"), folder.text("one.html"));
+    let figures: Value = serde_json::from_str(&folder.text("summary.json")).unwrap();
     assert_eq!(figures["runs"], 408);
     // Merged in two steps, and with a part that comes twice.
     let (few, again) = (folder.path("few.json"), format!("{states}/3.json"));
-    run("merge", &[&format!("{states}/1.json"), &again, "--partial", &few], 0);
-    let (_, told) = run("merge", &[&few, &again, &states], 0);
+    ends("merge", &[&format!("{states}/1.json"), &again, "--partial", &few], 0);
+    let (_, told) = ends("merge", &[&few, &again, &states], 0);
     assert_eq!(told, "");
-    let (_, told) = run("merge", &[&states, "--chart", &folder.path("x.svg")], 1);
-    assert!(told.contains("--sims and --chart are of replications"), "{told}");
+    let (_, told) = ends("merge", &[&states, "--chart", &folder.path("x.svg")], 1);
+    assert!(told.contains("--out and --chart are of replications"), "{told}");
 }
 
 #[test]
@@ -384,7 +347,7 @@ fn merging_prints_what_one_replication_prints() {
         let outputs = |name: &str| {
             let path = |end: &str| folder.path(&format!("{name}-{exact}{end}"));
             [
-                "--summary",
+                "--json",
                 &path(".json"),
                 "--html",
                 &path(".html"),
@@ -399,29 +362,35 @@ fn merging_prints_what_one_replication_prints() {
             let name = if rest[0] == "golden/tau2" { "replicate_tau2" } else { "merge" };
             let arguments: Vec<&str> =
                 rest.iter().copied().chain(outputs.iter().map(String::as_str)).collect();
-            run(name, &arguments, 0).0
+            ends(name, &arguments, 0).0
         };
         let one = with(&[&["golden/tau2"][..], &options].concat(), &outputs("one"));
         let mut states = Vec::new();
         for (number, file) in bundled().iter().enumerate() {
             states.push(folder.path(&format!("{exact}-{number}.state")));
             let state = states.last().unwrap();
-            run("replicate_tau2", &[&[file, "--partial", state, "--no-report"], &options[..]].concat(), 0);
+            ends("replicate_tau2", &[&[file, "--partial", state, "--no-report"], &options[..]].concat(), 0);
         }
         let paths: Vec<&str> = states.iter().map(String::as_str).collect();
         assert_eq!(with(&paths, &outputs("merged")), one);
         assert_eq!(one.contains("more runs than are kept one by one"), exact == "100", "{one}");
+        // With its interval where the runs are there; sums count a repeated run as well.
+        let runs = if exact == "100" { 408 } else { 407 };
+        let compared =
+            format!("  On the same {runs} runs, |r| with reward is 0.502 for recovery rate and 0.324 for\n");
+        assert!(one.contains(&compared), "{one}");
+        assert_eq!(one.contains("+0.178, resampled by task ["), exact != "100", "{one}");
         for end in [".json", ".html", ".md", "/by_model.csv", "/pair_intervals.csv"] {
             assert_eq!(
-                folder.read(&format!("merged-{exact}{end}")),
-                folder.read(&format!("one-{exact}{end}"))
+                folder.text(&format!("merged-{exact}{end}")),
+                folder.text(&format!("one-{exact}{end}"))
             );
         }
     }
     let bundled = bundled();
     let other = folder.path("other.json");
-    run("replicate_tau2", &[&bundled[0], "--partial", &other, "--no-report", "--seed", "1"], 0);
-    let (_, told) = run("merge", &[&folder.path("100-1.state"), &other], 1);
+    ends("replicate_tau2", &[&bundled[0], "--partial", &other, "--no-report", "--seed", "1"], 0);
+    let (_, told) = ends("merge", &[&folder.path("100-1.state"), &other], 1);
     assert!(
         told.contains("made with other options: `exact_runs`, `pass_k`, `resamples`, `seed` differ"),
         "{told}"
@@ -434,20 +403,20 @@ fn what_no_part_could_read_is_told_by_who_merges() {
     let garbage = folder.path("garbage.json");
     fs::write(&garbage, "hello").unwrap();
     let (one, other) = (folder.path("1.state"), folder.path("2.state"));
-    run("scan", &[&garbage, "--partial", &one], 2);
-    let (_, told) = run("merge", &[&one], 1);
+    ends("scan", &[&garbage, "--partial", &one], 2);
+    let (_, told) = ends("merge", &[&one], 1);
     assert!(told.contains("garbage.json") && told.ends_with("error: nothing could be read\n"), "{told}");
-    run("replicate_tau2", &[&garbage, "--partial", &other, "--no-report"], 2);
-    let (_, told) = run("merge", &[&other], 1);
+    ends("replicate_tau2", &[&garbage, "--partial", &other, "--no-report"], 2);
+    let (_, told) = ends("merge", &[&other], 1);
     assert!(told.ends_with("error: nothing could be read\n"), "{told}");
-    let (_, told) = run("merge", &[&one, &other], 1);
+    let (_, told) = ends("merge", &[&one, &other], 1);
     assert!(told.contains("kind scan cannot be merged"), "{told}");
-    let (_, told) = run("merge", &[&garbage], 1);
+    let (_, told) = ends("merge", &[&garbage], 1);
     let no_state = "garbage.json: this is no partial state (scan --partial writes them)\n";
     assert!(told.ends_with(no_state), "{told}");
     fs::write(&garbage, "{\"simulations\": []}").unwrap();
-    assert!(run("merge", &[&garbage], 1).1.ends_with(no_state));
+    assert!(ends("merge", &[&garbage], 1).1.ends_with(no_state));
     fs::write(&garbage, fs::read_to_string(&one).unwrap().split_at(80).0).unwrap();
-    let (_, told) = run("merge", &[&garbage], 1);
+    let (_, told) = ends("merge", &[&garbage], 1);
     assert!(told.contains("garbage.json: the partial state is damaged"), "{told}");
 }

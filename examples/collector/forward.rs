@@ -38,7 +38,7 @@ pub(crate) enum Target {
 impl Target {
     pub(crate) fn new(file: Option<&Path>, url: Option<&str>) -> Result<Self, Failure> {
         if let Some(url) = url {
-            return Ok(Self::Collector(address(url)?));
+            return Ok(Self::Collector(address(url, "/v1/logs")?));
         }
         Ok(Self::Lines(match file {
             None => Box::new(io::stdout()),
@@ -50,13 +50,18 @@ impl Target {
     }
 }
 
-/// A URL that can be sent to.
-pub(crate) fn address(url: &str) -> Result<Uri, Failure> {
-    let uri: Uri = url.parse()?;
-    if uri.scheme_str() != Some("http") || uri.host().is_none() {
-        return Err(format!("{url}: not of the form http://host:port/path").into());
+/// A URL that can be sent to; where it names a host alone, `path` is its path.
+pub(crate) fn address(url: &str, path: &str) -> Result<Uri, Failure> {
+    let parsed = url.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("http"));
+    let Some(uri) = parsed.filter(|uri| uri.host().is_some()) else {
+        return Err(format!("{url}: not of the form http://host:port or http://host:port/path").into());
+    };
+    let is_bare = uri.path_and_query().is_none_or(|path| path.as_str() == "/");
+    let mut parts = uri.into_parts();
+    if is_bare {
+        parts.path_and_query = Some(path.parse()?);
     }
-    Ok(uri)
+    Ok(Uri::from_parts(parts)?)
 }
 
 /// Hands on until no more comes. Once the program stops, what cannot be delivered within `drain` is dropped, by count.
@@ -115,7 +120,9 @@ fn may_pass(status: StatusCode) -> bool {
 /// Posts a body of OTLP/JSON.
 pub(crate) async fn post(uri: &Uri, body: Bytes) -> Result<StatusCode, NotSent> {
     let host = uri.host().unwrap_or_default();
-    let stream = TcpStream::connect((host, uri.port_u16().unwrap_or(80))).await?;
+    // An address of IPv6 stands in brackets, which are none of it.
+    let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let stream = TcpStream::connect((name, uri.port_u16().unwrap_or(80))).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let connection = tokio::spawn(connection);
     let path = uri.path_and_query().map_or("/", |path| path.as_str());

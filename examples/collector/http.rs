@@ -52,7 +52,7 @@ pub(crate) async fn answer(
     let answered = match (request.method(), request.uri().path()) {
         (&Method::GET, "/healthz") => text(StatusCode::OK, "text/plain", "ok\n"),
         (&Method::GET, "/metrics") => {
-            text(StatusCode::OK, "text/plain; version=0.0.4", receiver.metrics.render())
+            text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", receiver.metrics.render())
         }
         (&Method::POST, "/v1/traces" | "/v1/logs") => receiver.take(request).await,
         (_, "/healthz" | "/metrics" | "/v1/traces" | "/v1/logs") => {
@@ -133,6 +133,7 @@ impl Receiver {
         let read = tokio::task::spawn_blocking(move || read(&headers, body, most)).await;
         let (batch, taken) =
             read.map_err(|error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))??;
+        self.metrics.rejected.fetch_add(taken.rejected, Ordering::Relaxed);
         place.send(batch);
         Ok(taken)
     }

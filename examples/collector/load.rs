@@ -18,7 +18,7 @@ const SENDERS: u64 = 4;
 
 /// Sends span after span of every trace, so that all are open until the end, and tells how long that took.
 pub(crate) async fn run(url: &str, traces: u64, spans: u64) -> Result<u8, Failure> {
-    let uri = address(url)?;
+    let uri = address(url, "/v1/traces")?;
     let began = Instant::now();
     let (sent, refused) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     for span in 0..spans {
@@ -31,7 +31,7 @@ pub(crate) async fn run(url: &str, traces: u64, spans: u64) -> Result<u8, Failur
                     let last = traces.min(first + TRACES);
                     let made: Vec<Value> = (first..last).map(|trace| made_up(trace, span, spans)).collect();
                     let body = json!({"resourceSpans": [{"scopeSpans": [{"spans": made}]}]}).to_string();
-                    send(&uri, body, &refused).await.map_err(|error| error.to_string())?;
+                    send(&uri, body, &refused).await.map_err(|error| format!("{uri}: {error}"))?;
                     sent.fetch_add(last - first, Ordering::Relaxed);
                 }
                 Ok::<(), String>(())

@@ -20,7 +20,7 @@ mod judge;
 mod load;
 mod metrics;
 
-use std::net::SocketAddr;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,60 +39,69 @@ use metrics::Metrics;
 
 /// Receives OTLP/HTTP, judges the traces, and hands on evaluation events.
 #[derive(Parser, Debug)]
+#[command(after_help = common::notes(
+    "POST /v1/traces and /v1/logs, JSON and, with the feature `otlp`, protobuf, gzip or not. GET /healthz tells that it \
+     runs, GET /metrics what it has done, in the text format of Prometheus.",
+    "evaluation events, a request of OTLP/JSON per line, on standard output or where they are asked for; where it listens, \
+     and in the end what it has done, on standard error.",
+    "Exit status: 0 when it was told to stop; 1 for wrong usage, or when it cannot listen, write or send its load.",
+    "collector --listen localhost:4318 --out events.jsonl",
+))]
 struct Arguments {
     /// Where to listen; port 0 takes any that is free
-    #[arg(long, default_value = "127.0.0.1:4318")]
-    listen: SocketAddr,
+    #[arg(long, default_value = "127.0.0.1:4318", value_name = "HOST:PORT")]
+    listen: String,
     /// Append the events to this file, a request of OTLP/JSON per line
-    #[arg(long, value_name = "EVENTS.jsonl")]
+    #[arg(long, value_name = "OUT.jsonl")]
     out: Option<PathBuf>,
-    /// Send the events to this collector, such as <http://127.0.0.1:4319/v1/logs>
+    /// Send the events to this collector; to /v1/logs, unless it names another path
     #[arg(long, value_name = "URL", conflicts_with = "out")]
     forward: Option<String>,
-    /// Also tell findings while their traces are open, as a series of events
+    /// Tell findings while their traces are open too, as a series of events
     #[arg(long)]
     updates: bool,
     /// Close a trace so many milliseconds after the end of its root span
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_name = "MS")]
     grace: u64,
     /// Close a trace for which nothing has come for so many milliseconds
-    #[arg(long, default_value_t = 600_000)]
+    #[arg(long, default_value_t = 600_000, value_name = "MS")]
     idle: u64,
-    /// Open traces
-    #[arg(long, default_value_t = 50_000)]
+    /// Most open traces; beyond, the one that was silent longest is evicted
+    #[arg(long, default_value_t = 50_000, value_name = "N")]
     max_open: usize,
-    /// Spans of one trace
-    #[arg(long, default_value_t = 20_000)]
+    /// Most spans of one trace; beyond, it is evicted
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
     max_spans: usize,
     /// Judge an open trace for the first time when it has so many spans, then when it has half as many more; 0: never
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_name = "N")]
     first_look: usize,
-    /// Memory of all open traces
+    /// Most memory of all open traces; beyond, the one that was silent longest is evicted
     #[arg(long, default_value_t = 1024, value_name = "MIB")]
     max_memory: usize,
-    /// Size of one body, also when it is unpacked
+    /// Largest body, also when it is unpacked
     #[arg(long, default_value_t = 16, value_name = "MIB")]
     max_body: usize,
-    /// Requests at one time; beyond, the answer is 429
-    #[arg(long, default_value_t = 64)]
+    /// Most requests at one time; beyond, the answer is 429
+    #[arg(long, default_value_t = 64, value_name = "N")]
     max_requests: usize,
-    /// Bodies that wait to be judged; beyond, the answer is 429
-    #[arg(long, default_value_t = 256)]
+    /// Most bodies that wait to be judged; beyond, the answer is 429
+    #[arg(long, default_value_t = 256, value_name = "N")]
     max_waiting: usize,
-    /// Events that wait to be sent; beyond, they are dropped, by count
-    #[arg(long, default_value_t = 100_000)]
+    /// Most events that wait to be sent; beyond, they are dropped, by count
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
     max_events: u64,
     /// How many seconds events may still be sent when the program has been told to stop
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     drain: u64,
-    /// Instead of all that, send made-up traces to this collector and tell how fast it took them
+    /// Instead of all that, send made-up traces to this collector and tell how fast it took them; to /v1/traces, unless
+    /// it names another path
     #[arg(long, value_name = "URL")]
     load: Option<String>,
     /// Traces of the load, all open at one time
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_name = "N", requires = "load")]
     load_traces: u64,
     /// Spans of each
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_name = "N", requires = "load")]
     load_spans: u64,
 }
 
@@ -122,6 +131,7 @@ async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
         ..AssemblerOptions::default()
     };
     let traces = TraceAssembler::new(default_detectors(), options)?;
+    let listener = listen(&arguments.listen).await?;
     let metrics = Arc::new(Metrics::default());
     let target = forward::Target::new(arguments.out.as_deref(), arguments.forward.as_deref())?;
     let (to_sender, events) = mpsc::unbounded_channel();
@@ -137,9 +147,8 @@ async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
     };
     let judge = std::thread::spawn(move || judge::run(traces, batches, &outlet));
 
-    let listener = TcpListener::bind(arguments.listen).await?;
-    // Whoever started the program reads where it listens.
-    common::print(&format!("listening on http://{}\n", listener.local_addr()?))?;
+    // Whoever started the program reads where it listens; standard output is for events.
+    let _ = writeln!(std::io::stderr(), "listening on http://{}", listener.local_addr()?);
     let receiver = Arc::new(http::Receiver {
         judge: to_judge,
         metrics: Arc::clone(&metrics),
@@ -191,8 +200,16 @@ async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
         return Err("the judge ended early".into());
     }
     sender.await?;
-    common::print(&metrics.render())?;
+    let _ = std::io::stderr().write_all(metrics.render().as_bytes());
     Ok(0)
+}
+
+/// Listens at an address, or at a name, of which addresses of IPv4 come first.
+async fn listen(address: &str) -> Result<TcpListener, common::Failure> {
+    let place = |error: std::io::Error| format!("cannot listen on {address}: {error}");
+    let mut found: Vec<_> = tokio::net::lookup_host(address).await.map_err(place)?.collect();
+    found.sort_by_key(std::net::SocketAddr::is_ipv6);
+    Ok(TcpListener::bind(found.as_slice()).await.map_err(place)?)
 }
 
 /// Comes back when the program is told to stop.

@@ -13,6 +13,8 @@ pub(crate) struct Metrics {
     pub(crate) refused: AtomicU64,
     /// Requests answered with another error.
     pub(crate) faulty: AtomicU64,
+    /// Spans and log records of requests that were taken otherwise.
+    pub(crate) rejected: AtomicU64,
     /// Events that wait to be sent.
     pub(crate) events_waiting: AtomicU64,
     pub(crate) events_sent: AtomicU64,
@@ -51,32 +53,46 @@ impl Metrics {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let [steps, duration, input, output] = &self.cost;
         let numbers = [
-            ("requests_total", count(&self.requests)),
-            ("requests_refused_total", count(&self.refused)),
-            ("requests_faulty_total", count(&self.faulty)),
-            ("open_traces", open as u64),
-            ("open_bytes", bytes as u64),
-            ("spans_received_total", counts.received),
-            ("spans_held", counts.open),
-            ("spans_judged_total", counts.judged),
-            ("spans_evicted_total", counts.evicted),
-            ("spans_late_total", counts.late),
-            ("spans_ignored_total", counts.ignored),
-            ("spans_looked_at_total", counts.looked_at),
-            ("traces_closed_total", counts.traces_closed),
-            ("traces_evicted_total", counts.traces_evicted),
-            ("findings_total", counts.findings),
-            ("findings_steps_total", count(steps)),
-            ("findings_duration_ns_total", count(duration)),
-            ("findings_input_tokens_total", count(input)),
-            ("findings_output_tokens_total", count(output)),
-            ("events_waiting", count(&self.events_waiting)),
-            ("events_sent_total", count(&self.events_sent)),
-            ("events_dropped_total", count(&self.events_dropped)),
+            ("requests_total", "Requests for /v1/traces and /v1/logs.", count(&self.requests)),
+            ("requests_refused_total", "Requests answered with 429 or 503.", count(&self.refused)),
+            ("requests_faulty_total", "Requests answered with another error.", count(&self.faulty)),
+            ("open_traces", "Traces that are open.", open as u64),
+            ("open_bytes", "Memory of all open traces, in bytes.", bytes as u64),
+            (
+                "spans_rejected_total",
+                "Spans and log records of taken requests that are none.",
+                count(&self.rejected),
+            ),
+            ("spans_received_total", "Spans and log records that were taken.", counts.received),
+            ("spans_held", "Those of open traces.", counts.open),
+            ("spans_judged_total", "Those of traces that were closed in their time.", counts.judged),
+            ("spans_evicted_total", "Those of traces that were evicted.", counts.evicted),
+            ("spans_late_total", "Those that came after their trace had been closed.", counts.late),
+            ("spans_out_of_order_total", "Those that came too late for their place.", counts.out_of_order),
+            ("spans_ignored_total", "Those of traces in which nobody acts.", counts.ignored),
+            (
+                "spans_looked_at_total",
+                "Those judged before the end of their trace, each time.",
+                counts.looked_at,
+            ),
+            ("answers_late_total", "Answers that came after their call was given up.", counts.late_answers),
+            ("traces_closed_total", "Traces that were closed in their time.", counts.traces_closed),
+            ("traces_evicted_total", "Traces that were closed for want of room.", counts.traces_evicted),
+            ("findings_total", "Findings of closed traces.", counts.findings),
+            ("findings_steps_total", "Steps inside of findings.", count(steps)),
+            ("findings_duration_ns_total", "Time inside of findings, in nanoseconds.", count(duration)),
+            ("findings_input_tokens_total", "Input tokens inside of findings.", count(input)),
+            ("findings_output_tokens_total", "Output tokens inside of findings.", count(output)),
+            ("events_waiting", "Events that wait to be sent.", count(&self.events_waiting)),
+            ("events_sent_total", "Events that were sent.", count(&self.events_sent)),
+            ("events_dropped_total", "Events that could not be sent.", count(&self.events_dropped)),
         ];
-        {
-            let lines = numbers.iter().map(|(name, number)| format!("tracelint_{name} {number}\n"));
-            lines.collect::<Vec<String>>().concat()
-        }
+        let metric = |(name, help, number): &(&str, &str, u64)| {
+            let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+            format!(
+                "# HELP tracelint_{name} {help}\n# TYPE tracelint_{name} {kind}\ntracelint_{name} {number}\n"
+            )
+        };
+        numbers.iter().map(metric).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Partial states: what `scan` and `replicate_tau2` write, and `merge` reads.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tracelint::{
@@ -9,8 +9,9 @@ use tracelint::{
     scan_html,
 };
 
-use super::tables::{self, TableFiles};
-use super::{Failure, Output};
+use super::Failure;
+use super::output::Output;
+use super::tables::TableFiles;
 
 /// Where the state of a part goes, and what the part is called.
 #[derive(clap::Args)]
@@ -22,7 +23,7 @@ pub(crate) struct PartialFile {
     #[arg(long, value_name = "NAME", requires = "path")]
     split: Option<String>,
     /// Write the partial state and the rows that were asked for, and no report
-    #[arg(long, requires = "path", conflicts_with = "html")]
+    #[arg(long, requires = "path", conflicts_with_all = ["json", "csv", "markdown", "latex", "html"])]
     pub(crate) no_report: bool,
 }
 
@@ -73,26 +74,24 @@ pub(crate) fn report_scan(
     part: ScanPart,
     draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
     html: Option<Output>,
+    files: &TableFiles,
 ) -> Result<(), Failure> {
     let text = format!("{}\n{}", render_files(&part.files), part.summary.render());
     if let Some(mut out) = html {
         let flagged = draw(part.worst);
-        out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged).as_bytes())?;
+        out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged, &part.files).as_bytes())?;
         out.finish()?;
     }
-    super::print(&text)
+    files.print(&text)
 }
 
 /// The tables of a scan, and its figures as JSON.
-pub(crate) fn write_scan(
-    part: &ScanPart,
-    parts: &[PathBuf],
-    files: &TableFiles,
-    summary: Option<&Path>,
-) -> Result<(), Failure> {
+pub(crate) fn write_scan(part: &ScanPart, parts: &[PathBuf], files: &TableFiles) -> Result<(), Failure> {
     let all: Vec<Table> = part.summary.tables();
     files.write(parts, &all)?;
-    let Some(path) = summary else { return Ok(()) };
+    if !files.wants_json() {
+        return Ok(());
+    }
     let mut figures = serde_json::to_value(&part.summary)?;
     if let Some(figures) = figures.as_object_mut() {
         let repeats = part.summary.repeats();
@@ -104,9 +103,9 @@ pub(crate) fn write_scan(
         });
         figures.insert("ids".to_owned(), told);
         figures.insert("fingerprints".to_owned(), serde_json::to_value(&part.fingerprints)?);
-        figures.insert("inputs".to_owned(), serde_json::to_value(super::inputs(&part.files))?);
+        figures.insert("inputs".to_owned(), serde_json::to_value(super::inputs::figures(&part.files))?);
     }
-    super::write_json(path, parts, &figures)
+    files.write_json(parts, &figures)
 }
 
 /// What `merge` has to know of a scan to read the worst runs again.
@@ -117,13 +116,4 @@ pub(crate) fn read_options(options: &Value) -> Result<ReadOptions, Failure> {
         alignment: serde_json::from_value(field("alignment"))?,
         ..ReadOptions::default()
     })
-}
-
-/// Tells what could not be read, and ends where that is everything.
-pub(crate) fn tell(files: &tracelint::Files) -> Result<u8, Failure> {
-    tables::tell_errors([files]);
-    match super::status([files]) {
-        1 => Err("nothing could be read".into()),
-        status => Ok(status),
-    }
 }

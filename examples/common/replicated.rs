@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tracelint::{
     Actors, ClusterBy, Files, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK, Relation,
-    Replication, ReplicationPart, SimulationRow, SummedReplication, TEXT_WIDTH, distinct_runs, forest_chart,
-    grouped_tables, pass_k_by_pair, pass_k_table, render_grouped, render_inference, render_pass_k,
-    render_replication, render_summed, replication_html, replication_tables, simulation_table,
+    Replication, ReplicationPart, SimulationRow, SummedReplication, TEXT_WIDTH, Table, distinct_runs,
+    forest_chart, grouped_tables, pass_k_by_pair, pass_k_table, render_grouped, render_inference,
+    render_pass_k, render_replication, render_summed, replication_html, replication_tables, simulation_table,
     stats::Resampling, summed_html, summed_tables,
 };
 
 use super::Failure;
+use super::arguments::Threads;
+use super::output::Output;
 use super::tables::{self, TableFiles};
 
 /// What the figures depend on besides the runs. It is part of every partial state.
@@ -55,11 +57,8 @@ pub(crate) struct Outputs {
     #[arg(long, value_name = "OUT.svg")]
     pub(crate) chart: Option<PathBuf>,
     /// Write one JSON object per run to this file, or CSV if its name ends in .csv
-    #[arg(long, value_name = "OUT.jsonl")]
-    pub(crate) sims: Option<PathBuf>,
-    /// Write the figures as JSON to this file
-    #[arg(long, value_name = "OUT.json")]
-    pub(crate) summary: Option<PathBuf>,
+    #[arg(long, alias = "sims", value_name = "OUT.jsonl")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -82,33 +81,27 @@ struct Config {
     version: &'static str,
 }
 
-/// Prints the reports and writes those that were asked for, none of them over an input.
+/// Prints the reports and writes those that were asked for, none of them over an input. What could not be read is told
+/// by whoever calls.
 pub(crate) fn report(
     part: ReplicationPart,
     options: &Options,
     outputs: &Outputs,
     inputs: &[PathBuf],
-    threads: Option<u16>,
-) -> Result<u8, Failure> {
-    let status = super::status([&part.files]);
-    if status == 1 {
-        tables::tell_errors([&part.files]);
-        return Err("nothing could be read".into());
-    }
+    threads: Threads,
+) -> Result<(), Failure> {
     let ReplicationPart { files, mut runs, .. } = part;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.map_or(0, usize::from)).build()?;
+    let pool = threads.pool()?;
     let writing = Writing { options, outputs, inputs, files: &files, pool: &pool };
     if let Some(rows) = runs.rows() {
-        if let Some(path) = &outputs.sims {
-            write_sims(path, inputs, rows)?;
+        if let Some(path) = &outputs.out {
+            write_rows(path, inputs, rows)?;
         }
-        if options.as_published { writing.published(rows)? } else { writing.inferred(rows)? }
+        if options.as_published { writing.published(rows) } else { writing.inferred(rows) }
     } else {
         let summed = pool.install(|| SummedReplication::of(&runs, &options.inference()))?;
-        writing.summed(&summed.ok_or("neither runs nor sums are kept")?)?;
+        writing.summed(&summed.ok_or("neither runs nor sums are kept")?)
     }
-    tables::tell_errors([&files]);
-    Ok(status)
 }
 
 struct Writing<'w> {
@@ -126,82 +119,87 @@ impl Writing<'_> {
         pass_k: Option<&[PassK]>,
         grouped: Option<&GroupedReplication>,
     ) -> Result<(), Failure> {
-        let Some(path) = &self.outputs.summary else { return Ok(()) };
         let Options { actors, threshold, .. } = *self.options;
         let config = Config { actors, threshold, version: env!("CARGO_PKG_VERSION") };
-        let summary = Summary { figures, pass_k, grouped, inputs: super::inputs(self.files), config };
-        super::write_json(path, self.inputs, &summary)
+        let summary =
+            Summary { figures, pass_k, grouped, inputs: super::inputs::figures(self.files), config };
+        self.outputs.files.write_json(self.inputs, &summary)
     }
 
     fn published(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
         let pass_k = self.options.pass_k.then(|| pass_k_by_pair(rows));
         let replication = Replication::of(rows);
-        super::print(&render_replication(&replication))?;
-        super::print(&pass_k.as_deref().map(render_pass_k).unwrap_or_default())?;
-        self.summary(&replication, pass_k.as_deref(), None)
+        self.summary(&replication, pass_k.as_deref(), None)?;
+        let more = pass_k.as_deref().map(render_pass_k).unwrap_or_default();
+        self.outputs.files.print(&(render_replication(&replication) + &more))
     }
 
     fn inferred(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
         let (options, by) = (self.options.inference(), &self.options.group_by);
         let pass_k = self.options.pass_k.then(|| pass_k_by_pair(rows));
         let inference = self.pool.install(|| Inference::of(rows, &options))?;
-        super::print(&render_inference(&inference))?;
+        let mut text = render_inference(&inference);
         let mut all = replication_tables(&inference);
         let grouped = (!by.is_empty())
             .then(|| self.pool.install(|| GroupedReplication::of(rows, by, &options)))
             .transpose()?;
         if let Some(grouped) = &grouped {
-            super::print(&format!("\n{}", render_grouped(grouped)))?;
+            text += &format!("\n{}", render_grouped(grouped));
             all.extend(grouped_tables(grouped));
         }
-        if let Some(groups) = &pass_k {
-            let table = pass_k_table(groups);
-            super::print(&format!("\n{}", table.text(TEXT_WIDTH)))?;
-            all.push(table);
-        }
-        self.outputs.files.write(self.inputs, &all)?;
-        if let Some(path) = &self.outputs.files.html {
-            let html = replication_html(&distinct_runs(rows).0, &inference, &pass_k_by_pair(rows));
-            tables::write_text(path, self.inputs, &html)?;
-        }
+        add_pass_k(pass_k.as_deref(), &mut text, &mut all);
+        let page = || replication_html(&distinct_runs(rows).0, &inference, &pass_k_by_pair(rows));
+        self.files(&all, page)?;
         if let Some(path) = &self.outputs.chart {
             let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
             tables::write_text(path, self.inputs, &chart.svg())?;
         }
-        self.summary(&inference, pass_k.as_deref(), grouped.as_ref())
+        self.summary(&inference, pass_k.as_deref(), grouped.as_ref())?;
+        self.outputs.files.print(&text)
     }
 
     /// What can be told of more runs than are kept one by one.
     fn summed(&self, summed: &SummedReplication) -> Result<(), Failure> {
-        if self.outputs.sims.is_some() || self.outputs.chart.is_some() {
+        if self.outputs.out.is_some() || self.outputs.chart.is_some() {
             let most = self.options.exact_runs;
             return Err(
-                format!("--sims and --chart need the runs, and only {most} are kept (--exact-runs)").into()
+                format!("--out and --chart need the runs, and only {most} are kept (--exact-runs)").into()
             );
         }
         let pass_k = self.options.pass_k.then_some(summed.pass_k.as_slice());
         if self.options.as_published {
-            super::print(&render_replication(&summed.published))?;
-            super::print(&pass_k.map(render_pass_k).unwrap_or_default())?;
-            return self.summary(&summed.published, pass_k, None);
+            self.summary(&summed.published, pass_k, None)?;
+            let more = pass_k.map(render_pass_k).unwrap_or_default();
+            return self.outputs.files.print(&(render_replication(&summed.published) + &more));
         }
-        super::print(&render_summed(summed))?;
-        let mut all = summed_tables(summed);
-        if let Some(groups) = pass_k {
-            let table = pass_k_table(groups);
-            super::print(&format!("\n{}", table.text(TEXT_WIDTH)))?;
-            all.push(table);
+        let (mut text, mut all) = (render_summed(summed), summed_tables(summed));
+        add_pass_k(pass_k, &mut text, &mut all);
+        self.files(&all, || summed_html(summed))?;
+        self.summary(summed, pass_k, None)?;
+        self.outputs.files.print(&text)
+    }
+
+    fn files(&self, all: &[Table], page: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.outputs.files.write(self.inputs, all)?;
+        match &self.outputs.files.html {
+            Some(path) => tables::write_text(path, self.inputs, &page()),
+            None => Ok(()),
         }
-        self.outputs.files.write(self.inputs, &all)?;
-        if let Some(path) = &self.outputs.files.html {
-            tables::write_text(path, self.inputs, &summed_html(summed))?;
-        }
-        self.summary(summed, pass_k, None)
     }
 }
 
-pub(crate) fn write_sims(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), Failure> {
-    let mut out = super::Output::create(path, inputs)?;
+/// Adds pass^k to what is printed and to the tables, where it is asked for.
+fn add_pass_k(pass_k: Option<&[PassK]>, text: &mut String, tables: &mut Vec<Table>) {
+    if let Some(groups) = pass_k {
+        let table = pass_k_table(groups);
+        *text += &format!("\n{}", table.text(TEXT_WIDTH));
+        tables.push(table);
+    }
+}
+
+/// Writes a row per run.
+pub(crate) fn write_rows(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), Failure> {
+    let mut out = Output::create(path, inputs)?;
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         simulation_table(rows).write_csv(&mut out)?;
     } else {

@@ -1,79 +1,20 @@
-//! What the examples with tables share: results first and errors last, tables as files.
+//! What the examples with tables share: tables as files, figures as JSON.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tracelint::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, Table, TraceRecord};
+use serde::Serialize;
+use tracelint::Table;
 
-use super::{Failure, Output};
+use super::Failure;
+use super::output::{Output, is_stdout, write_json};
 
-/// Scans, keeping what could not be read for [`tell_errors`].
-pub(crate) fn scan<T: Send>(
-    scanner: &Scanner,
-    paths: &[PathBuf],
-    map: impl Fn(TraceRecord) -> Option<T> + Sync,
-    mut each: impl FnMut(T) + Send,
-) -> Result<Files, Failure> {
-    let mut files = Files::default();
-    let mut errors = Vec::new();
-    let mut foreign = 0;
-    let event = |event: ScanEvent<Option<T>>| match event {
-        ScanEvent::Record(row) => row.map_or((), &mut each),
-        ScanEvent::Error(error) => {
-            foreign += u64::from(error.kind() == ErrorKind::Format);
-            if errors.len() < super::TOLD {
-                errors.push(error.to_string());
-            }
-        }
-        ScanEvent::End(summary) => {
-            let report = FileReport::of(&summary, &std::mem::take(&mut errors), std::mem::take(&mut foreign));
-            files.add(&summary.path, summary.is_reachable, &report);
-        }
-        _ => {}
-    };
-    scanner.scan_map(paths, |_: Progress| {}, map, event)?;
-    Ok(files)
-}
-
-/// One line per file that could not be read whole: the first error, and how many more there are.
-pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
-    let mut hinted = false;
-    let mut tell = |first: Option<&str>, errors: u64| {
-        if let Some(first) = first {
-            let first = without_wants(first, &mut hinted);
-            let more = match errors.saturating_sub(1) {
-                0 => String::new(),
-                more => format!(" (and {more} more)"),
-            };
-            let _ = writeln!(std::io::stderr(), "error: {first}{more}");
-        }
-    };
-    for files in files {
-        for (_, report) in files.listed().unwrap_or_default() {
-            tell(report.first_errors().next(), report.errors);
-        }
-        for (_, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
-            tell(first, errors);
-        }
-    }
-}
-
-/// An error without what every format would have wanted; the first that loses it says where that is told.
-fn without_wants(error: &str, hinted: &mut bool) -> String {
-    const FOREIGN: &str = "the input is of no known format: ";
-    let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
-    match error.get(said..).and_then(|rest| rest.find("; ")) {
-        Some(end) if said > 0 => {
-            let hint = if std::mem::replace(hinted, true) { "" } else { " (see scan --list-formats)" };
-            format!("{}{hint}", error.get(..said + end).unwrap_or(error))
-        }
-        _ => error.to_owned(),
-    }
-}
-
-/// Where tables go beside the terminal.
+/// Where tables and figures go beside the terminal.
 #[derive(clap::Args)]
 pub(crate) struct TableFiles {
+    /// Write the figures as JSON to this file (`-`: to standard output, instead of the tables)
+    #[arg(long, alias = "summary", value_name = "OUT.json")]
+    json: Option<PathBuf>,
     /// Write each table as CSV into this directory
     #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
@@ -89,6 +30,21 @@ pub(crate) struct TableFiles {
 }
 
 impl TableFiles {
+    /// Prints what a reader sees, unless the JSON takes its place.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        if self.json.as_deref().is_some_and(is_stdout) { Ok(()) } else { super::print(text) }
+    }
+
+    /// Writes figures as JSON to where they were asked for, which is none of the inputs.
+    pub(crate) fn write_json(&self, inputs: &[PathBuf], figures: &impl Serialize) -> Result<(), Failure> {
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, inputs, figures))
+    }
+
+    /// Whether figures are asked for as JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.json.is_some()
+    }
+
     /// Writes the tables to where they were asked for, which is none of the inputs.
     pub(crate) fn write(&self, inputs: &[PathBuf], tables: &[Table]) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
@@ -106,7 +62,7 @@ impl TableFiles {
             write_text(path, inputs, &joined(Table::markdown))?;
         }
         if let Some(path) = &self.latex {
-            write_text(path, inputs, &joined(Table::latex))?;
+            write_text(path, inputs, &format!("% needs \\usepackage{{booktabs}}\n{}", joined(Table::latex)))?;
         }
         Ok(())
     }

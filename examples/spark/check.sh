@@ -26,7 +26,7 @@ same() {
 begin=$(date +%s.%N)
 "$bin/scan" "$input" --html "$work/scan.html" >"$work/scan.txt" 2>"$work/log" || [ $? -eq 2 ]
 echo "one process: scan in $(echo "$(date +%s.%N) - $begin" | bc) s"
-"$bin/replicate_tau2" "$input" --pass-k --summary "$work/sims.json" --html "$work/sims.html" \
+"$bin/replicate_tau2" "$input" --pass-k --json "$work/sims.json" --html "$work/sims.html" \
     >"$work/sims.txt" 2>"$work/log" || [ $? -eq 2 ]
 (cd "$input" && "$bin/scan" *.json >"$work/relative.txt" 2>"$work/log") || [ $? -eq 2 ]
 

@@ -299,7 +299,7 @@ def report(spark, state, bin_folder, root, in_place, out):
             for name in {run["file"] for run in json.loads(state)["state"].get("worst", ())} - {"-"}:
                 fetch(spark, f"{root}/{name}", Path(folder, name))
         command = [f"{bin_folder}/merge", str(out / "state.json"), "--html", str(out / "report.html")]
-        command += ["--summary", str(out / "summary.json"), "--csv", str(out / "csv")]
+        command += ["--json", str(out / "summary.json"), "--csv", str(out / "csv")]
         ended = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         out.joinpath("report.txt").write_bytes(ended.stdout)
         return ended.returncode

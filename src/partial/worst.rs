@@ -162,8 +162,8 @@ fn covered(findings: &[StripFinding]) -> u64 {
 ///
 /// ```no_run
 /// use tracelint::{
-///     FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner,
-///     default_detectors, scan_html,
+///     Files, FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner, default_detectors,
+///     scan_html,
 /// };
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
@@ -174,7 +174,8 @@ fn covered(findings: &[StripFinding]) -> u64 {
 ///         flagged.extend(FlaggedRun::of(&record));
 ///     }
 /// })?;
-/// let html = scan_html(&summary, &summary.costs(), flagged.read(&ReadOptions::default()));
+/// let flagged = flagged.read(&ReadOptions::default());
+/// let html = scan_html(&summary, &summary.costs(), flagged, &Files::default());
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::association::{Association, ClusteredInterval, clustered};
 use super::clusters::{ClusterBy, pairs};
+use super::contrast::Contrast;
 use super::duplicates::{Duplicate, distinct_runs};
 use super::group::{Coefficient, Group};
 use super::published::{Replication, by_pair};
@@ -143,6 +144,8 @@ pub struct Inference {
     pub seed: u64,
     /// The measures against the reward.
     pub associations: Associations,
+    /// Recovery rate against error count, over all runs and over those with errors.
+    pub contrasts: Vec<Contrast>,
     /// Inside of pairs.
     pub within: Vec<WithinRelation>,
     /// Pooled over pairs.
@@ -208,6 +211,10 @@ impl Inference {
             min_n: options.min_n,
             resamples: resampling.resamples,
             seed: resampling.seed,
+            contrasts: [Relation::Recovery, Relation::RecoveryWithErrors]
+                .into_iter()
+                .map(|relation| Contrast::of(relation, &rows, options.cluster, resampling))
+                .collect::<Result<_>>()?,
             within: Relation::ALL
                 .iter()
                 .map(|relation| within(*relation, &paired, options))

@@ -11,6 +11,7 @@
 mod association;
 mod by_program;
 mod clusters;
+mod contrast;
 mod duplicates;
 mod group;
 mod grouped;
@@ -28,6 +29,7 @@ mod verdict;
 pub use association::{Association, ClusteredInterval};
 pub use by_program::{ByProgram, RecoveryByProgram};
 pub use clusters::ClusterBy;
+pub use contrast::Contrast;
 pub use duplicates::{Duplicate, distinct_runs};
 pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};
 pub use grouped::{GroupBy, GroupedReplication, NamedGroup};

@@ -33,12 +33,12 @@ fn figures(report: &CalibrationReport) -> Table {
             ("n", "n", Kind::Number),
             ("f1", "F1", Kind::Number),
             ("f1_ci95", "95% interval", Kind::Interval),
+            ("always_fires", "always", Kind::Number),
             ("precision", "precision", Kind::Number),
             ("recall", "recall", Kind::Number),
             ("tier", "tier", Kind::Text),
             ("pass_k", "pass^k", Kind::Number),
-            ("always_fires", "always fires", Kind::Number),
-            ("never_fires", "never fires", Kind::Number),
+            ("never_fires", "never", Kind::Number),
         ],
     );
     for detector in &report.detectors {
@@ -48,14 +48,18 @@ fn figures(report: &CalibrationReport) -> Table {
             Cell::Count(figures.n),
             real(figures.f1),
             Cell::of(figures.f1_ci95.interval, |interval| Cell::Interval(interval, 4)),
+            real(detector.baselines.always_fire_f1),
             real(figures.precision),
             real(figures.recall),
             Cell::text(tier(detector)),
             Cell::of(detector.pass_k.pass, |pass| Cell::Count(pass.into())),
-            real(detector.baselines.always_fire_f1),
             real(detector.baselines.never_fire_f1),
         ]);
     }
+    table.note(
+        "always, never: the F1 of a detector that fires on every entry, or on none. unproven: the interval of F1 does not \
+         lie above that of always firing.",
+    );
     table
 }
 
@@ -69,7 +73,7 @@ fn needs(report: &CalibrationReport) -> Table {
             ("next_tier", "next tier", Kind::Text),
             ("entries", "entries more", Kind::Number),
             ("figures", "F1 and precision", Kind::Text),
-            ("entries_to_prove", "entries more to prove", Kind::Number),
+            ("entries_to_prove", "to prove", Kind::Number),
         ],
     );
     for detector in &report.detectors {

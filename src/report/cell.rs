@@ -47,6 +47,7 @@ impl Cell {
             Self::Real(value, decimals) => format!("{value:.decimals$}"),
             Self::Signed(value, decimals) => format!("{value:+.decimals$}"),
             Self::Share(share) => format!("{:.1}%", 100.0 * share),
+            Self::P(p) if *p <= 0.0 => "0".to_owned(),
             Self::P(p) if *p < 1e-4 => format!("{p:.0e}"),
             Self::P(p) => format!("{p:.4}"),
             Self::Interval(i, decimals) => format!("[{:.decimals$}, {:.decimals$}]", i.low, i.high),

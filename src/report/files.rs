@@ -1,12 +1,21 @@
 //! What was read of the files of a scan, and what of it was not judged.
 
+#[cfg(feature = "html")]
+use std::path::Path;
+
+#[cfg(feature = "html")]
+use super::cell::Cell;
 use super::cell::counted;
+use super::table::TEXT_WIDTH;
+#[cfg(feature = "html")]
+use super::table::{Kind, Table};
+use super::wrap::wrapped;
 use crate::partial::{FileReport, FileSums, Files};
 
 /// How many runs without an action are named of a file.
 const NAMED: usize = 5;
 
-/// The files of a scan as text, a line each; as sums where there are too many.
+/// The files, a line of at most 80 columns each, of long paths the end; as sums where there are too many.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
@@ -32,21 +41,33 @@ fn line(path: &str, file: &FileReport) -> String {
         (None, 0, _) => "not read",
         (None, ..) => "several formats",
     };
-    let mut text = format!("{path}: {format}, {}", counted(file.runs, "run"));
+    let mut what = format!("{format}, {}", counted(file.runs, "run"));
     if file.runs_lost > 0 {
-        text += &format!(", {} not readable", file.runs_lost);
+        what += &format!(", {} not readable", file.runs_lost);
     }
-    text += "\n";
+    // The name of a file is its end.
+    let room = TEXT_WIDTH.saturating_sub(what.chars().count() + 2);
+    let mut text = format!("{}: {what}\n", end_of(path, room));
     if file.runs_without_actions > 0 {
         let named = file.without_actions().take(NAMED).collect::<Vec<_>>().join(", ");
         let more = if file.runs_without_actions > NAMED as u64 { ", …" } else { "" };
-        text +=
-            &format!("  {} without an action: {named}{more}\n", counted(file.runs_without_actions, "run"));
+        let line = format!("{} without an action: {named}{more}", counted(file.runs_without_actions, "run"));
+        text += &format!("  {}\n", wrapped(&line, TEXT_WIDTH - 4).join("\n    "));
     }
     for (reason, count) in &file.passed_over {
         text += &format!("  passed over: {count} {reason}\n");
     }
     text
+}
+
+/// The end of a path, in so many characters.
+fn end_of(path: &str, width: usize) -> String {
+    let more = path.chars().count().saturating_sub(width);
+    if more == 0 {
+        path.to_owned()
+    } else {
+        format!("…{}", path.chars().skip(more + 1).collect::<String>())
+    }
 }
 
 fn summed(sums: &FileSums) -> String {
@@ -71,4 +92,69 @@ fn summed(sums: &FileSums) -> String {
         text += &format!("  passed over: {count} {reason}\n");
     }
     text
+}
+
+/// How many files that could not be read whole a page lists.
+#[cfg(feature = "html")]
+const LISTED: usize = 200;
+
+/// The files of which not everything could be read, with the first reason of each; none where there are none.
+#[cfg(feature = "html")]
+pub(super) fn unread_table(files: &Files) -> Table {
+    let mut table = Table::new(
+        "unread",
+        "Files that could not be read whole",
+        &[
+            ("file", "file", Kind::Text),
+            ("runs", "runs read", Kind::Number),
+            ("errors", "errors", Kind::Number),
+            ("reason", "the first of them", Kind::Text),
+        ],
+    );
+    let mut row = |path: &Path, runs: Option<u64>, errors: u64, first: Option<&str>| {
+        let path = path.to_string_lossy();
+        table.row([
+            Cell::text(path.clone()),
+            Cell::of(runs, Cell::Count),
+            Cell::Count(errors),
+            Cell::of(first, |error| Cell::text(reason(&path, error))),
+        ]);
+    };
+    for (path, file) in files.listed().unwrap_or_default() {
+        if file.errors > 0 {
+            row(path, Some(file.runs), file.errors, file.first_errors().next());
+        }
+    }
+    for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
+        row(path, None, errors, first);
+    }
+    table.keep_first(LISTED);
+    let more = unread(files).saturating_sub(table.rows().len() as u64);
+    if more > 0 {
+        table.note(format!("{} more could not be read whole.", counted(more, "file")));
+    }
+    table
+}
+
+/// How many files could not be read whole.
+#[cfg(feature = "html")]
+pub(super) fn unread(files: &Files) -> u64 {
+    match (files.listed(), files.sums()) {
+        (Some(listed), _) => listed.iter().filter(|(_, file)| file.errors > 0).count() as u64,
+        (None, Some(FileSums { parts: [_, some, none], .. })) => some.saturating_add(*none),
+        (None, None) => 0,
+    }
+}
+
+/// An error without the path of its file, and without what each format would have wanted.
+#[cfg(feature = "html")]
+fn reason(path: &str, error: &str) -> String {
+    let error = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
+    match error.split_once("of no known format: ") {
+        Some((head, rest)) => {
+            let is = rest.split("; ").next().unwrap_or_default();
+            format!("{head}of no known format: {is}")
+        }
+        None => error.to_owned(),
+    }
 }

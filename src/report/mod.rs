@@ -19,7 +19,6 @@ mod runs;
 mod scan;
 mod summed;
 mod table;
-mod wide;
 mod wrap;
 
 pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};

@@ -1,87 +1,73 @@
-//! The note's tables as the note has them, at their full width.
+//! The note's tables: every run counts, the strongest signals by |r|.
 
-use super::cell::{counted, figure, name};
-use super::wide::Wide;
-use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication, SignCount};
-use crate::stats::{Correlation, float};
+use super::cell::{Cell, name};
+use super::replication::{direction, overall};
+use super::replication_tables::{FIGURES, FIGURES_NOTE, r};
+use super::runs::pass_k_table;
+use super::table::{Kind, TEXT_WIDTH, Table};
+use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication};
+use crate::stats::Correlation;
 
 /// How many pairs the table of the strongest signals shows.
 const STRONGEST: usize = 10;
 
-/// The tables of a replication as the note has them: wide, every run counted, the strongest signals by |r|.
+/// The tables of a replication as the note has them, as text that fits 80 columns: every run counted, the strongest
+/// signals by |r|.
 #[must_use]
 pub fn render_replication(replication: &Replication) -> String {
+    let mut text = overall(replication);
+    for table in [measures(replication), by_model(replication), by_pair(replication), strongest(replication)]
+    {
+        if !table.is_empty() {
+            text += &format!("\n{}", table.text(TEXT_WIDTH));
+        }
+    }
+    text + &direction(replication)
+}
+
+/// r, Fisher's interval, p, n.
+const CORRELATION: [(&str, &str, Kind); 4] = [
+    ("r", "r", Kind::Number),
+    ("r_ci95", "95% interval", Kind::Interval),
+    ("p", "p", Kind::Number),
+    ("n", "n", Kind::Number),
+];
+
+fn correlation(found: Option<&Correlation>) -> [Cell; 4] {
+    [
+        Cell::of(found, |c| Cell::Signed(c.r, 4)),
+        Cell::of(found.and_then(|c| c.ci95), |interval| Cell::SignedInterval(interval, 4)),
+        Cell::of(found, |c| Cell::P(c.p)),
+        Cell::of(found, |c| Cell::Count(c.n as u64)),
+    ]
+}
+
+fn measures(replication: &Replication) -> Table {
     let overall = &replication.overall;
-    let mut text = format!(
-        "Overall\n  {}, {} with a reward (mean {}), {} with tool errors ({}; mean reward {})\n  {}, {}, \
-         {} recovered\n\n",
-        counted(overall.sims, "run"),
-        overall.sims_with_reward,
-        figure(overall.mean_reward, 4),
-        overall.sims_with_errors,
-        percent(overall.sims_with_errors, overall.sims),
-        figure(overall.mean_reward_with_errors, 4),
-        counted(overall.tool_calls, "tool call"),
-        counted(overall.errors, "error"),
-        overall.recovered,
-    );
-    let mut table = Wide::new(1, ["correlation with reward", "r", "95% interval", "p", "n"]);
+    let mut columns = vec![("relation", "", Kind::Text)];
+    columns.extend(CORRELATION);
+    let mut table = Table::new("measures", "Correlation with reward", &columns);
     for (label, coefficient) in [
         ("recovery rate, all runs", &overall.r_recovery_reward),
         ("recovery rate, runs with errors", &overall.r_recovery_reward_errors_only),
         ("error count", &overall.r_error_count_reward),
         ("call count", &overall.r_tool_calls_reward),
     ] {
-        match &coefficient.0 {
-            Ok(c) => table.row([label.to_owned(), signed(c.r), interval(c), p_value(c.p), c.n.to_string()]),
-            Err(why) => table.row([format!("{label}: {why}"), dash(), dash(), dash(), dash()]),
+        let mut row = vec![Cell::text(label)];
+        row.extend(correlation(coefficient.0.as_ref().ok()));
+        table.row(row);
+        if let Err(why) = &coefficient.0 {
+            table.note(format!("{label}: no correlation, as {why}."));
         }
     }
-    text += &table.render();
-    text += "\nBy model\n";
-    let mut table = Wide::new(1, GROUP_COLUMNS);
-    for model in &replication.by_model {
-        table.row(group_row(name(model.model.as_deref()), &model.group));
-    }
-    text += &table.render();
-    text += "\nBy model and domain\n";
-    let mut table = Wide::new(1, GROUP_COLUMNS);
-    for pair in &replication.by_model_domain {
-        table.row(group_row(pair_name(pair), &pair.group));
-    }
-    text += &table.render();
-    text += &strongest(&replication.by_model_domain);
-    let direction = &replication.direction;
-    let of = |sign: SignCount| format!("{} of {}", sign.count, sign.defined);
-    text += &format!(
-        "\nDirection, over {} pairs of model and domain\n  recovery positive in {} (runs with errors: {}), \
-         error count negative in {}, of those where r is defined\n",
-        direction.pairs,
-        of(direction.recovery_positive),
-        of(direction.recovery_errors_only_positive),
-        of(direction.error_count_negative),
-    );
-    text
+    table
 }
 
-const GROUP_COLUMNS: [&str; 8] = [
-    "",
-    "n",
-    "with errors",
-    "mean reward",
-    "r(rec, rew)",
-    "r(rec, rew) errors only",
-    "r(err#, rew)",
-    "r(calls, rew)",
-];
-
-fn group_row(label: String, group: &Group) -> [String; 8] {
-    let r = |coefficient: &Coefficient| coefficient.r().map_or_else(dash, signed);
+fn figures(group: &Group) -> [Cell; 7] {
     [
-        label,
-        group.sims.to_string(),
-        group.sims_with_errors.to_string(),
-        figure(group.mean_reward, 4),
+        Cell::Count(group.sims),
+        Cell::Count(group.sims_with_errors),
+        Cell::of(group.mean_reward, |mean| Cell::Real(mean, 4)),
         r(&group.r_recovery_reward),
         r(&group.r_recovery_reward_errors_only),
         r(&group.r_error_count_reward),
@@ -89,78 +75,58 @@ fn group_row(label: String, group: &Group) -> [String; 8] {
     ]
 }
 
+fn by_model(replication: &Replication) -> Table {
+    let mut columns = vec![("model", "model", Kind::Text)];
+    columns.extend(FIGURES);
+    let mut table = Table::new("by_model", "By model", &columns);
+    for model in &replication.by_model {
+        let mut row = vec![Cell::text(name(model.model.as_deref()))];
+        row.extend(figures(&model.group));
+        table.row(row);
+    }
+    table.note(FIGURES_NOTE);
+    table
+}
+
+fn by_pair(replication: &Replication) -> Table {
+    let mut columns = vec![("model", "model", Kind::Text), ("domain", "domain", Kind::Text)];
+    columns.extend(FIGURES);
+    let mut table = Table::new("by_model_domain", "By model and domain", &columns).grouped();
+    for pair in &replication.by_model_domain {
+        let mut row = vec![Cell::text(name(pair.model.as_deref())), Cell::text(name(pair.domain.as_deref()))];
+        row.extend(figures(&pair.group));
+        table.row(row);
+    }
+    table
+}
+
 /// The pairs whose recovery correlates most with reward.
-fn strongest(pairs: &[PairGroup]) -> String {
+fn strongest(replication: &Replication) -> Table {
     let mut signals: Vec<(&PairGroup, &str, &Correlation)> = Vec::new();
-    for pair in pairs {
-        for (scope, coefficient) in [
+    for pair in &replication.by_model_domain {
+        for (scope, Coefficient(found)) in [
             ("all", &pair.group.r_recovery_reward),
             ("errors only", &pair.group.r_recovery_reward_errors_only),
         ] {
-            if let Ok(correlation) = &coefficient.0 {
-                signals.push((pair, scope, correlation));
-            }
+            signals.extend(found.as_ref().ok().map(|found| (pair, scope, found)));
         }
     }
     signals.sort_by(|a, b| b.2.r.abs().total_cmp(&a.2.r.abs()));
-    if signals.is_empty() {
-        return String::new();
+    let mut columns = vec![("pair", "pair", Kind::Text), ("runs", "runs", Kind::Text)];
+    columns.extend(CORRELATION);
+    let title = "Strongest signals of recovery, by model and domain";
+    let mut table = Table::new("signals", title, &columns).grouped();
+    for (pair, scope, found) in signals.into_iter().take(STRONGEST) {
+        let names = [pair.model.as_deref(), pair.domain.as_deref()].map(name).join("/");
+        let mut row = vec![Cell::text(names), Cell::text(scope)];
+        row.extend(correlation(Some(found)));
+        table.row(row);
     }
-    let mut table = Wide::new(2, ["", "runs", "r(rec, rew)", "95% interval", "p", "n"]);
-    for (pair, scope, correlation) in signals.into_iter().take(STRONGEST) {
-        table.row([
-            pair_name(pair),
-            scope.to_owned(),
-            signed(correlation.r),
-            interval(correlation),
-            p_value(correlation.p),
-            correlation.n.to_string(),
-        ]);
-    }
-    format!("\nStrongest signals of recovery, by model and domain\n{}", table.render())
+    table
 }
 
-/// pass^k by model and domain, as text as wide as it is.
+/// The table of pass^k, as text that fits 80 columns.
 #[must_use]
 pub fn render_pass_k(groups: &[PassK]) -> String {
-    let mut text = String::from("\npass^k, by model and domain\n");
-    let mut table = Wide::new(1, ["", "tasks", "runs", "pass^1, pass^2, …", "left out"]);
-    for group in groups {
-        let pass: Vec<String> = group.pass.iter().map(|pass| format!("{pass:.4}")).collect();
-        let left_out =
-            format!("{} infrastructure, {} no task", group.infrastructure_errors, group.without_task);
-        table.row([
-            format!("{}/{}", name(group.model.as_deref()), name(group.domain.as_deref())),
-            group.tasks.to_string(),
-            group.runs.to_string(),
-            if pass.is_empty() { dash() } else { pass.join(" ") },
-            left_out,
-        ]);
-    }
-    text += &table.render();
-    text
-}
-
-fn pair_name(pair: &PairGroup) -> String {
-    format!("{}/{}", name(pair.model.as_deref()), name(pair.domain.as_deref()))
-}
-
-fn dash() -> String {
-    figure(None, 0)
-}
-
-fn signed(r: f64) -> String {
-    format!("{r:+.4}")
-}
-
-fn interval(correlation: &Correlation) -> String {
-    correlation.ci95.map_or_else(dash, |ci| format!("[{:+.4}, {:+.4}]", ci.low, ci.high))
-}
-
-fn p_value(p: f64) -> String {
-    if p < 1e-4 { format!("{p:.1e}") } else { format!("{p:.4}") }
-}
-
-fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { dash() } else { format!("{:.1}%", 100.0 * float(part) / float(whole)) }
+    format!("\n{}", pass_k_table(groups).text(TEXT_WIDTH))
 }

@@ -32,6 +32,21 @@ pub(super) fn overall(tables: &Replication) -> String {
     text
 }
 
+/// Holds |r| of recovery rate against that of error count on the same runs, where sums alone are known: without an
+/// interval.
+pub(super) fn strengths(tables: &Replication) -> Option<String> {
+    let recovery = tables.overall.r_recovery_reward.0.as_ref().ok()?;
+    let errors =
+        tables.overall.r_error_count_reward.0.as_ref().ok().filter(|errors| errors.n == recovery.n)?;
+    let [one, other] = [recovery.r.abs(), errors.r.abs()];
+    Some(format!(
+        "On the same {}, |r| with reward is {one:.3} for recovery rate and {other:.3} for error count: a difference of \
+         {:+.3}",
+        counted(recovery.n as u64, "run"),
+        one - other
+    ))
+}
+
 /// Says how many runs have no action that counts, and whose they are.
 pub(super) fn without_calls(tables: &Replication) -> Option<String> {
     let all = tables.overall.sims_without_calls;
@@ -72,6 +87,10 @@ pub fn render_inference(inference: &Inference) -> String {
                 named(&first.of_id, &first.of_file),
             ),
         );
+    }
+    text.push('\n');
+    for contrast in &inference.contrasts {
+        paragraph(&mut text, &format!("{contrast}."));
     }
     for change in inference.changes.iter().filter(|change| change.scope == "all runs") {
         text.push('\n');

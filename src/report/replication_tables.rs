@@ -124,7 +124,7 @@ fn how_many(clustered: &ClusteredInterval) -> String {
     format!("{} {}{undefined}", bootstrap.clusters, by.plural())
 }
 
-const FIGURES: [(&str, &str, Kind); 7] = [
+pub(super) const FIGURES: [(&str, &str, Kind); 7] = [
     ("runs", "n", Kind::Number),
     ("runs_with_errors", "errors", Kind::Number),
     ("mean_reward", "reward", Kind::Number),
@@ -146,7 +146,7 @@ fn figures(group: &Group) -> [Cell; 7] {
     ]
 }
 
-const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
+pub(super) const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
                             recovery rate (runs with errors); err#, error count; calls, call count.";
 
 pub(super) fn by_model(tables: &Replication) -> Table {

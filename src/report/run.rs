@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::wrap::wrapped;
 use crate::detectors::Finding;
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
@@ -53,7 +54,11 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
     }
     for (number, finding) in findings.iter().enumerate() {
         let mark = ('a'..='z').nth(number).filter(|_| number < marked).unwrap_or(' ');
-        text += &format!("{mark} {}: {}\n", finding.id, plain(&finding.message, usize::MAX));
+        let line = format!("{mark} {}: {}", finding.id, plain(&finding.message, usize::MAX));
+        let lines = wrapped(&line, width.saturating_sub(2).max(20));
+        // Without a mark its place stays empty.
+        let indent = if mark == ' ' { "  " } else { "" };
+        text += &format!("{indent}{}\n", lines.join(&format!("\n  {indent}")));
     }
     text
 }

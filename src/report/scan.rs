@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cell::{Cell, name};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
-use crate::partial::{CostPart, Counts, DetectorOfModel, ScanSummary};
-use crate::stats::{float, ratio, wilson};
+#[cfg(feature = "html")]
+use crate::partial::DetectorOfModel;
+use crate::partial::{CostPart, Counts, ScanSummary};
+use crate::stats::{Interval, float, ratio, wilson};
 
 impl CostPart {
     fn share(self) -> Cell {
@@ -15,8 +17,12 @@ impl CostPart {
 }
 
 impl Counts {
-    fn share(self) -> Option<f64> {
+    pub(super) fn share(self) -> Option<f64> {
         ratio(self.detected, self.applicable)
+    }
+
+    pub(super) fn interval(self) -> Option<Interval> {
+        wilson(self.detected, self.applicable, 0.95).ok()
     }
 
     /// Traces, applicable, detected, rate, its interval.
@@ -26,10 +32,13 @@ impl Counts {
             Cell::Count(self.applicable),
             Cell::Count(self.detected),
             Cell::of(self.share(), Cell::Share),
-            Cell::of(wilson(self.detected, self.applicable, 0.95).ok(), |i| Cell::Interval(i, 3)),
+            Cell::of(self.interval(), |i| Cell::Interval(i, 3)),
         ]
     }
 }
+
+/// A model, where it is named, and its counts.
+pub(super) type OfModel<'s> = (Option<&'s str>, Counts);
 
 const COUNTS: [(&str, &str, Kind); 5] = [
     ("traces", "traces", Kind::Number),
@@ -66,19 +75,22 @@ impl ScanSummary {
         parts.join("\n")
     }
 
-    /// The rates as rows of a chart.
-    #[cfg(feature = "html")]
-    pub(super) fn interval_rows(&self) -> Vec<super::html::IntervalRow> {
-        let row = |((detector, model), counts): (&DetectorOfModel, &Counts)| super::html::IntervalRow {
-            label: format!("{detector}: {}", model.as_deref().unwrap_or("model not named")),
-            note: format!("{} of {}", counts.detected, counts.applicable),
-            estimate: counts.share(),
-            interval: wilson(counts.detected, counts.applicable, 0.95).ok(),
-            other: None,
-            baseline: None,
-            pooled: false,
-        };
-        self.counts.iter().filter(|(_, counts)| counts.applicable > 0).map(row).collect()
+    /// The detectors with the counts of each model, those first in which the detector fires most surely: by the lower
+    /// end of the interval, then by how many runs that are, then by name.
+    pub(super) fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
+        let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
+        for ((detector, model), counts) in &self.counts {
+            detectors.entry(detector).or_default().push((model.as_deref(), *counts));
+        }
+        for models in detectors.values_mut() {
+            // Stable: those that are equal stay in the order of their names.
+            models.sort_by(|(_, one), (_, other)| {
+                let low = |counts: &Counts| counts.interval().map_or(-1.0, |interval| interval.low);
+                let by_rate = low(other).total_cmp(&low(one));
+                by_rate.then(other.detected.cmp(&one.detected)).then(other.applicable.cmp(&one.applicable))
+            });
+        }
+        detectors
     }
 
     /// The counts as tables: by detector, what findings cost where sources record that, and by detector and model where
@@ -100,11 +112,16 @@ impl ScanSummary {
         if models.len() > 1 {
             columns.insert(1, ("model", "model", Kind::Text));
             let mut table = Table::new("detectors_by_model", "Detectors by model", &columns).grouped();
-            for ((detector, model), counts) in &self.counts {
-                let mut row = vec![Cell::text(detector.to_string()), Cell::text(name(model.as_deref()))];
-                row.extend(counts.cells());
-                table.row(row);
+            for (detector, models) in self.by_detector() {
+                for (model, counts) in models {
+                    let mut row = vec![Cell::text(detector), Cell::text(name(model))];
+                    row.extend(counts.cells());
+                    table.row(row);
+                }
             }
+            table.note(
+                "Models by the lower ends of their intervals; of those that are equal, the most runs first.",
+            );
             tables.push(table);
         }
         tables

@@ -1,7 +1,7 @@
 //! The replication of more runs than are kept one by one: text, and tables to take along.
 
 use super::cell::Cell;
-use super::replication::{direction, overall, paragraph};
+use super::replication::{direction, overall, paragraph, strengths};
 use super::replication_tables::{ALL_RUNS, by_model, by_pair, ci, fisher, n, r};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use crate::replication::{ClusteredInterval, SummedAssociation, SummedReplication};
@@ -23,6 +23,10 @@ pub(super) fn too_many(summed: &SummedReplication) -> String {
 pub fn render_summed(summed: &SummedReplication) -> String {
     let mut text = overall(&summed.tables);
     paragraph(&mut text, &too_many(summed));
+    if let Some(sentence) = strengths(&summed.tables) {
+        text.push('\n');
+        paragraph(&mut text, &format!("{sentence}."));
+    }
     for table in summed_tables(summed) {
         if !table.is_empty() {
             text += &format!("\n{}", table.text(TEXT_WIDTH));

@@ -121,6 +121,12 @@ impl Table {
         self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
     }
 
+    /// Whether a column says nothing in any row. A reader need not see it.
+    pub(super) fn is_blank(&self, column: usize) -> bool {
+        let is_blank = |row: &Vec<Cell>| matches!(row.get(column), Some(Cell::Text(text)) if text.is_empty());
+        !self.rows.is_empty() && self.rows.iter().all(is_blank)
+    }
+
     pub(super) fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }
@@ -173,9 +179,9 @@ impl Table {
         let wide = |places: &[usize]| -> usize {
             places.iter().filter_map(|place| widths.get(*place)).map(|width| width + 2).sum()
         };
-        let first: Vec<usize> = (skip..labels).collect();
+        let first: Vec<usize> = (skip..labels).filter(|place| !self.is_blank(*place)).collect();
         let mut blocks: Vec<Vec<usize>> = vec![first.clone()];
-        for place in labels..self.columns.len() {
+        for place in (labels..self.columns.len()).filter(|place| !self.is_blank(*place)) {
             match blocks.last_mut() {
                 Some(block) if block.len() == first.len() || wide(block) + wide(&[place]) <= width => {
                     block.push(place);
@@ -242,7 +248,7 @@ impl Table {
         text
     }
 
-    /// The table as LaTeX, for the package `booktabs`. Its own texts are of letters that pdfLaTeX takes.
+    /// The table as LaTeX, which needs the package `booktabs`. Its own texts are of letters that pdfLaTeX takes.
     #[must_use]
     pub fn latex(&self) -> String {
         let cell = |cell: &Cell| match cell {
@@ -254,7 +260,7 @@ impl Table {
             self.columns.iter().map(|column| if column.kind == Kind::Text { 'l' } else { 'r' }).collect();
         let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
         let mut text = format!(
-            "% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\centering\n\\begin{{tabular}}{{{align}}}\n\\toprule\n",
+            "\\begin{{table}}\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\centering\n\\begin{{tabular}}{{{align}}}\n\\toprule\n",
             latex_text(&self.title),
             self.name.replace('_', "-"),
         );

@@ -13,6 +13,8 @@
 )]
 
 mod mutate;
+#[path = "../reading/mod.rs"]
+mod reading;
 mod seeds;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use mutate::Random;
+use reading::Drip;
 use serde_json::Value;
 use tracelint::{
     Error, ErrorKind, FileScan, Format, Location, PassedOver, ReadOptions, Reading, ScanOptions, Scanner,
@@ -100,7 +103,7 @@ impl Case {
         let seen = Outcome::of(&reading);
         for chunk in [1, 7, 4096] {
             let mut collector = TraceCollector::default();
-            let drip = Drip { rest: &self.text, chunk };
+            let drip = Drip(&self.text, chunk);
             let streamed = read_stream(drip, &self.options(), &mut collector);
             same("a stream gives other traces", &traces, &collector.traces)?;
             same("a stream gives other outcomes", &seen, &Outcome::of(&streamed))?;
@@ -131,22 +134,6 @@ impl Case {
             self.text = text;
         }
         self
-    }
-}
-
-/// Gives a few bytes at a time.
-struct Drip<'a> {
-    rest: &'a [u8],
-    chunk: usize,
-}
-
-impl std::io::Read for Drip<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.chunk.min(buffer.len()).min(self.rest.len());
-        let (now, rest) = self.rest.split_at(count);
-        buffer[..count].copy_from_slice(now);
-        self.rest = rest;
-        Ok(count)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracelint::{Format, ReadOptions, TraceCollector, read_stream, read_traces};
+use tracelint::{Format, ReadOptions, read_traces};
 
+use crate::reading::{Drip, stream};
 use crate::{atif, claude_code, codex, codex_exec, lines, read, told};
 
 /// A session of each format, with calls, answers and messages.
@@ -40,26 +41,10 @@ fn sessions() -> [(Format, String); 4] {
     ]
 }
 
-/// As from a slice, of a stream that gives so many bytes at a time.
-fn read_streamed(input: &[u8], chunk: usize) -> (TraceCollector, tracelint::Reading) {
-    struct Drip<'a>(&'a [u8], usize);
-    impl std::io::Read for Drip<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            let count = self.1.min(buffer.len()).min(self.0.len());
-            buffer[..count].copy_from_slice(&self.0[..count]);
-            self.0 = &self.0[count..];
-            Ok(count)
-        }
-    }
-    let mut collector = TraceCollector::default();
-    let reading = read_stream(Drip(input, chunk), &ReadOptions::default(), &mut collector);
-    (collector, reading)
-}
-
 fn assert_same_from_a_stream(input: &[u8], chunk: usize) {
     let (traces, reading) = read_traces(input, &ReadOptions::default());
-    let (streamed, streamed_reading) = read_streamed(input, chunk);
-    assert_eq!(streamed.traces, traces);
+    let (streamed, streamed_reading) = stream(Drip(input, chunk), &ReadOptions::default());
+    assert_eq!(streamed, traces);
     assert_eq!(format!("{streamed_reading:?}"), format!("{reading:?}"));
 }
 

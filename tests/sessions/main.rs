@@ -13,8 +13,11 @@ mod claude_code;
 mod codex;
 mod codex_exec;
 mod damage;
+#[path = "../reading/mod.rs"]
+mod reading;
 
-use tracelint::{Actor, Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
+use reading::said;
+use tracelint::{Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
 
 /// Reads an input that must be of this format.
 fn read(format: Format, input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {
@@ -104,14 +107,4 @@ fn costs(trace: &Trace) -> Vec<[Option<u64>; 5]> {
             [step.time(), usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.duration_ns]
         })
         .collect()
-}
-
-/// The turns of the messages that bear tokens, with those read, from a cache and written.
-fn said(trace: &Trace) -> Vec<(u64, [Option<u64>; 3])> {
-    let tokens = |step: Step<'_>| {
-        let usage = step.usage().filter(|_| matches!(step.event(), Event::Message(_)))?;
-        assert_eq!((step.actor(), usage.duration_ns), (Actor::Agent, None));
-        Some((step.turn(), [usage.input_tokens, usage.cached_tokens, usage.output_tokens]))
-    };
-    trace.steps().filter_map(tokens).collect()
 }

@@ -56,6 +56,15 @@ fn a_wrong_type_costs_its_run_alone() {
     }
 }
 
+/// One fault, of the shape, which costs the second run and nothing else.
+#[track_caller]
+fn costs_the_second_run(member: &str) {
+    let (traces, errors) = read(with_member(member));
+    assert_eq!(ids(&traces), ["a", "c"], "{member}");
+    assert_eq!((errors.len(), errors[0].run()), (1, Some(1)), "{member}");
+    assert_eq!(errors[0].kind(), ErrorKind::Shape, "{member}: {}", errors[0]);
+}
+
 #[test]
 fn a_role_of_a_wrong_type_is_json_of_a_wrong_shape() {
     for member in [
@@ -64,10 +73,7 @@ fn a_role_of_a_wrong_type_is_json_of_a_wrong_shape() {
         r#""messages": [{"role": ["user"]}]"#,
         r#""messages": [{"role": "assistant", "tool_calls": [{"name": "look", "requestor": 3}]}]"#,
     ] {
-        let (traces, errors) = read(with_member(member));
-        assert_eq!(ids(&traces), ["a", "c"], "{member}");
-        assert_eq!((errors.len(), errors[0].run()), (1, Some(1)), "{member}");
-        assert_eq!(errors[0].kind(), ErrorKind::Shape, "{member}: {}", errors[0]);
+        costs_the_second_run(member);
     }
 }
 
@@ -80,10 +86,7 @@ fn a_list_is_no_object_by_position() {
         r#""messages": [{"role": "assistant", "tool_calls": [["1", "look"]]}]"#,
         r#""messages": [{"role": "tool", "tool_messages": [["1", "a wall", true]]}]"#,
     ] {
-        let (traces, errors) = read(with_member(member));
-        assert_eq!(ids(&traces), ["a", "c"], "{member}");
-        assert_eq!((errors.len(), errors[0].run()), (1, Some(1)), "{member}");
-        assert_eq!(errors[0].kind(), ErrorKind::Shape, "{member}: {}", errors[0]);
+        costs_the_second_run(member);
     }
     for header in
         [r#""info": []"#, r#""tasks": [["t"]]"#, r#""tasks": [{"id": "t", "evaluation_criteria": []}]"#]

@@ -91,7 +91,7 @@ fn the_keys_of_a_file_come_in_any_order() {
         let text = object(&members, &order);
         // Also where the tasks stand behind the runs: a stream is read ahead as far as that.
         assert_eq!(clean(&text), expected, "{text}");
-        let (streamed, _) = stream(Drip(text.as_bytes()), &tau2());
+        let (streamed, _) = stream(Drip(text.as_bytes(), 1), &tau2());
         assert_eq!(streamed, expected, "{text}");
     }
 }

@@ -15,44 +15,27 @@ mod damage;
 mod layouts;
 mod pairing;
 mod properties;
+#[path = "../reading/mod.rs"]
+mod reading;
 mod routes;
 mod spelling;
 mod steps;
 
 use std::fmt::Write as _;
-use std::io::{self, Read};
 use std::ops::Range;
 
 use damage::{three_runs, with_member};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use reading::{Drip, stream, told};
 use tracelint::{
     Arguments, Detector, Error, ErrorKind, Event, ExpectedAction, Format, Location, Metadata, ReadOptions,
-    Reading, RouteInefficiency, Routing, Step, Target, Trace, TraceCollector, Unpaired, Verdict, read_stream,
+    RouteInefficiency, Routing, Step, Target, Trace, TraceCollector, Unpaired, Verdict, read_stream,
     read_traces,
 };
 
-/// Gives one byte at a time.
-struct Drip<'a>(&'a [u8]);
-
-impl Read for Drip<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&mut self.0).take(1).read(buffer)
-    }
-}
-
 fn tau2() -> ReadOptions {
     ReadOptions { format: Some(Format::Tau2), ..ReadOptions::default() }
-}
-
-fn stream(input: impl Read, options: &ReadOptions) -> (Vec<Trace>, Reading) {
-    let mut collector = TraceCollector::default();
-    let reading = read_stream(input, options, &mut collector);
-    (collector.traces, reading)
-}
-
-fn told(errors: &[Error]) -> Vec<String> {
-    errors.iter().map(|error| format!("{:?}: {error}", error.kind())).collect()
 }
 
 /// Traces in their native form, which does not tell why there is no route: a stream may have handed its runs on
@@ -66,7 +49,8 @@ fn native(traces: &[Trace]) -> String {
 fn read_with(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Vec<Error>) {
     let (traces, reading) = read_traces(bytes, options);
     assert_eq!(reading.runs, traces.len() as u64);
-    for (way, (others, other)) in [("stream", stream(bytes, options)), ("drip", stream(Drip(bytes), options))]
+    for (way, (others, other)) in
+        [("stream", stream(bytes, options)), ("drip", stream(Drip(bytes, 1), options))]
     {
         assert_eq!(native(&others), native(&traces), "the traces of the {way}");
         assert_eq!(told(&other.errors), told(&reading.errors), "the errors of the {way}");

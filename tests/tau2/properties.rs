@@ -108,7 +108,7 @@ proptest! {
     ) {
         for options in formats() {
             let (traces, reading) = read_traces(&input, &options);
-            for (others, other) in [stream(&input[..], &options), stream(Drip(&input), &options)] {
+            for (others, other) in [stream(&input[..], &options), stream(Drip(&input, 1), &options)] {
                 prop_assert_eq!(native(&others), native(&traces));
                 prop_assert_eq!(told(&other.errors), told(&reading.errors));
             }
@@ -124,7 +124,7 @@ proptest! {
         let text = damaged(&three_runs(open, close).0, &damages);
         for options in formats() {
             let (traces, reading) = read_traces(&text, &options);
-            let (others, other) = stream(Drip(&text), &options);
+            let (others, other) = stream(Drip(&text, 1), &options);
             prop_assert_eq!(native(&others), native(&traces));
             prop_assert_eq!(told(&other.errors), told(&reading.errors));
         }

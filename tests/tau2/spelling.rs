@@ -1,5 +1,7 @@
 //! Spellings and Streams.
 
+use std::io::{self, Read};
+
 use super::*;
 #[test]
 fn escaped_names_are_the_names_that_they_spell() {

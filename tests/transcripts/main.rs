@@ -8,10 +8,13 @@ mod events;
 mod items;
 mod marks;
 mod mutations;
+#[path = "../reading/mod.rs"]
+mod reading;
 mod recognition;
 mod trajectories;
 
-use tracelint::{Action, Actor, Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
+use reading::said;
+use tracelint::{Action, Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
 
 /// Reads an input.
 fn read(input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {
@@ -98,14 +101,4 @@ fn costs(trace: &Trace) -> Vec<[Option<u64>; 5]> {
         })
     };
     trace.steps().filter_map(cost).collect()
-}
-
-/// The turns of the messages that bear tokens, with those read, from a cache and written.
-fn said(trace: &Trace) -> Vec<(u64, [Option<u64>; 3])> {
-    let tokens = |step: Step<'_>| {
-        let usage = step.usage().filter(|_| matches!(step.event(), Event::Message(_)))?;
-        assert_eq!((step.actor(), usage.duration_ns), (Actor::Agent, None));
-        Some((step.turn(), [usage.input_tokens, usage.cached_tokens, usage.output_tokens]))
-    };
-    trace.steps().filter_map(tokens).collect()
 }

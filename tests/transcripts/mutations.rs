@@ -6,6 +6,7 @@ use tracelint::{
 };
 
 use super::lines;
+use super::reading::Drip;
 
 /// Small documents with a little of everything.
 const DOCUMENTS: [&str; 10] = [
@@ -83,21 +84,11 @@ impl Told {
     }
 }
 
-/// Gives a few bytes at a time.
-struct Slow<'b>(&'b [u8], usize);
-
-impl std::io::Read for Slow<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.1.min(buffer.len());
-        std::io::Read::read(&mut self.0, &mut buffer[..count])
-    }
-}
-
 fn check(bytes: &[u8], portion: usize) -> Result<(), TestCaseError> {
     let options = ReadOptions::default();
     let (mut slice, mut stream) = (Told::default(), Told::default());
     let of_slice = read_slice(bytes, &options, &mut slice);
-    let of_stream = read_stream(Slow(bytes, portion), &options, &mut stream);
+    let of_stream = read_stream(Drip(bytes, portion), &options, &mut stream);
     prop_assert_eq!(slice.words(), stream.words());
     prop_assert_eq!(slice.traces(), stream.traces());
     prop_assert_eq!(of_slice.format, of_stream.format);

@@ -20,7 +20,11 @@ pub struct FailureCost {
     pub tokens: Option<(u64, u64)>,
 }
 
-/// What failures cost, as charts: one for each of steps, time and tokens that is known of some detector.
+/// How many bars a chart has.
+const DRAWN: usize = 20;
+
+/// What failures cost, as charts: one for each of steps, time and tokens that is known of some detector, the largest
+/// share first.
 #[must_use]
 pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
     type Part = fn(&FailureCost) -> Option<(u64, u64)>;
@@ -29,11 +33,15 @@ pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
     kinds
         .into_iter()
         .filter_map(|(kind, part)| {
-            let bars: Vec<Bar> = costs.iter().filter_map(|cost| bar(cost, part(cost)?, kind)).collect();
+            let mut bars: Vec<Bar> = costs.iter().filter_map(|cost| bar(cost, part(cost)?, kind)).collect();
+            let all = bars.len();
+            bars.sort_by(|one, other| other.share.total_cmp(&one.share));
+            bars.truncate(DRAWN);
+            let most = if all > DRAWN { format!(" The largest {DRAWN} of {all}.") } else { String::new() };
             (!bars.is_empty()).then(|| {
                 Chart::Bars(BarChart {
                     title: format!("What failures cost: {kind}"),
-                    caption: format!("Share of {kind} inside of findings, by detector and model."),
+                    caption: format!("Share of {kind} inside of findings, by detector and model.{most}"),
                     bars,
                 })
             })

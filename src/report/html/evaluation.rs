@@ -58,7 +58,9 @@ pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
         })
     };
     let rates = paired().flat_map(|(context, name, found): (_, _, &PairedComparison)| {
-        [("fresh", &found.fresh), (context.as_str(), &found.recovery)].map(|(side, arm)| {
+        // The tasks of a fresh start are those that were tried in the context, too.
+        let fresh = format!("fresh, where {context} was tried");
+        [(fresh, &found.fresh), (context.clone(), &found.recovery)].map(|(side, arm)| {
             let note = Cell::Share(arm.rate).shown();
             row(format!("{name}: {side}"), note, Some(arm.rate), arm.bootstrap95)
         })

@@ -191,14 +191,17 @@ impl HtmlReport {
 fn html_table(markup: &mut Markup, table: &Table) {
     // A change in the first column of a grouped table is a row of its own, as in text.
     let skip = usize::from(table.is_grouped());
-    let columns = table.headings().skip(skip).count().to_string();
+    let seen: Vec<usize> =
+        (skip..table.headings().count()).filter(|column| !table.is_blank(*column)).collect();
+    let columns = seen.len().to_string();
     let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", table.title())];
     markup.element("div", &region, |region| {
         region.element("table", &[], |out| {
             out.leaf("caption", &[], table.title());
             out.element("thead", &[], |head| {
                 head.element("tr", &[], |row| {
-                    for (heading, number) in table.headings().skip(skip) {
+                    let headings = table.headings().enumerate().filter(|(column, _)| seen.contains(column));
+                    for (_, (heading, number)) in headings {
                         let class = if number { "number" } else { "text" };
                         row.leaf("th", &[("scope", "col"), ("class", class)], heading);
                     }
@@ -219,7 +222,7 @@ fn html_table(markup: &mut Markup, table: &Table) {
                         });
                     }
                     rows.element("tr", &[], |row| {
-                        for (place, cell) in cells.iter().skip(skip).enumerate() {
+                        for (place, cell) in seen.iter().filter_map(|column| cells.get(*column)).enumerate() {
                             html_cell(row, place, cell);
                         }
                     });
@@ -233,12 +236,18 @@ fn html_table(markup: &mut Markup, table: &Table) {
 }
 
 fn html_cell(row: &mut Markup, place: usize, cell: &Cell) {
-    let class = if matches!(cell, Cell::Text(_)) { "text" } else { "number" };
-    if place == 0 && class == "text" {
-        row.leaf("th", &[("scope", "row"), ("class", class)], &cell.shown());
-    } else {
-        row.leaf("td", &[("class", class)], &cell.shown());
+    let shown = cell.shown();
+    let class = text_class(&shown);
+    match cell {
+        Cell::Text(_) if place == 0 => row.leaf("th", &[("scope", "row"), ("class", class)], &shown),
+        Cell::Text(_) => row.leaf("td", &[("class", class)], &shown),
+        _ => row.leaf("td", &[("class", "number")], &shown),
     }
+}
+
+/// The class of a cell of text: one that takes several lines needs some width.
+pub(super) fn text_class(text: &str) -> &'static str {
+    if text.chars().count() > 40 { "text long" } else { "text" }
 }
 
 /// The page's style. Blue and orange stay distinct for readers who cannot distinguish red from green.
@@ -253,9 +262,9 @@ a{color:var(--a)}nav a{display:inline-block;padding:.2rem .4rem .2rem 0}
 .warning{background:var(--warn);border-left:4px solid var(--b);padding:.6rem .8rem}
 .scroll{overflow-x:auto;margin:1rem 0 .25rem}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;font-weight:600;padding:.25rem 0}
+caption{text-align:left;font-weight:600;padding:.25rem 0;min-width:min(20rem,80vw)}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
-thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}tbody .group{max-width:none;font-weight:600;padding-top:.6rem}
+thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}td.text{max-width:min(24rem,60vw);overflow-wrap:break-word}tbody .long{min-width:min(18rem,65vw)}tbody .group{max-width:none;font-weight:600;padding-top:.6rem}
 figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
 article{border-top:1px solid var(--rule);padding:.75rem 0}
 .strip{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:3px}

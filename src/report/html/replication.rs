@@ -2,17 +2,18 @@
 
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::page::HtmlReport;
-use crate::replication::{ClusteredInterval, Inference, PassK, Relation, SimulationRow, SummedReplication};
+use crate::replication::{
+    ClusteredInterval, Inference, PassK, Relation, Replication, SimulationRow, SummedReplication,
+};
 use crate::report::cell::{Cell, counted};
-use crate::report::replication::{replication_tables, without_calls};
+use crate::report::replication::{replication_tables, strengths, without_calls};
 use crate::report::runs::pass_k_table;
 use crate::report::summed::{summed_tables, too_many};
 use crate::stats::{ExactSum, Interval, wilson};
 
-/// The replication as one HTML file.
-#[must_use]
-pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &[PassK]) -> String {
-    let overall = &inference.tables.overall;
+/// A page with its title and what of the runs every page says.
+fn head(tables: &Replication) -> HtmlReport {
+    let overall = &tables.overall;
     let mut report = HtmlReport::new("Recovery from tool errors and reward");
     report.lead(format!(
         "{}, {} with a reward, {} with tool errors.",
@@ -20,9 +21,16 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
         overall.sims_with_reward,
         overall.sims_with_errors
     ));
-    if let Some(sentence) = without_calls(&inference.tables) {
+    if let Some(sentence) = without_calls(tables) {
         report.lead(format!("{sentence}."));
     }
+    report
+}
+
+/// The replication as one HTML file.
+#[must_use]
+pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &[PassK]) -> String {
+    let mut report = head(&inference.tables);
     if !inference.duplicates.is_empty() {
         let (repeat, are) = match inference.duplicates.len() {
             1 => ("repeats", "is"),
@@ -32,6 +40,9 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
         report.lead(format!("{runs} {repeat} the messages of another run and {are} left out."));
     }
     report.section("Result");
+    for contrast in &inference.contrasts {
+        report.paragraph(format!("{contrast}."));
+    }
     for change in &inference.changes {
         if change.scope == "all runs" {
             report.warning(change.to_string());
@@ -43,7 +54,10 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
     if !pass_k.is_empty() {
         report.section("pass^k");
         for groups in pass_k.chunk_by(|one, next| one.model == next.model) {
-            report.chart(pass_k_chart(groups));
+            // Of one trial the table says all.
+            if groups.iter().any(|group| group.pass.len() > 1) {
+                report.chart(pass_k_chart(groups));
+            }
         }
         report.table(pass_k_table(pass_k));
     }
@@ -57,19 +71,12 @@ pub fn replication_html(rows: &[SimulationRow], inference: &Inference, pass_k: &
 /// The replication of more runs than are kept one by one, as one HTML file.
 #[must_use]
 pub fn summed_html(summed: &SummedReplication) -> String {
-    let overall = &summed.tables.overall;
-    let mut report = HtmlReport::new("Recovery from tool errors and reward");
-    report.lead(format!(
-        "{}, {} with a reward, {} with tool errors.",
-        counted(overall.sims, "run"),
-        overall.sims_with_reward,
-        overall.sims_with_errors
-    ));
-    if let Some(sentence) = without_calls(&summed.tables) {
-        report.lead(format!("{sentence}."));
-    }
+    let mut report = head(&summed.tables);
     report.lead(too_many(summed));
     report.section("Result");
+    if let Some(sentence) = strengths(&summed.tables) {
+        report.paragraph(format!("{sentence}."));
+    }
     report.chart(Chart::Intervals(IntervalChart {
         title: format!("Correlation with reward: {}", Relation::RecoveryWithErrors),
         caption: format!("r with its 95% interval over clusters (by {}).", summed.cluster),

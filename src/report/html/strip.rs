@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::markup::Markup;
+use super::page::text_class;
 use crate::partial::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
 
@@ -78,14 +79,16 @@ const LEGEND: &str = "Each box is a step: a letter for the agent (A), the user (
                       A bar under boxes is a finding, with its number where it begins. Open a box to read the step.";
 
 fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {
-    row.element("th", &[("scope", "row"), ("class", "text")], |cell| {
-        cell.leaf("a", &[("href", &format!("#run-{number}"))], &cut(&run.title, 200));
+    let title = cut(&run.title, 200);
+    row.element("th", &[("scope", "row"), ("class", text_class(&title))], |cell| {
+        cell.leaf("a", &[("href", &format!("#run-{number}"))], &title);
     });
     row.leaf("td", &[("class", "number")], &run.steps.len().to_string());
     row.leaf("td", &[("class", "number")], &run.covered().to_string());
     let mut detectors: Vec<&str> = run.findings.iter().map(|finding| finding.detector.as_str()).collect();
     detectors.dedup();
-    row.leaf("td", &[("class", "text")], &cut(&detectors.join(", "), 200));
+    let detectors = cut(&detectors.join(", "), 200);
+    row.leaf("td", &[("class", text_class(&detectors))], &detectors);
 }
 
 fn article(markup: &mut Markup, number: usize, run: &RunStrip) {

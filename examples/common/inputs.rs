@@ -1,0 +1,238 @@
+//! What became of the inputs: gathered while they are read, told on stderr when the results are out.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use tracelint::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
+
+use super::{Failure, is_closed_pipe};
+
+/// How many errors of a file are kept.
+const TOLD: usize = 10;
+
+/// What became of the files that were read.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    pub(crate) files: Files,
+    /// Those of the file that is being read.
+    errors: Vec<String>,
+    foreign: u64,
+    /// Directories, and how many files of them have names of no input.
+    not_read: Vec<(PathBuf, u64)>,
+}
+
+impl Inputs {
+    /// Takes what is told of a file; a run is nothing of that.
+    pub(crate) fn take<T>(&mut self, event: ScanEvent<T>) {
+        match event {
+            ScanEvent::Error(error) => {
+                self.foreign += u64::from(error.kind() == ErrorKind::Format);
+                if self.errors.len() < TOLD {
+                    self.errors.push(error.to_string());
+                }
+            }
+            ScanEvent::End(summary) => {
+                let errors = std::mem::take(&mut self.errors);
+                let report = FileReport::of(&summary, &errors, std::mem::take(&mut self.foreign));
+                self.files.add(&summary.path, summary.is_reachable, &report);
+            }
+            ScanEvent::NotRead { directory, files } => self.not_read.push((directory.to_path_buf(), files)),
+            _ => {}
+        }
+    }
+
+    /// The exit status: 0 when every file was read, 2 when some were not, 1 when nothing could be read.
+    pub(crate) fn status(&self) -> u8 {
+        status([&self.files])
+    }
+
+    /// Tells on stderr what was not read.
+    pub(crate) fn tell(&self) {
+        tell([self]);
+    }
+
+    /// As [`Inputs::tell`], and the exit status; that nothing could be read is a failure.
+    pub(crate) fn told(&self) -> Result<u8, Failure> {
+        self.tell();
+        status_or_failure(self.status())
+    }
+}
+
+/// Tells on stderr what was not read of any of these.
+pub(crate) fn tell<'i>(inputs: impl IntoIterator<Item = &'i Inputs> + Clone) {
+    tell_errors(inputs.clone().into_iter().map(|inputs| &inputs.files));
+    for (directory, files) in inputs.into_iter().flat_map(|inputs| &inputs.not_read) {
+        let what = if *files == 1 { "file is" } else { "files are" };
+        let _ = writeln!(
+            io::stderr(),
+            "note: {}: {files} {what} not read, by name; name a file itself to read it",
+            directory.display()
+        );
+    }
+}
+
+/// Tells what was not read of merged files, and gives the exit status; that nothing could be read is a failure.
+pub(crate) fn told(files: &Files) -> Result<u8, Failure> {
+    tell_errors([files]);
+    status_or_failure(status([files]))
+}
+
+fn status_or_failure(status: u8) -> Result<u8, Failure> {
+    if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
+}
+
+/// Scans, with a progress bar on stderr where that is a terminal. `map` is done by the threads that read; a failure of
+/// `each` is the first thing that is given back.
+pub(crate) fn scan<T: Send>(
+    scanner: &Scanner,
+    paths: &[PathBuf],
+    map: impl Fn(TraceRecord) -> T + Sync,
+    mut each: impl FnMut(T) -> Result<(), Failure> + Send,
+) -> Result<Inputs, Failure> {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
+        bar.set_style(style);
+    }
+    let progress = |now: Progress| {
+        bar.set_length(now.bytes_total);
+        bar.set_position(now.bytes);
+        bar.set_message(format!("{} runs", now.traces));
+    };
+    let mut inputs = Inputs::default();
+    let mut failure: Option<String> = None;
+    let mut closed = false;
+    scanner.scan_map(paths, progress, map, |event| match event {
+        ScanEvent::Record(record) => {
+            if failure.is_none()
+                && !closed
+                && let Err(error) = each(record)
+            {
+                closed = is_closed_pipe(&*error);
+                failure = (!closed).then(|| error.to_string());
+            }
+        }
+        other => inputs.take(other),
+    })?;
+    bar.finish_and_clear();
+    if closed {
+        return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+    }
+    match failure {
+        Some(failure) => Err(failure.into()),
+        None => Ok(inputs),
+    }
+}
+
+/// The exit status: 0 when every file was read, 2 when some were not, 1 when nothing could be read.
+pub(crate) fn status<'f>(files: impl IntoIterator<Item = &'f Files>) -> u8 {
+    let sum = |[whole, some, none]: [u64; 3], files: &Files| {
+        let [more_whole, more_some, more_none] = files.read_how_far();
+        [whole.saturating_add(more_whole), some.saturating_add(more_some), none.saturating_add(more_none)]
+    };
+    match files.into_iter().fold([0; 3], sum) {
+        [whole, 0, 0] if whole > 0 => 0,
+        [0, 0, _] => 1,
+        _ => 2,
+    }
+}
+
+/// The first errors of each file, a line each, and how many more there are.
+pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
+    let mut hinted = false;
+    let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
+        let mut told = 0;
+        for error in first {
+            let _ = writeln!(io::stderr(), "error: {}", without_wants(error, &mut hinted));
+            told += 1;
+        }
+        if errors > told {
+            let _ = writeln!(io::stderr(), "error: {}: {} more", path.display(), errors - told);
+        }
+    };
+    for files in files {
+        for (path, report) in files.listed().unwrap_or_default() {
+            tell(path, &mut report.first_errors(), report.errors);
+        }
+        for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
+            tell(path, &mut first.into_iter(), errors);
+        }
+    }
+}
+
+/// An error without what every format would have wanted; the first that loses it says where that is told.
+fn without_wants(error: &str, hinted: &mut bool) -> String {
+    const FOREIGN: &str = "the input is of no known format: ";
+    let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
+    match error.get(said..).and_then(|rest| rest.find("; ")) {
+        Some(end) if said > 0 => {
+            let hint = if std::mem::replace(hinted, true) { "" } else { " (see scan --list-formats)" };
+            format!("{}{hint}", error.get(..said + end).unwrap_or(error))
+        }
+        _ => error.to_owned(),
+    }
+}
+
+/// What became of one input, for a summary in JSON.
+#[derive(Debug, Serialize)]
+struct Input {
+    file: String,
+    format: Option<&'static str>,
+    runs_read: u64,
+    runs_skipped: u64,
+    runs_without_actions: u64,
+    passed_over: tracelint::PassedOver,
+    /// The first of them.
+    errors: Vec<String>,
+}
+
+/// The inputs for a summary in JSON: each by itself, or sums where there are too many.
+pub(crate) fn figures(files: &Files) -> impl Serialize {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Inputs<'f> {
+        Listed(Vec<Input>),
+        Summed(Option<&'f FileSums>),
+    }
+    let Some(listed) = files.listed() else { return Inputs::Summed(files.sums()) };
+    let input = |(path, report): (&Path, &'_ FileReport)| Input {
+        file: path.display().to_string(),
+        format: report.format().map(tracelint::Format::name),
+        runs_read: report.runs,
+        runs_skipped: report.runs_lost,
+        runs_without_actions: report.runs_without_actions,
+        passed_over: report.passed_over.clone(),
+        errors: report.first_errors().map(str::to_owned).collect(),
+    };
+    Inputs::Listed(listed.into_iter().map(input).collect())
+}
+
+/// Faults of inputs that are read as a whole.
+#[derive(Default)]
+pub(crate) struct Faults(Vec<String>);
+
+impl Faults {
+    pub(crate) fn of(&mut self, path: &Path, errors: &[tracelint::Error]) {
+        self.0.extend(errors.iter().map(|error| format!("{}: {error}", path.display())));
+    }
+
+    pub(crate) fn push(&mut self, fault: String) {
+        self.0.push(fault);
+    }
+
+    /// Ends as [`finish`](super::finish) does, and tells the faults of `run` on stderr, behind its results: the exit
+    /// status is at least 2 where there are any.
+    pub(crate) fn told_after(run: impl FnOnce(&mut Self) -> Result<u8, Failure>) -> ExitCode {
+        let mut faults = Self::default();
+        let status = run(&mut faults);
+        for fault in &faults.0 {
+            let _ = writeln!(io::stderr(), "error: {fault}");
+        }
+        super::finish(status.map(|status| match status {
+            0 if !faults.0.is_empty() => 2,
+            status => status,
+        }))
+    }
+}

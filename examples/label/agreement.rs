@@ -1,0 +1,63 @@
+//! How far two readers agree.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tracelint::stats::cohens_kappa;
+
+use super::cells::{Labelled, labelled};
+use super::common::{Failure, print};
+
+/// The labels of a reader, by what they are labels of.
+fn given(path: &Path) -> Result<BTreeMap<String, Labelled>, Failure> {
+    Ok(labelled(path)?.into_iter().map(|label| (label.key.clone(), label)).collect())
+}
+
+/// Prints how far two readers agree, and where they do not.
+pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
+    let (one, two) = (given(first)?, given(second)?);
+    let mut tables: BTreeMap<&str, [[u64; 2]; 2]> = BTreeMap::new();
+    let mut disagreements = String::new();
+    let (mut both, only) = (0, one.keys().filter(|key| !two.contains_key(*key)).count());
+    for (key, a) in &one {
+        let Some(b) = two.get(key) else { continue };
+        a.same_run(b).map_err(|what| format!("{}: {key}: {what}", second.display()))?;
+        both += 1;
+        let (yes, other) = (a.label, b.label);
+        let [[neither, second_only], [first_only, all]] = tables.entry(&a.detector).or_default();
+        let cell = match (yes, other) {
+            (false, false) => neither,
+            (false, true) => second_only,
+            (true, false) => first_only,
+            (true, true) => all,
+        };
+        *cell += 1;
+        if yes != other {
+            disagreements +=
+                &format!("{key}\n  first {yes}: {}\n  second {other}: {}\n", a.description, b.description);
+        }
+    }
+    if both == 0 {
+        return Err("the two readers have no run in common".into());
+    }
+    let mut text = String::new();
+    for (detector, [no, yes]) in &tables {
+        let n: u64 = no.iter().chain(yes).sum();
+        let agreed = no[0] + yes[1];
+        text += &format!("{detector}: {agreed} of {n} alike");
+        text += &match cohens_kappa(&[no, yes])? {
+            Some(kappa) => format!(
+                ", Cohen's kappa {:.4}, 95% [{:.4}, {:.4}]\n",
+                kappa.kappa,
+                kappa.ci95.low.max(-1.0),
+                kappa.ci95.high.min(1.0)
+            ),
+            None => ", Cohen's kappa undefined: both say the same of everything\n".to_owned(),
+        };
+    }
+    if only > 0 || two.len() > both {
+        text += &format!("read by one alone: {only} and {}\n", two.len() - both);
+    }
+    print(&format!("{text}{disagreements}"))?;
+    Ok(0)
+}

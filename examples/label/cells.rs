@@ -1,0 +1,239 @@
+//! What a reader fills in, held to what it may be: a cell that is not is told with its row and what was expected.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use tracelint::{Difficulty, Trace, detector_info};
+
+use super::common::Failure;
+
+/// The first and the last step of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    first: u64,
+    last: u64,
+}
+
+impl Span {
+    fn of(first: u64, last: u64) -> Option<Self> {
+        (first <= last).then_some(Self { first, last })
+    }
+
+    /// `[8, 14]`, or the text `8-14`.
+    fn of_cell(cell: &Value) -> Option<Self> {
+        match cell {
+            Value::String(text) => text.parse().ok(),
+            Value::Array(ends) => match ends.as_slice() {
+                [first, last] => Self::of(first.as_u64()?, last.as_u64()?),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    /// `8-14`, or `8` for one step: digits and nothing else.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| -> Option<u64> {
+            let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| text.parse().ok()).flatten()
+        };
+        let (first, last) = text.split_once(['-', '–']).unwrap_or((text, text));
+        let span = number(first).zip(number(last)).and_then(|(first, last)| Self::of(first, last));
+        span.ok_or_else(|| "expected two steps such as 8-14, the first not above the last, or one".to_owned())
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.first, self.last).serialize(serializer)
+    }
+}
+
+/// A row of a sheet or a golden entry that has a label.
+pub(crate) struct Labelled {
+    /// What it is a label of: `run` and the number of the row, or the id of the entry.
+    pub(crate) key: String,
+    pub(crate) detector: String,
+    pub(crate) label: bool,
+    pub(crate) range: Option<Span>,
+    pub(crate) difficulty: Option<Difficulty>,
+    pub(crate) description: String,
+    /// The run of the row; none of an entry.
+    pub(crate) row: Option<RowOf>,
+}
+
+/// Where the run of a row is.
+#[derive(PartialEq)]
+pub(crate) struct RowOf {
+    pub(crate) file: String,
+    pub(crate) run: String,
+    pub(crate) digest: String,
+}
+
+impl Labelled {
+    /// Whether two labels are of one run and one detector; what differs where they are not.
+    pub(crate) fn same_run(&self, other: &Self) -> Result<(), String> {
+        if self.detector != other.detector {
+            return Err(format!("the label is for `{}`, the first for `{}`", other.detector, self.detector));
+        }
+        let digest = |label: &Self| label.row.as_ref().map(|row| row.digest.clone());
+        if digest(self) != digest(other) {
+            return Err("the run is not the one that the first reader read".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a sheet, or the entries of a golden file, that have a label. Each has all that belongs to a label; what
+/// is wrong with any is told of all at once.
+pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let (mut found, mut wrong, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        match of_line(line) {
+            Ok(None) => {}
+            Ok(Some(label)) if known.insert(label.key.clone()) => found.push(label),
+            Ok(Some(label)) => wrong.push(format!("line {number}: {}: labelled above", label.key)),
+            Err(error) => wrong.push(format!("line {number}: {error}")),
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(found);
+    }
+    let wrong: Vec<String> = wrong.iter().map(|what| format!("{}: {what}", path.display())).collect();
+    Err(wrong.join("\nerror: ").into())
+}
+
+/// The cells of a row of a sheet.
+const ROW: &[&str] =
+    &["n", "detector", "file", "run", "digest", "label", "where", "difficulty", "description", "trace"];
+
+/// The cells of a golden entry.
+const ENTRY: &[&str] = &[
+    "id",
+    "detector",
+    "difficulty",
+    "label",
+    "where",
+    "description",
+    "source",
+    "tags",
+    "reference",
+    "trace",
+];
+
+/// A line; `None` where it has no label yet.
+fn of_line(line: &str) -> Result<Option<Labelled>, String> {
+    let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let (key, is_row) = match (object.get("id"), object.get("n")) {
+        (Some(Value::String(id)), None) => (id.clone(), false),
+        (None, Some(Value::Number(n))) if n.is_u64() => (format!("run {n}"), true),
+        _ => return Err("expected `n`, the number of a row, or `id`, that of an entry".to_owned()),
+    };
+    let cells = Cells { object: &object, key };
+    let known = if is_row { ROW } else { ENTRY };
+    if let Some(name) = object.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(format!("{}: unknown cell `{name}`: expected {}", cells.key, known.join(", ")));
+    }
+    let label = cells.read("label", "true, false or null", |cell| match cell {
+        Value::Null => Some(None),
+        Value::Bool(label) => Some(Some(*label)),
+        _ => None,
+    })?;
+    let Some(label) = label.flatten() else { return Ok(None) };
+    let text = |cell: &Value| cell.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+    let needed = |name: &'static str, expected| {
+        let found = cells.read(name, expected, text)?;
+        found.ok_or_else(|| format!("{}: {name} is missing", cells.key))
+    };
+    let detector = needed("detector", "the id of a detector")?;
+    if detector_info(&detector).is_none() {
+        return Err(cells.wrong("detector", "the id of a detector"));
+    }
+    let span = "[first, last] or \"first-last\", the first not above the last, or null";
+    let range = cells.read("where", span, |cell| match cell {
+        Value::Null => Some(None),
+        cell => Span::of_cell(cell).map(Some),
+    })?;
+    let range = range.flatten();
+    if range.is_some() && !label {
+        return Err(cells.wrong("where", "null where `label` is false"));
+    }
+    let difficulty = cells.read("difficulty", "easy, medium or hard", |cell| match cell {
+        Value::Null => Some(None),
+        cell => cell.as_str()?.parse().ok().map(Some),
+    })?;
+    let difficulty = difficulty.flatten();
+    if is_row && difficulty.is_none() {
+        return Err(format!("{}: difficulty is missing: expected easy, medium or hard", cells.key));
+    }
+    let description = needed("description", "a sentence")?;
+    let row = if is_row {
+        let place = |name| needed(name, "the text that the sheet came with");
+        Some(RowOf { file: place("file")?, run: place("run")?, digest: place("digest")? })
+    } else {
+        None
+    };
+    if let Some(span) = range
+        && let Some(steps) = object.get("trace").and_then(steps_of)
+        && !(steps.first <= span.first && span.last <= steps.last)
+    {
+        let expected = format!("steps of the run, which has {}-{}", steps.first, steps.last);
+        return Err(cells.wrong("where", &expected));
+    }
+    Ok(Some(Labelled { key: cells.key, detector, label, range, difficulty, description, row }))
+}
+
+/// The first and the last step of a run.
+fn steps_of(trace: &Value) -> Option<Span> {
+    let trace: Trace = serde_json::from_value(trace.clone()).ok()?;
+    let mut steps = trace.steps().map(|step| step.index());
+    let first = steps.next()?;
+    Span::of(first, steps.next_back().unwrap_or(first))
+}
+
+/// The cells of a row.
+struct Cells<'o> {
+    object: &'o Map<String, Value>,
+    key: String,
+}
+
+impl Cells<'_> {
+    /// What a cell holds; `None` where there is no such cell.
+    fn read<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        let Some(cell) = self.object.get(name) else { return Ok(None) };
+        read(cell).map(Some).ok_or_else(|| self.wrong(name, expected))
+    }
+
+    fn wrong(&self, name: &str, expected: &str) -> String {
+        let found = Shown(self.object.get(name).unwrap_or(&Value::Null));
+        format!("{}: {name}: expected {expected}, found {found}", self.key)
+    }
+}
+
+/// A cell as it is told of, cut where it is long.
+struct Shown<'c>(&'c Value);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 40;
+        let text = self.0.to_string();
+        match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => write!(f, "{}…", text.get(..end).unwrap_or_default()),
+            None => f.write_str(&text),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Golden entries of labelled runs.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tracelint::{ALL, Actors, Difficulty, GoldenEntry, GoldenSet, Trace, TraceReference, trace_digest};
+
+use super::Arguments;
+use super::cells::Span;
+use super::common::{Failure, output::Output};
+
+/// What a reader says of a run.
+pub(crate) struct Label<'e> {
+    pub(crate) detector: &'e str,
+    pub(crate) failure: bool,
+    pub(crate) range: Option<Span>,
+    pub(crate) difficulty: Difficulty,
+    pub(crate) description: &'e str,
+    pub(crate) file: &'e Path,
+    pub(crate) run: &'e str,
+}
+
+impl Label<'_> {
+    /// The entry that is appended to `out`.
+    pub(crate) fn made(
+        &self,
+        arguments: &Arguments,
+        trace: &Trace,
+        source: &str,
+        out: &Path,
+    ) -> Result<GoldenEntry, Failure> {
+        let digest = trace_digest(trace);
+        let id = arguments
+            .id
+            .clone()
+            .unwrap_or_else(|| format!("{}-{}", self.detector, digest.get(..12).unwrap_or(&digest)));
+        let trace = if arguments.reference { Value::Null } else { trimmed(trace, arguments.messages)? };
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let file = relative(self.file, folder.unwrap_or(Path::new(".")))?;
+        let reference =
+            arguments.reference.then(|| TraceReference { file, run: self.run.to_owned(), digest });
+        let mut entry = serde_json::json!({
+            "id": id, "detector": self.detector, "difficulty": self.difficulty, "label": self.failure,
+            "where": self.range, "description": self.description, "source": source, "tags": arguments.tags,
+            "reference": reference, "trace": trace,
+        });
+        if let Some(fields) = entry.as_object_mut() {
+            fields.retain(|_, value| !value.is_null());
+        }
+        Ok(serde_json::from_value(entry)?)
+    }
+}
+
+/// The way from a folder to a file.
+fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
+    let place = |path: &Path| fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
+    let (file, folder) = (place(file)?, place(folder)?);
+    let shared = file.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
+    let up = folder.components().skip(shared).map(|_| "..".as_ref());
+    let down = file.components().skip(shared).map(std::path::Component::as_os_str);
+    let path: PathBuf = up.chain(down).collect();
+    Ok(path.display().to_string())
+}
+
+/// A trace without what no detector reads: messages, what the run is called, how it went. The steps keep their numbers.
+fn trimmed(trace: &Trace, messages: bool) -> Result<Value, Failure> {
+    let mut json = blind(trace)?;
+    // Where nobody acts, the messages are all there is.
+    let acts = trace.steps().any(|step| step.action_of(Actors::All).is_some());
+    let steps = json.get_mut("steps").and_then(Value::as_array_mut);
+    if let Some(steps) = steps.filter(|_| acts && !messages) {
+        steps.retain(|step| step.get("text").is_none());
+    }
+    Ok(json)
+}
+
+/// A trace without its names, its reward and the failures that somebody found in it.
+pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
+    let mut json = serde_json::to_value(trace)?;
+    if let Some(fields) = json.as_object_mut() {
+        for told in [
+            "id",
+            "parent",
+            "task",
+            "trial",
+            "model",
+            "source",
+            "labels",
+            "reward",
+            "failures",
+            "termination",
+        ] {
+            fields.remove(told);
+        }
+    }
+    Ok(json)
+}
+
+/// Appends entries to a golden file, if the file is sound with them.
+pub(crate) fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), Failure> {
+    let mut text = match fs::read_to_string(out) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(format!("{}: {error}", out.display()).into()),
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let before = text.len();
+    for entry in entries {
+        text += &serde_json::to_string(entry)?;
+        text.push('\n');
+    }
+    let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
+    GoldenSet::parse(&[(out, &text)], &known).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        format!("nothing was written: {}", lines.join("\nerror: "))
+    })?;
+    let mut file = Output::create(out, &[])?;
+    file.write_all(text.as_bytes())?;
+    file.finish()?;
+    eprintln!("{}: {} entries more, {} bytes", out.display(), entries.len(), text.len() - before);
+    Ok(())
+}

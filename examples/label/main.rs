@@ -1,0 +1,171 @@
+//! Labels recorded runs by hand: draws runs to read, writes sheets without verdicts, appends golden entries, and says
+//! how far two readers agree.
+//!
+//! `cargo run --release --example label -- --help`
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
+mod agreement;
+mod cells;
+#[path = "../common/mod.rs"]
+mod common;
+mod entry;
+mod sheet;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cells::Span;
+use clap::Parser;
+use common::arguments::Seed;
+use common::inputs::Inputs;
+use entry::Label;
+use tracelint::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_of};
+
+/// Labels recorded runs by hand.
+///
+/// To label a run:
+///   label FILE --run ID --detector loop --yes --where 8-14 --difficulty hard
+///         --description "…"
+/// To draw runs to read: label --sample FILE… --detector loop --n 40 --seed 1
+/// To make entries of a filled sheet: label --filled SHEET.jsonl
+/// To compare two readers: label SHEET.jsonl --second OTHER.jsonl
+#[derive(Parser)]
+#[command(verbatim_doc_comment, after_help = common::notes(
+    "files of runs of any format; with --filled and --second, sheets or golden entries.",
+    "golden entries, appended; a sheet and its page; or the agreement of two readers on standard output.",
+    "Exit status: 0; 2 when some input could not be read; 1 for wrong usage, or when nothing could be done.",
+    "label --sample golden/tau2 --detector loop --n 40 --out sheet.jsonl",
+))]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+struct Arguments {
+    /// File of runs, in any format that can be read; with --second, the labels of the first reader
+    #[arg(required_unless_present_any = ["sample", "filled"])]
+    file: Option<PathBuf>,
+    /// The run: its id, or `#` and its 0-based place
+    #[arg(long)]
+    run: Option<String>,
+    /// The detector that the label is for
+    #[arg(long, value_name = "ID")]
+    detector: Option<String>,
+    /// The failure is there
+    #[arg(long, conflicts_with = "no")]
+    yes: bool,
+    /// The failure is not there
+    #[arg(long)]
+    no: bool,
+    /// First and last step of the failure, such as 8-14; 8 for one step
+    #[arg(long = "where", value_name = "FIRST-LAST")]
+    range: Option<Span>,
+    /// How hard it is to judge: easy, medium or hard
+    #[arg(long)]
+    difficulty: Option<Difficulty>,
+    /// Why the label is what it is, in one sentence
+    #[arg(long)]
+    description: Option<String>,
+    /// Tags, with commas between
+    #[arg(long, value_delimiter = ',')]
+    tags: Vec<String>,
+    /// The id of the entry; default: the detector and the digest of the run
+    #[arg(long)]
+    id: Option<String>,
+    /// Write a reference to the run instead of its trace, for data that must not be copied
+    #[arg(long)]
+    reference: bool,
+    /// Keep the messages, which no detector reads
+    #[arg(long)]
+    messages: bool,
+    /// Where entries are appended, or the sheet is written; default: <detector>.jsonl, sheet.jsonl
+    #[arg(long, value_name = "OUT.jsonl")]
+    out: Option<PathBuf>,
+    /// Draw runs of these files and directories to read
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "file")]
+    sample: Vec<PathBuf>,
+    /// How many runs to draw
+    #[arg(long, default_value_t = 40, value_name = "N")]
+    n: usize,
+    #[command(flatten)]
+    seed: Seed,
+    /// Append an entry for every row of this sheet that has a label
+    #[arg(long, value_name = "SHEET.jsonl", conflicts_with_all = ["file", "sample"])]
+    filled: Option<PathBuf>,
+    /// Compare with the labels of a second reader: entries, or rows of the same sheet
+    #[arg(long, value_name = "READER.jsonl", requires = "file")]
+    second: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match common::parse() {
+        Ok(arguments) => common::finish(run(&arguments)),
+        Err(status) => status,
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    if let Some(id) = &arguments.detector {
+        tracelint::detector_info(id).ok_or_else(|| {
+            let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
+            format!("unknown detector `{id}`; known are {}", known.join(", "))
+        })?;
+    }
+    if let (Some(second), Some(first)) = (&arguments.second, &arguments.file) {
+        agreement::compare(first, second)
+    } else if let Some(sheet) = &arguments.filled {
+        sheet::filled(arguments, sheet)
+    } else if let Some(file) = &arguments.file {
+        label(arguments, file)
+    } else {
+        sheet::sample(arguments)
+    }
+}
+
+fn required<'v, T>(value: Option<&'v T>, name: &str) -> Result<&'v T, String> {
+    value.ok_or_else(|| format!("--{name} is missing"))
+}
+
+fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
+    let detector = required(arguments.detector.as_ref(), "detector")?;
+    if arguments.yes == arguments.no {
+        return Err("say --yes or --no".into());
+    }
+    let (runs, format, inputs) = read(file)?;
+    let name = required(arguments.run.as_ref(), "run")?;
+    let trace = run_of(&runs, name)?;
+    let entry = Label {
+        detector,
+        failure: arguments.yes,
+        range: arguments.range,
+        difficulty: *required(arguments.difficulty.as_ref(), "difficulty")?,
+        description: required(arguments.description.as_ref(), "description")?,
+        file,
+        run: name,
+    };
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{detector}.jsonl")));
+    entry::append(&out, &[entry.made(arguments, trace, &format, &out)?])?;
+    inputs.tell();
+    Ok(inputs.status())
+}
+
+/// The runs of a file, its format, and what of it was not read.
+fn read(file: &Path) -> Result<(Vec<Trace>, String, Inputs), common::Failure> {
+    let (mut runs, mut format, mut inputs) = (Vec::new(), "recorded".to_owned(), Inputs::default());
+    read_files([file], &ReadOptions::default(), |event| {
+        match event {
+            ScanEvent::Record(trace) => runs.push(trace),
+            other => {
+                if let ScanEvent::End(summary) = &other
+                    && let Some(read) = summary.format
+                {
+                    read.name().clone_into(&mut format);
+                }
+                inputs.take(other);
+            }
+        }
+        Ok::<(), common::Failure>(())
+    })?;
+    if runs.is_empty() {
+        inputs.tell();
+        return Err(format!("{}: no run could be read", file.display()).into());
+    }
+    Ok((runs, format, inputs))
+}

@@ -1,0 +1,157 @@
+//! Sheets: runs that were drawn to be read, and the entries that come of a filled one.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+use tracelint::{
+    Difficulty, GoldenEntry, HtmlReport, ReadOptions, RunFeatures, ScanEvent, Trace, draw, read_files,
+    render_run, run_of, trace_digest,
+};
+
+use super::cells::{Labelled, Span, labelled};
+use super::common::inputs::Inputs;
+use super::common::output::Output;
+use super::common::tables::write_text;
+use super::common::{Failure, json_line, print};
+use super::entry::{Label, append, blind};
+use super::{Arguments, read, required};
+
+/// A row of a sheet: what a reader fills in, and the run to read. Nothing in it comes from a detector.
+#[derive(Serialize)]
+struct Row {
+    n: usize,
+    detector: String,
+    file: String,
+    run: String,
+    digest: String,
+    label: Option<bool>,
+    #[serde(rename = "where")]
+    range: Option<Span>,
+    difficulty: Option<Difficulty>,
+    description: Option<String>,
+    /// The run in the native form, without what tells how it went.
+    trace: Value,
+}
+
+/// Draws runs to read: a sheet, and a page that shows them.
+pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
+    let detector = required(arguments.detector.as_ref(), "detector")?;
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("sheet.jsonl"));
+    let (mut places, mut features) = (Vec::new(), Vec::new());
+    let (mut file, mut position, mut inputs) = (PathBuf::new(), 0_usize, Inputs::default());
+    // Twice over the files: what is drawn is all that is held.
+    read_files(&arguments.sample, &ReadOptions::default(), |event| {
+        match event {
+            ScanEvent::Begin(path) => (file, position) = (path.to_path_buf(), 0),
+            ScanEvent::Record(trace) => {
+                places.push((file.clone(), position));
+                features.push(RunFeatures::of(&trace));
+                position += 1;
+            }
+            other => inputs.take(other),
+        }
+        Ok::<(), Failure>(())
+    })?;
+    let drawn = draw(&features, arguments.n, arguments.seed.seed);
+    if drawn.is_empty() {
+        inputs.tell();
+        return Err("no run could be read".into());
+    }
+    let mut wanted: BTreeMap<usize, usize> = drawn.iter().enumerate().map(|(n, place)| (*place, n)).collect();
+    let mut rows: BTreeMap<usize, (Row, Trace)> = BTreeMap::new();
+    let mut number = 0_usize;
+    read_files(&arguments.sample, &ReadOptions::default(), |event| {
+        if let ScanEvent::Record(trace) = event {
+            if let (Some(n), Some((file, position))) = (wanted.remove(&number), places.get(number)) {
+                let row = Row {
+                    n,
+                    detector: detector.clone(),
+                    file: file.display().to_string(),
+                    run: format!("#{position}"),
+                    digest: trace_digest(&trace),
+                    label: None,
+                    range: None,
+                    difficulty: None,
+                    description: None,
+                    trace: blind(&trace)?,
+                };
+                rows.insert(n, (row, trace));
+            }
+            number += 1;
+        }
+        Ok::<(), Failure>(())
+    })?;
+    // A sheet that stands there may hold labels.
+    if out.exists() {
+        return Err(format!("{}: there is a sheet already; name another by --out", out.display()).into());
+    }
+    let mut sheet = Output::create(&out, &arguments.sample)?;
+    let mut page = HtmlReport::new(format!("{} runs to read for {detector}", rows.len()));
+    let question = tracelint::detector_info(detector).map_or("", |info| info.summary);
+    page.lead(format!(
+        "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
+         beside this page: label true or false, where as [first, last] or \"first-last\" in the step numbers of the left column (null if \
+         there is no place), difficulty easy, medium or hard, description in a sentence."
+    ));
+    for (n, (row, trace)) in &rows {
+        sheet.write_all(&json_line(row)?)?;
+        page.section(format!("Run {n}"));
+        for line in render_run(trace, &[], 1000).lines() {
+            page.paragraph(line);
+        }
+    }
+    sheet.finish()?;
+    let html = out.with_extension("html");
+    write_text(&html, &arguments.sample, &page.render())?;
+    print(&format!("{} of {} runs: {}, {}\n", rows.len(), features.len(), out.display(), html.display()))?;
+    inputs.tell();
+    Ok(inputs.status())
+}
+
+/// Makes entries of the rows that have a label.
+pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure> {
+    let rows = labelled(sheet)?;
+    if rows.is_empty() {
+        return Err(format!("{}: no row has a label", sheet.display()).into());
+    }
+    let mut files: BTreeMap<PathBuf, (Vec<Trace>, String, Inputs)> = BTreeMap::new();
+    let mut made: BTreeMap<PathBuf, Vec<GoldenEntry>> = BTreeMap::new();
+    for Labelled { key, detector, label, range, difficulty, description, row } in &rows {
+        let place = |error: &dyn std::fmt::Display| format!("{}: {key}: {error}", sheet.display());
+        let row = row.as_ref().ok_or_else(|| place(&"this is an entry, and no row of a sheet"))?;
+        let file = PathBuf::from(&row.file);
+        let (runs, format, _) = match files.entry(file.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(read(&file)?),
+        };
+        let trace = run_of(runs, &row.run).map_err(|error| place(&error))?;
+        if trace_digest(trace) != row.digest {
+            return Err(place(&"the file holds something else than was read").into());
+        }
+        let entry = Label {
+            detector,
+            failure: *label,
+            range: *range,
+            difficulty: difficulty.ok_or_else(|| place(&"difficulty is missing"))?,
+            description,
+            file: &file,
+            run: &row.run,
+        };
+        let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{detector}.jsonl")));
+        let entry = entry.made(arguments, trace, format, &out)?;
+        made.entry(out).or_default().push(entry);
+    }
+    for (out, entries) in made {
+        append(&out, &entries)?;
+    }
+    let mut status = 0;
+    for (_, _, inputs) in files.values() {
+        inputs.tell();
+        status = status.max(inputs.status());
+    }
+    Ok(status)
+}
