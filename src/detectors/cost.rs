@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Finding, Verdict};
 use crate::trace::{SpanId, Step, Usage, lean_push};
 
-/// What the steps of a finding took, as far as the source tells. No verdict depends on it.
+/// What the steps of a finding took, as far as the source says. No verdict depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Cost {
@@ -51,8 +51,8 @@ fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 
 /// Adds usage up along a trace. Where no step has any, next to nothing is kept.
 ///
-/// A turn is the run of consecutive steps with one turn number; the first of them that knows its tokens tells those
-/// of the turn.
+/// A turn is the run of consecutive steps with one turn number; its tokens are those of the first of them that has
+/// any.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     steps: u64,
@@ -164,7 +164,7 @@ impl Meter {
         self.steps_up_to(last).saturating_sub(before)
     }
 
-    /// What the steps from `first` to `last` took; `None` where none of them tells.
+    /// What the steps from `first` to `last` took; `None` where none of them has usage.
     pub(crate) fn cost(&self, first: u64, last: u64) -> Option<Cost> {
         let start = self.marks.partition_point(|mark| mark.index < first);
         let end = self.marks.partition_point(|mark| mark.index <= last);
@@ -173,7 +173,7 @@ impl Meter {
         let mut next = marks.iter().peekable();
         while let Some(mark) = next.next() {
             duration = plus(duration, mark.duration());
-            // The last step of a turn knows what any of its steps have told.
+            // The last step of a turn has what any of its steps brought.
             if next.peek().is_none_or(|after| after.turn != mark.turn) {
                 input = plus(input, mark.input());
                 output = plus(output, mark.output());
@@ -216,10 +216,10 @@ impl Meter {
         finding.span = self.span(finding.last);
     }
 
-    /// Puts the findings of a verdict in order, tells those of one id apart, and completes each.
+    /// Puts the findings of a verdict in order, gives each an id of its own, and completes them.
     pub(crate) fn seal(&self, mut verdict: Verdict) -> Verdict {
         if let Verdict::Judged(judgement) = &mut verdict {
-            // Stable: at one place, findings come in the order in which the rule tells them.
+            // Stable: at one place, findings come in the order in which the rule gives them.
             judgement.findings.sort_by_key(|finding| (finding.first, finding.last));
             let mut taken = BTreeMap::new();
             for finding in &mut judgement.findings {

@@ -23,7 +23,7 @@ pub(crate) enum Missed<'e, S> {
     NeverCalled,
 }
 
-/// A fold over calls, whose steps are told by an `S`. A call costs as much as there are different lists of compared
+/// A fold over calls; `S` is the step of a call. A call costs as much as there are different lists of compared
 /// arguments among the expected calls of its tool.
 #[derive(Debug)]
 pub(crate) struct ExpectedCalls<S> {
@@ -124,8 +124,8 @@ impl<S: Copy> ExpectedCalls<S> {
             + self.compared * (size_of::<(String, Option<Digest>)>() + 32)
     }
 
-    /// Takes the next call. `given` tells its arguments, and is asked only where the tool is expected; `None`: nobody
-    /// knows them.
+    /// Takes the next call. `given` looks its arguments up, and is made only where the tool is expected; `None`: they
+    /// are not known.
     pub(crate) fn observe<G: Fn(&str) -> Option<Digest>>(
         &mut self,
         tool: Digest,

@@ -6,10 +6,11 @@ use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
 use super::finding::Verdict;
+use super::passed_over::Passed;
 use crate::names::named;
 
-/// How many near misses of one kind are told.
-pub(super) const TOLD: usize = 3;
+/// How many near misses of one kind are shown.
+pub(super) const SHOWN: usize = 3;
 
 /// Why a detector fired on a trace or did not: [`Detector::explain`](crate::Detector::explain).
 ///
@@ -94,6 +95,17 @@ pub enum Bound {
 
 named! { Bound, "bound" { AtLeast => "at_least", AtMost => "at_most", Above => "above", Below => "below" } }
 
+impl Bound {
+    fn holds<T: PartialOrd + Copy>(self, value: T, limit: T) -> bool {
+        match self {
+            Self::AtLeast => value >= limit,
+            Self::AtMost => value <= limit,
+            Self::Above => value > limit,
+            Self::Below => value < limit,
+        }
+    }
+}
+
 /// A change that turns the verdict of a detector on a trace.
 ///
 /// In JSON: `{"config": {field: value}}`, `{"repeat": {"step", "times"}}` or `{"succeed": {"steps"}}`.
@@ -134,6 +146,14 @@ impl Explanation {
             transient: 0,
             exempt: 0,
             changes: Vec::new(),
+        }
+    }
+
+    /// Counts an action that was passed over.
+    pub(super) fn pass_over(&mut self, passed: Passed) {
+        match passed {
+            Passed::Exempt => self.exempt += 1,
+            Passed::Transient => self.transient += 1,
         }
     }
 
@@ -225,26 +245,14 @@ impl Condition {
     /// A count that is held to a limit.
     #[must_use]
     pub fn count(name: &'static str, value: u64, bound: Bound, limit: u64) -> Self {
-        let holds = match bound {
-            Bound::AtLeast => value >= limit,
-            Bound::AtMost => value <= limit,
-            Bound::Above => value > limit,
-            Bound::Below => value < limit,
-        };
-        Self { name, value: value.into(), bound, limit: limit.into(), holds }
+        Self { name, value: value.into(), bound, limit: limit.into(), holds: bound.holds(value, limit) }
     }
 
     /// A measure that is held to a limit; what is not finite is written as 0.
     #[must_use]
     pub fn measure(name: &'static str, value: f64, bound: Bound, limit: f64) -> Self {
-        let holds = match bound {
-            Bound::AtLeast => value >= limit,
-            Bound::AtMost => value <= limit,
-            Bound::Above => value > limit,
-            Bound::Below => value < limit,
-        };
         let number = |value| Number::from_f64(value).unwrap_or_else(|| 0.into());
-        Self { name, value: number(value), bound, limit: number(limit), holds }
+        Self { name, value: number(value), bound, limit: number(limit), holds: bound.holds(value, limit) }
     }
 }
 

@@ -1,28 +1,27 @@
 //! `feedback_blindness`: the agent repeats what was refused.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
 use super::feedback_explain;
+use super::feedback_memory::{Attempt, Attempts, Refusals};
 use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
-use super::polling::{Exempt, PollingCall};
+use super::passed_over::PassedOver;
+use super::phrases::Phrases;
+use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
-use super::seen::{Gains, Seen, observation};
-use super::transient::{Matcher, TransientRules};
+use super::transient::TransientRules;
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{
-    Action, Actors, Digest, DigestMap, DigestTable, Digests, Routing, Status, Step, Trace, empty, map_bytes,
-};
+use crate::trace::{Action, Actors, Digest, Digests, Routing, Status, Step, Trace};
 
 /// How much of an observation the evidence quotes, in characters.
-const QUOTED: usize = 200;
+pub(super) const QUOTED: usize = 200;
 
 /// Which repeats are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -133,19 +132,15 @@ pub struct FeedbackBlindness(pub(super) Arc<Rules>);
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) config: FeedbackBlindnessConfig,
-    patterns: Vec<Finder<'static>>,
-    pub(super) exempt: Exempt,
-    pub(super) transient: Option<Matcher>,
+    patterns: Phrases,
+    pub(super) passed_over: PassedOver,
 }
 
 impl Rules {
     pub(super) fn is_negative(&self, action: &Action<'_>) -> bool {
         action.status == Status::Error
             || (!self.patterns.is_empty()
-                && action.observation.present().is_some_and(|observation| {
-                    let text = observation.to_str().to_lowercase();
-                    self.patterns.iter().any(|pattern| pattern.find(text.as_bytes()).is_some())
-                }))
+                && action.observation.present().is_some_and(|text| self.patterns.occur_in(&text.to_str())))
     }
 
     /// What makes two actions the same. `None`: the action is like no other.
@@ -179,19 +174,14 @@ impl FeedbackBlindness {
         if config.patterns.iter().any(String::is_empty) {
             return Err(Error::config("patterns", "an empty phrase would match every observation"));
         }
-        Exempt::validate(&config.exempt)?;
-        if let Some(rules) = &config.transient {
-            rules.validate("transient")?;
-        }
+        PassedOver::validate(&config.exempt, config.transient.as_ref())?;
         Ok(Self::made_ready(config))
     }
 
     fn made_ready(config: FeedbackBlindnessConfig) -> Self {
-        let finder = |pattern: &String| Finder::new(pattern.to_lowercase().as_bytes()).into_owned();
         Self(Arc::new(Rules {
-            patterns: config.patterns.iter().map(finder).collect(),
-            exempt: Exempt::new(&config.exempt),
-            transient: config.transient.as_ref().map(Matcher::new),
+            patterns: Phrases::new(config.patterns.iter().map(String::as_str)),
+            passed_over: PassedOver::new(&config.exempt, config.transient.as_ref()),
             config,
         }))
     }
@@ -221,19 +211,15 @@ impl Rule for FeedbackBlindness {
             rules: Arc::clone(&self.0),
             actions: 0,
             comparable: false,
-            gains: Gains::default(),
-            seen: Seen::default(),
-            novel_successes: 0,
-            refused: DigestTable::default(),
-            earlier: BTreeMap::new(),
-            remembered: DigestMap::default(),
+            refusals: Refusals::default(),
+            attempts: Attempts::default(),
             reported: BTreeSet::new(),
             findings: Vec::new(),
         })
     }
 
     fn needs_argument_texts(&self) -> bool {
-        self.0.exempt.needs_texts()
+        self.0.passed_over.needs_texts()
     }
 
     fn account(&self, trace: &Trace, explanation: &mut Explanation) {
@@ -251,7 +237,7 @@ pub struct FeedbackBlindnessEvidence {
     /// The step at which the same action was refused: by default the latest such step, in the preset the earliest
     /// that is remembered.
     pub first_attempt: u64,
-    /// What it was told then (first 200 characters).
+    /// What came back then (first 200 characters).
     pub observation: Option<String>,
 }
 
@@ -262,43 +248,47 @@ struct State {
     actions: u64,
     /// Whether an action has its arguments recorded.
     comparable: bool,
-    gains: Gains,
-    seen: Seen<()>,
-    /// Novel actions that succeeded, so far.
-    novel_successes: u64,
-    /// By key and feedback, the latest refusal (`same_feedback`).
-    refused: DigestTable<Refusal>,
-    /// Of the few of them that have one, the latest of a turn before, by their numbers.
-    earlier: BTreeMap<u32, Refusal>,
-    /// By key, for the published rule: the first refusal alone, or all within the window.
-    remembered: DigestMap<VecDeque<Attempt>>,
+    /// What the default rule remembers.
+    refusals: Refusals,
+    /// What the published rule remembers.
+    attempts: Attempts,
     /// The keys that have been reported.
     reported: BTreeSet<Digest>,
     findings: Vec<Finding>,
 }
 
-/// A refusal of a key with one feedback.
-///
-/// Counts in four bytes: more actions of one trace than that do not fit in memory.
-#[derive(Debug, Clone, Copy)]
-struct Refusal {
-    step: u64,
-    turn: u64,
-    action: u32,
-    novel_successes: u32,
-}
-
-const _: () = assert!(size_of::<Refusal>() <= 24);
-
-/// A refusal as the published rule remembers it.
-#[derive(Debug)]
-struct Attempt {
-    action: u64,
-    step: u64,
-    observation: Option<String>,
-}
-
 impl State {
+    /// The default: a repeat that fails as it did before.
+    fn same_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
+        let found = self.refusals.observe(&self.rules, self.actions, step, action, digests);
+        if let Some((key, before)) = found.filter(|(key, _)| self.is_due(*key)) {
+            let name = super::quoted(action.name);
+            let message =
+                format!("`{name}` fails with the same arguments and the same feedback as at step {before}");
+            self.report(key, finding(step.index(), before, quote(action), message));
+        }
+    }
+
+    /// The published rule: a repeat of what was refused, whatever comes of it.
+    fn any_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
+        let Some(key) = self.rules.key(digests) else { return };
+        let FeedbackBlindnessConfig { window, success_recovers, .. } = self.rules.config;
+        let recovers = success_recovers && action.status == Status::Ok;
+        if !recovers
+            && self.is_due(key)
+            && let Some(first) = self.attempts.first(key, window, self.actions)
+        {
+            let name = super::quoted(action.name);
+            let message = format!("`{name}` repeats what was refused at step {}", first.step);
+            let found = finding(step.index(), first.step, first.observation.clone(), message);
+            self.report(key, found);
+        }
+        if self.rules.is_negative(action) {
+            let (number, step) = (self.actions, step.index());
+            self.attempts.add(key, window, || Attempt { number, step, observation: quote(action) });
+        }
+    }
+
     /// Whether a blind repeat of this key is still to be reported.
     fn is_due(&self, key: Digest) -> bool {
         self.rules.config.report == Report::Every || !self.reported.contains(&key)
@@ -308,78 +298,6 @@ impl State {
         self.reported.insert(key);
         self.findings.push(finding);
     }
-
-    /// The default: a repeat that fails as it did before.
-    fn same_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
-        if self.gains.observe(step) {
-            self.seen.clear();
-        }
-        let novel = self.seen.observe(step, digests, ()).is_none();
-        if !self.rules.is_negative(action) {
-            self.novel_successes += u64::from(novel && action.status == Status::Ok);
-            return;
-        }
-        let (Some(key), Some(feedback)) = (self.rules.key(digests), observation(digests)) else { return };
-        let now = Refusal {
-            step: step.index(),
-            turn: step.turn(),
-            action: to_u32(self.actions),
-            novel_successes: to_u32(self.novel_successes),
-        };
-        let (number, fresh) = self.refused.find_or_add(key.and(feedback), || now);
-        let Some(latest) = self.refused.at_mut(number).filter(|_| !fresh) else { return };
-        let number = to_u32(number as u64);
-        if latest.turn != now.turn {
-            self.earlier.insert(number, *latest);
-        }
-        *latest = now;
-        let FeedbackBlindnessConfig { window, max_gap, .. } = self.rules.config;
-        let near = |before: &Refusal| {
-            window.is_none_or(|window| u64::from(now.action - before.action) <= window)
-                && u64::from(now.novel_successes - before.novel_successes) <= max_gap
-        };
-        if let Some(before) = self.earlier.get(&number).copied().filter(near)
-            && self.is_due(key)
-        {
-            let name = super::quoted(action.name);
-            let message = format!(
-                "`{name}` fails with the same arguments and the same feedback as at step {}",
-                before.step
-            );
-            self.report(key, finding(step.index(), before.step, quote(action), message));
-        }
-    }
-
-    /// The published rule: a repeat of what was refused, whatever comes of it.
-    fn any_feedback(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
-        let transient = self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
-        let Some(key) = self.rules.key(digests) else { return };
-        let (window, now) = (self.rules.config.window, self.actions);
-        let mut first = None;
-        if let Some(attempts) = self.remembered.get_mut(&key) {
-            if let Some(window) = window {
-                while attempts.front().is_some_and(|first| now - first.action > window) {
-                    attempts.pop_front();
-                }
-            }
-            first = attempts.front().map(|first| (first.step, first.observation.clone()));
-        }
-        if let Some((first, observation)) = first
-            && !transient
-            && !(self.rules.config.success_recovers && action.status == Status::Ok)
-            && self.is_due(key)
-        {
-            let message =
-                format!("`{}` repeats what was refused at step {first}", super::quoted(action.name));
-            self.report(key, finding(step.index(), first, observation, message));
-        }
-        if !transient && self.rules.is_negative(action) {
-            let attempts = self.remembered.entry(key).or_default();
-            if window.is_some() || attempts.is_empty() {
-                attempts.push_back(Attempt { action: now, step: step.index(), observation: quote(action) });
-            }
-        }
-    }
 }
 
 impl Fold for State {
@@ -387,13 +305,13 @@ impl Fold for State {
         let Some((action, digests)) = step.digested(self.rules.config.actors) else { return };
         self.actions += 1;
         self.comparable |= digests.arguments.is_some();
-        if self.rules.exempt.matches(action, &digests) {
+        if self.rules.passed_over.reason(step, action, &digests).is_some() {
             return;
         }
-        if !self.rules.config.same_feedback {
-            self.any_feedback(step, action, &digests);
-        } else if !self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
+        if self.rules.config.same_feedback {
             self.same_feedback(step, action, &digests);
+        } else {
+            self.any_feedback(step, action, &digests);
         }
     }
 
@@ -419,12 +337,8 @@ impl Fold for State {
     }
 
     fn memory(&self) -> usize {
-        let attempts = self.remembered.len() * 4 * (size_of::<Attempt>() + QUOTED);
-        self.seen.memory()
-            + self.refused.memory()
-            + self.earlier.len() * 2 * size_of::<(u32, Refusal)>()
-            + map_bytes(&self.remembered)
-            + attempts
+        self.refusals.memory()
+            + self.attempts.memory()
             + self.reported.len() * 2 * size_of::<Digest>()
             + self.findings.capacity() * FINDING_BYTES
     }
@@ -432,20 +346,12 @@ impl Fold for State {
     fn restart(&mut self, _routing: &Routing) -> bool {
         self.actions = 0;
         self.comparable = false;
-        self.gains.clear();
-        self.seen.clear();
-        self.novel_successes = 0;
-        self.refused.clear();
-        self.earlier.clear();
-        empty(&mut self.remembered);
+        self.refusals.clear();
+        self.attempts.clear();
         self.reported.clear();
         self.findings.clear();
         true
     }
-}
-
-fn to_u32(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// As much of the observation as evidence quotes.

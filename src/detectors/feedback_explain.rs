@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::detector::Detector;
-use super::explanation::{Bound, Change, Condition, Explanation, Near, TOLD};
+use super::explanation::{Bound, Change, Condition, Explanation, Near, SHOWN};
 use super::feedback_blindness::{FeedbackBlindness, FeedbackBlindnessConfig};
 use super::seen::{Gains, Seen, observation};
 use crate::trace::{Digest, DigestMap, Status, Trace};
@@ -54,12 +54,8 @@ pub(super) fn explain(rule: &FeedbackBlindness, trace: &Trace, explanation: &mut
     for step in trace {
         let Some((action, digests)) = step.digested(config.actors) else { continue };
         actions += 1;
-        if rule.0.exempt.matches(action, &digests) {
-            explanation.exempt += 1;
-            continue;
-        }
-        if rule.0.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
-            explanation.transient += 1;
+        if let Some(passed) = rule.0.passed_over.reason(&step, action, &digests) {
+            explanation.pass_over(passed);
             continue;
         }
         if gains.observe(&step) {
@@ -99,7 +95,7 @@ pub(super) fn explain(rule: &FeedbackBlindness, trace: &Trace, explanation: &mut
         }
     }
     if config.same_feedback {
-        tell(config, pairs, explanation);
+        same_feedback(config, pairs, explanation);
     }
     if explanation.fired() {
         return;
@@ -132,10 +128,10 @@ fn earlier(known: &mut DigestMap<(Refusal, Option<Refusal>)>, key: Digest, now: 
 }
 
 /// What the default rule makes of the pairs.
-fn tell(config: &FeedbackBlindnessConfig, mut pairs: Vec<Pair>, explanation: &mut Explanation) {
+fn same_feedback(config: &FeedbackBlindnessConfig, mut pairs: Vec<Pair>, explanation: &mut Explanation) {
     let within = |pair: &Pair| config.window.is_none_or(|window| pair.distance <= window);
     pairs.sort_by_key(|pair| (!pair.same_feedback, pair.gap, pair.distance, pair.place));
-    explanation.near.extend(pairs.iter().take(TOLD).map(|pair| pair.near(config)));
+    explanation.near.extend(pairs.iter().take(SHOWN).map(|pair| pair.near(config)));
     let mut alike = pairs.iter().filter(|pair| pair.same_feedback);
     if explanation.fired() {
         // Below the smallest gap there is nothing left.

@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for FailureMode {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Tells the finding from every other one of its trace, and stays as it is while the finding grows: the detector,
+    /// No other finding of its trace has it, and it stays as it is while the finding grows: the detector,
     /// a colon, and mostly the step at which the finding became certain; of one that only the end of the trace makes
     /// certain, its last step.
     pub id: String,
@@ -105,11 +105,11 @@ pub struct Finding {
     pub message: String,
     /// The facts.
     pub evidence: Evidence,
-    /// What the steps of the range took, where the source tells.
+    /// What the steps of the range took, where the source says.
     pub cost: Option<Cost>,
-    /// The ids of findings that were told before the end, and have become part of this one.
+    /// The ids of findings that were reported before the end, and have become part of this one.
     pub merged: Vec<String>,
-    /// The span of a tracing system that shows the last step, where the source tells.
+    /// The span of a tracing system that shows the last step, where there is one.
     pub span: Option<SpanId>,
 }
 
@@ -150,7 +150,7 @@ impl Finding {
         }
     }
 
-    /// The same under another id: that of the detector and of what tells the finding from its others.
+    /// The same under another id: the detector, and what no other of its findings has.
     #[must_use]
     pub fn told_as(mut self, what: impl fmt::Display) -> Self {
         self.id = Self::id_of(&self.detector, what);

@@ -9,12 +9,14 @@ use super::detector::Fold;
 use super::explanation::Explanation;
 use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
 use super::loop_explain;
+use super::loop_parts::Span;
 use super::loop_polls::Polls;
-use super::loop_segment::{Segment, Span};
-use super::polling::{Exempt, PollingCall};
+use super::loop_segment::Segment;
+use super::passed_over::{Passed, PassedOver};
+use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
 use super::seen::Gains;
-use super::transient::{Matcher, TransientRules};
+use super::transient::TransientRules;
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Actors, Routing, Step, Trace};
@@ -85,8 +87,7 @@ impl LoopConfig {
 #[derive(Debug, Clone)]
 pub struct Loop {
     pub(super) config: LoopConfig,
-    pub(super) exempt: Arc<Exempt>,
-    pub(super) transient: Option<Arc<Matcher>>,
+    pub(super) passed_over: Arc<PassedOver>,
 }
 
 impl Default for Loop {
@@ -114,19 +115,12 @@ impl Loop {
                 ));
             }
         }
-        Exempt::validate(&config.exempt)?;
-        if let Some(rules) = &config.transient {
-            rules.validate("transient")?;
-        }
+        PassedOver::validate(&config.exempt, config.transient.as_ref())?;
         Ok(Self::made_ready(config))
     }
 
     fn made_ready(config: LoopConfig) -> Self {
-        Self {
-            exempt: Arc::new(Exempt::new(&config.exempt)),
-            transient: config.transient.as_ref().map(|rules| Arc::new(Matcher::new(rules))),
-            config,
-        }
+        Self { passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())), config }
     }
 }
 
@@ -155,8 +149,7 @@ impl Rule for Loop {
             polls: Polls::new(self.config.max_polls),
             definition: self.config.definition,
             actors: self.config.actors,
-            exempt: Arc::clone(&self.exempt),
-            transient: self.transient.clone(),
+            passed_over: Arc::clone(&self.passed_over),
             actions: 0,
             comparable: false,
             gains: Gains::default(),
@@ -166,7 +159,7 @@ impl Rule for Loop {
     }
 
     fn needs_argument_texts(&self) -> bool {
-        self.exempt.needs_texts()
+        self.passed_over.needs_texts()
     }
 
     fn account(&self, trace: &Trace, explanation: &mut Explanation) {
@@ -222,15 +215,14 @@ pub struct LoopEvidence {
 struct State {
     actors: Actors,
     definition: LoopDefinition,
-    exempt: Arc<Exempt>,
-    transient: Option<Arc<Matcher>>,
+    passed_over: Arc<PassedOver>,
     segment: Segment,
     polls: Polls,
     actions: u64,
     /// Whether an action has its arguments recorded.
     comparable: bool,
     gains: Gains,
-    /// As told online.
+    /// As reported online.
     certain: Vec<Finding>,
     /// Of the segments that are over.
     findings: Vec<Finding>,
@@ -241,14 +233,13 @@ impl Fold for State {
         let Some((action, digests)) = step.digested(self.actors) else { return };
         self.actions += 1;
         self.comparable |= digests.arguments.is_some();
-        if self.exempt.matches(action, &digests) {
-            if self.definition == LoopDefinition::Stuck {
+        match self.passed_over.reason(step, action, &digests) {
+            Some(Passed::Exempt) if self.definition == LoopDefinition::Stuck => {
                 self.certain.extend(self.polls.observe(step, action, &digests, self.actions));
+                return;
             }
-            return;
-        }
-        if self.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
-            return;
+            Some(_) => return,
+            None => {}
         }
         if self.gains.observe(step) {
             self.close_segment();
@@ -329,7 +320,7 @@ fn finding(segment: &Segment, span: &Span) -> Finding {
     let place = (span.first_step, span.last_step);
     let made = Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence));
     let merged = span.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
-    match span.told {
+    match span.reported {
         Some(step) => Finding { merged, ..made.told_as(step) },
         None => made,
     }

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::detector::Detector;
-use super::explanation::{Bound, Change, Condition, Explanation, Near, TOLD};
+use super::explanation::{Bound, Change, Condition, Explanation, Near, SHOWN};
 use super::loop_::{Loop, LoopConfig, LoopDefinition};
+use super::passed_over::Passed;
 use super::seen::{self, Gains};
 use crate::trace::{Action, Digest, DigestMap, Digests, Status, Step, Trace};
 
@@ -16,15 +17,11 @@ pub(super) fn explain(rule: &Loop, trace: &Trace, explanation: &mut Explanation)
     let mut gains = Gains::default();
     for step in trace {
         let Some((action, digests)) = step.digested(config.actors) else { continue };
-        if rule.exempt.matches(action, &digests) {
-            explanation.exempt += 1;
-            if config.definition == LoopDefinition::Stuck {
+        if let Some(passed) = rule.passed_over.reason(&step, action, &digests) {
+            explanation.pass_over(passed);
+            if passed == Passed::Exempt && config.definition == LoopDefinition::Stuck {
                 replay.poll(&step, action, &digests);
             }
-            continue;
-        }
-        if rule.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
-            explanation.transient += 1;
             continue;
         }
         if gains.observe(&step) {
@@ -276,7 +273,7 @@ impl Best {
         let chains = occurrences.chunk_by(|_, (_, gap)| near(*gap)).filter_map(found);
         self.chains.extend(chains.filter(|found| found.count >= 2));
         self.chains.sort_by_key(|found| std::cmp::Reverse(found.count));
-        self.chains.truncate(TOLD);
+        self.chains.truncate(SHOWN);
         if self.chains.is_empty()
             && let Some(last) = occurrences.last()
         {

@@ -37,8 +37,8 @@ struct Found {
     place: (u64, u64),
     /// Whether nothing else was done meanwhile.
     alone: bool,
-    /// The step at which it was told.
-    told: u64,
+    /// The step at which it was reported.
+    reported: u64,
 }
 
 impl Polls {
@@ -51,7 +51,7 @@ impl Polls {
         self.found.clear();
     }
 
-    /// Takes an exempt action, the one with this number; tells when its row becomes too long.
+    /// Takes an exempt action, the one with this number; gives a finding when its row becomes too long.
     pub(super) fn observe(
         &mut self,
         step: &Step<'_>,
@@ -92,7 +92,7 @@ impl Polls {
         }
         row.found = Some(self.found.len());
         let (name, location) = (action.name.trim().into(), step.location().map(Into::into));
-        self.found.push(Found { name, location, count: row.count, place, alone, told: step.index() });
+        self.found.push(Found { name, location, count: row.count, place, alone, reported: step.index() });
         self.found.last().map(Found::finding)
     }
 
@@ -118,6 +118,7 @@ impl Found {
             period: self.alone.then_some(1),
         };
         let message = repeated(super::quoted(&self.name), self.count);
-        Finding::new(Loop::ID, Loop::MODE, self.place, message, Evidence::Loop(evidence)).told_as(self.told)
+        Finding::new(Loop::ID, Loop::MODE, self.place, message, Evidence::Loop(evidence))
+            .told_as(self.reported)
     }
 }

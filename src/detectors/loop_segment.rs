@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::loop_::{LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
 use super::loop_names::{Id, Names, period, to_u32};
+use super::loop_parts::{Parts, Span};
 use super::seen;
 use crate::trace::{
     Action, Digest, DigestMap, DigestTable, Digests, Status, Step, empty, lean_push, map_bytes,
@@ -18,24 +19,6 @@ const SAME_TURN: u32 = 1 << 31;
 
 /// The number of an observation that was not recorded: it is like no other.
 const UNRECORDED: u32 = u32::MAX;
-
-/// The place of a loop: positions in the segment, and the source indices of the steps there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) kind: LoopKind,
-    /// How often the call was made, or the tool failed; of several parts, that of the earlier one.
-    pub(super) count: u64,
-    /// The call that repeats, or one of those that fail.
-    key: u32,
-    first: usize,
-    last: usize,
-    pub(super) first_step: u64,
-    pub(super) last_step: u64,
-    /// The step at which it was told.
-    pub(super) told: Option<u64>,
-    /// Those of other loops that were told and have become part of this one.
-    pub(super) merged: Vec<u64>,
-}
 
 #[derive(Debug)]
 pub(super) struct Segment {
@@ -56,10 +39,8 @@ pub(super) struct Segment {
     history: Vec<u32>,
     first_step: u64,
     last_step: u64,
-    /// Chains and runs that have qualified, in the order in which they did.
-    parts: Vec<Span>,
-    /// Position at which the latest of the parts ends.
-    covered: Option<usize>,
+    /// Chains and runs that have qualified.
+    parts: Parts,
     /// The step at which a key first repeated often enough (`repeat`).
     repeats: Option<u64>,
 }
@@ -104,7 +85,7 @@ struct FailureRun {
     repeats: u64,
     start: usize,
     start_step: u64,
-    part: Option<usize>,
+    part: Option<Id>,
 }
 
 impl Segment {
@@ -124,8 +105,7 @@ impl Segment {
             history: Vec::new(),
             first_step: 0,
             last_step: 0,
-            parts: Vec::new(),
-            covered: None,
+            parts: Parts::default(),
             repeats: None,
         }
     }
@@ -141,11 +121,10 @@ impl Segment {
         self.runs = 0;
         self.history.clear();
         self.parts.clear();
-        self.covered = None;
         self.repeats = None;
     }
 
-    /// Takes an action; tells of the loop that it makes, unless that loop only extends one told before.
+    /// Takes an action; gives the loop that it makes, unless that loop only extends one that was given before.
     pub(super) fn observe(
         &mut self,
         step: &Step<'_>,
@@ -164,7 +143,7 @@ impl Segment {
                 self.repeat(key, step.index())
             }
             LoopDefinition::Stuck => {
-                let covered = self.covered;
+                let covered = self.parts.end();
                 let turn = short_turn(step.turn());
                 let same_turn = !fresh && self.keys.at(key as usize).is_some_and(|key| key.turn == turn);
                 lean_push(&mut self.history, if same_turn { key | SAME_TURN } else { key });
@@ -173,13 +152,9 @@ impl Segment {
                 if let Some(key) = self.keys.at_mut(key as usize) {
                     key.turn = turn;
                 }
-                let new = |part: &usize| {
-                    self.parts.get(*part).is_some_and(|part| covered.is_none_or(|end| part.first > end))
-                };
-                let part = run.filter(new).or(chain.filter(new))?;
-                let part = self.parts.get_mut(part)?;
-                part.told = Some(step.index());
-                Some(part.clone())
+                let apart = |part: &Id| self.parts.is_apart(*part, covered);
+                let part = run.filter(apart).or(chain.filter(apart))?;
+                self.parts.report(part, step.index())
             }
         }
     }
@@ -233,14 +208,14 @@ impl Segment {
             last: self.history.len().saturating_sub(1),
             first_step: self.first_step,
             last_step: self.last_step,
-            told: self.repeats,
+            reported: self.repeats,
             merged: Vec::new(),
         }
     }
 
     /// Extends or restarts the chain of the key; gives the place of its part when it qualifies. `seen`: the observation,
     /// where it was recorded.
-    fn chain(&mut self, id: u32, position: usize, step: &Step<'_>, seen: Option<Digest>) -> Option<usize> {
+    fn chain(&mut self, id: u32, position: usize, step: &Step<'_>, seen: Option<Digest>) -> Option<Id> {
         let key = self.keys.at_mut(id as usize)?;
         let mut again = key.again.and_then(|again| self.again.get_mut(again.get()));
         let (observation, novel) = match seen {
@@ -278,11 +253,6 @@ impl Segment {
         if count < self.min_repeats {
             return None;
         }
-        self.covered = self.covered.max(Some(position));
-        if let Some(part) = again.part.and_then(|part| self.parts.get_mut(part.get())) {
-            (part.last, part.last_step, part.count) = (position, step.index(), count);
-            return None;
-        }
         let span = Span {
             kind: LoopKind::RepeatedCall,
             count,
@@ -291,12 +261,10 @@ impl Segment {
             last: position,
             first_step: key.start_step,
             last_step: step.index(),
-            told: None,
+            reported: None,
             merged: Vec::new(),
         };
-        again.part = Some(Id::new(self.parts.len()));
-        self.parts.push(span);
-        Some(self.parts.len() - 1)
+        self.parts.put(&mut again.part, span)
     }
 
     /// Extends or ends the failure run of the tool; gives the place of its part when it qualifies.
@@ -307,7 +275,7 @@ impl Segment {
         step: &Step<'_>,
         action: &Action<'_>,
         tool: Digest,
-    ) -> Option<usize> {
+    ) -> Option<Id> {
         match action.status {
             Status::Unknown => return None,
             Status::Ok => {
@@ -342,11 +310,6 @@ impl Segment {
         if run.failures < self.min_failures || run.repeats < self.min_failures - 1 {
             return None;
         }
-        self.covered = self.covered.max(Some(position));
-        if let Some(part) = run.part.and_then(|part| self.parts.get_mut(part)) {
-            (part.last, part.last_step, part.count) = (position, step.index(), run.failures);
-            return None;
-        }
         let span = Span {
             kind: LoopKind::RepeatedFailure,
             count: run.failures,
@@ -355,12 +318,10 @@ impl Segment {
             last: position,
             first_step: run.start_step,
             last_step: step.index(),
-            told: None,
+            reported: None,
             merged: Vec::new(),
         };
-        run.part = Some(self.parts.len());
-        self.parts.push(span);
-        Some(self.parts.len() - 1)
+        self.parts.put(&mut run.part, span)
     }
 
     /// The name of what the span counts.
@@ -373,28 +334,7 @@ impl Segment {
         if self.definition == LoopDefinition::Repeat {
             return if self.repeats.is_some() { vec![self.whole()] } else { Vec::new() };
         }
-        let mut parts = self.parts.clone();
-        // Of parts that begin together, the repeated call gives the kind.
-        parts.sort_by_key(|part| (part.first, part.kind));
-        let mut spans: Vec<Span> = Vec::new();
-        for part in parts {
-            match spans.last_mut() {
-                Some(span) if part.first <= span.last => {
-                    if part.last > span.last {
-                        (span.last, span.last_step) = (part.last, part.last_step);
-                    }
-                    span.merged.extend(part.told);
-                }
-                _ => spans.push(part),
-            }
-        }
-        for span in &mut spans {
-            // The part that qualified first was told; later ones where they did not overlap yet.
-            span.merged.extend(span.told);
-            span.merged.sort_unstable();
-            span.told = (!span.merged.is_empty()).then(|| span.merged.remove(0));
-        }
-        spans
+        self.parts.joined()
     }
 
     /// About how many bytes are held.
@@ -404,7 +344,7 @@ impl Segment {
             + map_bytes(&self.observations)
             + map_bytes(&self.tools)
             + self.history.capacity() * size_of::<u32>()
-            + self.parts.capacity() * size_of::<Span>()
+            + self.parts.memory()
             + self.names.memory()
     }
 
@@ -432,7 +372,7 @@ impl Segment {
     }
 }
 
-/// A turn in four bytes, which are enough to tell neighbours apart.
+/// A turn in four bytes, in which neighbours differ.
 #[expect(clippy::cast_possible_truncation, reason = "both halves are in it")]
 fn short_turn(turn: u64) -> u32 {
     (turn ^ (turn >> 32)) as u32

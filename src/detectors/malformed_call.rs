@@ -8,6 +8,7 @@ use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
 use super::finding::{FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use super::phrases::Phrases;
 use super::rule::{Grid, Rule};
 use crate::error::{Error, Result};
 use crate::json::{Json, Kind};
@@ -82,10 +83,10 @@ impl Default for MalformedCallConfig {
     }
 }
 
-/// What tells that a tool was not run, and with it the whole rule for one call.
+/// The rule for one call, with what an answer says where the tool was not run.
 #[derive(Debug, Clone)]
 pub(crate) struct CallRules {
-    rejections: Vec<String>,
+    rejections: Phrases,
 }
 
 impl Default for CallRules {
@@ -96,7 +97,7 @@ impl Default for CallRules {
 
 impl CallRules {
     pub(crate) fn new<'t>(rejections: impl IntoIterator<Item = &'t str>) -> Self {
-        Self { rejections: rejections.into_iter().map(str::to_lowercase).collect() }
+        Self { rejections: Phrases::new(rejections) }
     }
 
     /// Why a call is malformed: the first reason that holds. `failure` is the observation of a call that failed.
@@ -114,9 +115,8 @@ impl CallRules {
             Some(Written::NotAnObject) => return Some(MalformedReason::ArgumentsNotAnObject),
             Some(Written::Object) | None => {}
         }
-        let told = first_chars(failure?, LOOKED_AT).to_lowercase();
-        let rejected = self.rejections.iter().any(|rejection| told.contains(rejection));
-        rejected.then_some(MalformedReason::RejectedBeforeRunning)
+        let head = first_chars(failure?, LOOKED_AT);
+        self.rejections.occur_in(head).then_some(MalformedReason::RejectedBeforeRunning)
     }
 }
 
@@ -201,8 +201,8 @@ impl MalformedCall {
         let arguments = action.arguments.as_ref().present().filter(|_| self.objects_only);
         let written = arguments.and_then(Arguments::json).map(Written::of_recorded);
         let observation = action.observation.present().filter(|_| action.status == Status::Error);
-        let told = observation.map(|observation| observation.head(LOOKED_AT));
-        self.rules.reason(action.name, written, told.as_deref())
+        let head = observation.map(|observation| observation.head(LOOKED_AT));
+        self.rules.reason(action.name, written, head.as_deref())
     }
 }
 

@@ -229,7 +229,7 @@ impl Fold for State {
 
     /// Pair by pair, a finding when its range is over, or has become too long already.
     fn certain(&self) -> &[Finding] {
-        // What cannot be compared is told by nothing but the end.
+        // Until an action can be compared, nothing is certain.
         if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.certain }
     }
 

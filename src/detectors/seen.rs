@@ -1,7 +1,6 @@
 //! Which answers to which calls a trace has shown before.
 
-use crate::trace::Content;
-use crate::trace::{Digest, DigestTable, Digests, Step};
+use crate::trace::{Content, Digest, DigestTable, Digests, Step};
 
 /// The key of an action: location, folded name, canonical arguments. `None`: it has one of its own, because its
 /// arguments were not recorded.
@@ -24,7 +23,7 @@ pub(super) fn observation(digests: &Digests) -> Option<Digest> {
     }
 }
 
-/// Keys with their observations, as they have occurred, each with what is known of its first time.
+/// Keys with their observations, as they have occurred, each with what was noted when it first did.
 #[derive(Debug)]
 pub(super) struct Seen<V> {
     first: DigestTable<V>,
@@ -46,7 +45,7 @@ impl<V: Copy> Seen<V> {
         self.first.clear();
     }
 
-    /// Takes an action; gives what was said of the first time that its key met this observation.
+    /// Takes an action; gives what was noted when its key first met this observation.
     #[inline]
     pub(super) fn observe(&mut self, step: &Step<'_>, digests: &Digests, now: V) -> Option<V> {
         let answer = key(step, digests)?.and(observation(digests)?);
@@ -55,7 +54,7 @@ impl<V: Copy> Seen<V> {
     }
 }
 
-/// Tells where the gains of progress are, each of which begins a new segment.
+/// Finds the gains of progress, each of which begins a new segment.
 #[derive(Debug, Default)]
 pub(super) struct Gains {
     before: Option<f64>,

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 
-use super::shell_words::{Lexer, Token};
-use crate::json::{Json, Kind, Raw};
+use super::shell_words::Words;
+use crate::json::{Json, JsonString, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest};
 
 /// How many shells within shells are looked into.
@@ -64,63 +65,74 @@ impl Subtools {
     }
 
     /// The program that the action runs, where the tool is the one at this place of the list.
-    pub(super) fn program(&self, command: usize, action: &Action<'_>) -> Option<String> {
+    pub(super) fn program<'a>(&self, command: usize, action: &'a Action<'_>) -> Option<Cow<'a, str>> {
         let (_, argument) = self.arguments.get(command)?;
         let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
         match command_line(json, argument)? {
-            Line::Text(line) => program(&line, MAX_SHELLS),
-            Line::Words(words) => program_of(&words, MAX_SHELLS),
+            CommandLine::Text(line) => program_of_line(line, MAX_SHELLS),
+            CommandLine::Words(words) => program_of_words(&mut words.into_iter(), MAX_SHELLS),
         }
     }
 }
 
 /// A command line as arguments hold it.
-enum Line<'a> {
+enum CommandLine<'a> {
     Text(Cow<'a, str>),
-    Words(Vec<String>),
+    Words(Vec<Cow<'a, str>>),
+}
+
+/// An argument, as far as it may be a command line.
+enum Value<'a> {
+    Text(JsonString<'a>),
+    List(Raw<'a>),
+    Other,
 }
 
 /// The command line that is the argument of this name, or the only argument.
-fn command_line<'a>(json: &'a str, argument: &str) -> Option<Line<'a>> {
-    let (mut named, mut only, mut is_alone) = (None, None::<(Vec<u8>, Raw<'_>)>, true);
+fn command_line<'a>(json: &'a str, argument: &str) -> Option<CommandLine<'a>> {
+    let (mut named, mut other, mut is_alone) = (None, None::<(Cow<'_, [u8]>, Value<'_>)>, true);
     let mut reader = Json::new(json.as_bytes());
-    let read = reader.object(|key, value| {
-        let value = value.checked()?;
-        if key == argument.as_bytes() {
+    let read = reader.members(|key, value| {
+        let value = match value.kind()? {
+            Kind::String => Value::Text(value.text()?),
+            Kind::List => Value::List(value.checked()?),
+            _ => value.check().map(|()| Value::Other)?,
+        };
+        if *key == *argument.as_bytes() {
             named = Some(value);
+        } else {
+            is_alone &= other.as_ref().is_none_or(|(first, _)| *first == key);
+            other = Some((key, value));
         }
-        is_alone &= only.as_ref().is_none_or(|(first, _)| *first == key);
-        only = Some((key.to_vec(), value));
         Ok(())
     });
     if read.is_err() || reader.peek_byte().is_some() {
         return None;
     }
-    let value = named.or(only.filter(|_| is_alone).map(|(_, value)| value))?;
-    match value.kind() {
-        Kind::String => value.string().map(Line::Text),
-        Kind::List => {
-            let words = value.items()?.into_iter().map(|word| word.string().map(Cow::into_owned));
-            words.collect::<Option<_>>().map(Line::Words)
+    match named.or(other.filter(|_| is_alone).map(|(_, value)| value))? {
+        Value::Text(text) => text.to_str().map(CommandLine::Text),
+        Value::List(list) => {
+            list.items()?.into_iter().map(Raw::string).collect::<Option<_>>().map(CommandLine::Words)
         }
-        _ => None,
+        Value::Other => None,
+    }
+}
+
+/// The program of a command line.
+fn program_of_line(line: Cow<'_, str>, shells: u8) -> Option<Cow<'_, str>> {
+    match line {
+        Cow::Borrowed(line) => program(line, shells),
+        Cow::Owned(line) => program(&line, shells).map(|found| Cow::Owned(found.into_owned())),
     }
 }
 
 /// The program of a command line: that of the first command that does more than set the scene.
-fn program(line: &str, shells: u8) -> Option<String> {
-    let mut words = Vec::new();
-    let mut lexer = Lexer::new(line);
+fn program(line: &str, shells: u8) -> Option<Cow<'_, str>> {
+    let mut words = Words::new(line);
     loop {
-        match lexer.token() {
-            Some(Token::Word(word)) => words.push(word),
-            Some(Token::End) => {
-                if let Some(found) = program_of(&words, shells) {
-                    return Some(found);
-                }
-                words.clear();
-            }
-            None => return program_of(&words, shells),
+        let found = program_of_words(&mut words, shells);
+        if found.is_some() || !words.next_command() {
+            return found;
         }
     }
 }
@@ -147,93 +159,108 @@ const WRAPPERS: [(&str, &[&str], usize); 14] = [
 const KEYWORDS: [&str; 11] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "fi"];
 
 /// The program of one simple command; `None` where it only sets the scene.
-fn program_of(words: &[String], shells: u8) -> Option<String> {
-    let mut rest = words;
-    loop {
-        let (first, behind) = rest.split_first()?;
-        let name = base_name(first);
-        if KEYWORDS.contains(&first.as_str()) || is_assignment(first) {
-            rest = behind;
-        } else if let Some((_, valued, positional)) = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name) {
-            if name == "command" && behind.first().is_some_and(|word| word == "-v" || word == "-V") {
-                return Some(name.to_owned());
-            }
-            rest = behind_options(behind, valued);
-            let assignments = rest.iter().take_while(|word| is_assignment(word)).count();
-            rest = rest.get(assignments + positional..)?;
-        } else {
-            break;
+fn program_of_words<'w>(words: &mut dyn Iterator<Item = Cow<'w, str>>, shells: u8) -> Option<Cow<'w, str>> {
+    let mut words = words.peekable();
+    let name = loop {
+        let first = words.next()?;
+        if KEYWORDS.contains(&&*first) || is_assignment(&first) {
+            continue;
         }
-    }
-    let (first, arguments) = rest.split_first()?;
-    let name = base_name(first);
-    let sub = |valued: &[&str]| behind_options(arguments, valued).first().map(String::as_str);
-    let found = match name {
-        "cd" | "for" | "case" | "select" | "done" | "esac" | "" => return None,
-        "export" | "declare" | "local" | "readonly" if arguments.iter().any(|word| is_assignment(word)) => {
-            return None;
+        let name = base_name(first);
+        let Some((_, valued, positional)) = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name) else {
+            break name;
+        };
+        if name == "command" && words.peek().is_some_and(|word| word == "-v" || word == "-V") {
+            return Some(name);
+        }
+        pass_over_options(&mut words, valued);
+        while words.next_if(|word| is_assignment(word)).is_some() {}
+        for _ in 0..*positional {
+            words.next()?;
+        }
+    };
+    match &*name {
+        "cd" | "for" | "case" | "select" | "done" | "esac" | "" => None,
+        "export" | "declare" | "local" | "readonly" => {
+            if words.any(|word| is_assignment(&word)) {
+                None
+            } else {
+                Some(name)
+            }
         }
         "bash" | "sh" | "zsh" | "dash" | "ash" => {
-            let inline = arguments.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
-            match inline.and_then(|at| arguments.get(at + 1)).filter(|_| shells > 0) {
-                Some(line) => return program(line, shells - 1),
-                None => name.to_owned(),
+            let mut behind_c =
+                words.skip_while(|word| !(word.starts_with('-') && word.ends_with('c'))).skip(1);
+            match behind_c.next().filter(|_| shells > 0) {
+                Some(line) => program_of_line(line, shells - 1),
+                None => Some(name),
             }
         }
-        "git" => joined(name, sub(&["-C", "-c", "--git-dir", "--work-tree"])),
+        "git" => {
+            pass_over_options(&mut words, &["-C", "-c", "--git-dir", "--work-tree"]);
+            Some(joined(name, words.next()))
+        }
         "cargo" => {
-            let behind =
-                arguments.get(usize::from(arguments.first().is_some_and(|word| word.starts_with('+')))..);
-            let valued = ["-C", "-Z", "--color", "--config"];
-            joined(name, behind_options(behind.unwrap_or_default(), &valued).first().map(String::as_str))
+            words.next_if(|word| word.starts_with('+'));
+            pass_over_options(&mut words, &["-C", "-Z", "--color", "--config"]);
+            Some(joined(name, words.next()))
         }
         "npm" | "pnpm" | "yarn" => {
-            let behind = behind_options(arguments, &["--prefix", "-C", "-w", "--workspace"]);
-            match behind.first().map(String::as_str) {
-                Some(run @ ("run" | "run-script")) => {
-                    let script =
-                        behind_options(behind.get(1..).unwrap_or_default(), &["--prefix", "-w"]).first();
-                    joined(&joined(name, Some(run)), script.map(String::as_str))
+            pass_over_options(&mut words, &["--prefix", "-C", "-w", "--workspace"]);
+            match words.next() {
+                Some(run) if matches!(&*run, "run" | "run-script") => {
+                    pass_over_options(&mut words, &["--prefix", "-w"]);
+                    Some(joined(joined(name, Some(run)), words.next()))
                 }
-                sub => joined(name, sub),
+                sub => Some(joined(name, sub)),
             }
         }
         _ if name.starts_with("python") || name.starts_with("pypy") => {
-            let (mut at, valued) = (0, ["-W", "-X"]);
-            while let Some(word) = arguments.get(at).filter(|word| word.starts_with('-') && *word != "-m") {
-                at += if valued.contains(&word.as_str()) { 2 } else { 1 };
-            }
-            match arguments.get(at..) {
-                Some([module, name_of_module, ..]) if module == "-m" => {
-                    joined(&joined(name, Some("-m")), Some(name_of_module))
+            while let Some(option) = words.next_if(|word| word.starts_with('-') && word != "-m") {
+                if matches!(&*option, "-W" | "-X") {
+                    words.next();
                 }
-                _ => name.to_owned(),
+            }
+            match (words.next(), words.next()) {
+                (Some(option), Some(module)) if option == "-m" => {
+                    Some(joined(joined(name, Some(option)), Some(module)))
+                }
+                _ => Some(name),
             }
         }
-        _ => name.to_owned(),
-    };
-    Some(found)
+        _ => Some(name),
+    }
 }
 
-fn joined(name: &str, sub: Option<&str>) -> String {
-    sub.map_or_else(|| name.to_owned(), |sub| format!("{name} {sub}"))
+fn joined<'w>(name: Cow<'w, str>, sub: Option<Cow<'w, str>>) -> Cow<'w, str> {
+    match sub {
+        Some(sub) => Cow::Owned(format!("{name} {sub}")),
+        None => name,
+    }
 }
 
-/// The words behind the options at the front.
-fn behind_options<'w>(mut words: &'w [String], valued: &[&str]) -> &'w [String] {
-    while let Some((first, behind)) = words.split_first().filter(|(first, _)| first.starts_with('-')) {
-        let skipped = usize::from(valued.contains(&first.as_str()));
-        words = behind.get(skipped..).unwrap_or_default();
-        if first == "--" {
+/// Passes over the options at the front, some of which take a value.
+fn pass_over_options<'w>(words: &mut Peekable<impl Iterator<Item = Cow<'w, str>>>, valued: &[&str]) {
+    while let Some(option) = words.next_if(|word| word.starts_with('-')) {
+        if valued.contains(&&*option) {
+            words.next();
+        }
+        if option == "--" {
             break;
         }
     }
-    words
 }
 
 /// The last part of a path.
-fn base_name(word: &str) -> &str {
-    let path = word.trim_end_matches('/');
+fn base_name(word: Cow<'_, str>) -> Cow<'_, str> {
+    match word {
+        Cow::Borrowed(path) => Cow::Borrowed(last_part(path)),
+        Cow::Owned(path) => Cow::Owned(last_part(&path).to_owned()),
+    }
+}
+
+fn last_part(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
     path.rsplit_once('/').map_or(path, |(_, last)| last)
 }
 
@@ -248,7 +275,7 @@ fn is_assignment(word: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     #[test]
     fn the_program_of_a_command_line() {
@@ -311,9 +338,10 @@ mod tests {
     #[test]
     fn the_argument_is_a_text_or_a_list_of_words() {
         let subtools = Subtools::new(&default_subtools());
-        let of = |name: &str, arguments: Value| {
+        let of = |name: &str, arguments: serde_json::Value| {
             let place = subtools.command(Digest::of_text(name))?;
-            subtools.program(place, &Action::new(name).arguments(&arguments))
+            let action = Action::new(name).arguments(&arguments);
+            subtools.program(place, &action).map(Cow::into_owned)
         };
         assert_eq!(of("bash", json!({"command": "ls"})).as_deref(), Some("ls"));
         assert_eq!(

@@ -1,144 +1,160 @@
-//! The words of a command line, as far as they tell which commands it holds.
+//! The words of a command line, as far as they say which commands it holds.
 
-/// A part of a command line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Token {
-    /// A word, without its quotes.
-    Word(String),
-    /// The end of a command.
-    End,
-}
+use std::borrow::Cow;
 
-/// Takes a command line apart, as far as its words and commands go: nothing is expanded.
-pub(super) struct Lexer<'l> {
+/// The words of one command of a line after the other, each read when it is asked for: nothing is expanded.
+pub(super) struct Words<'l> {
     rest: &'l str,
+    /// Whether the command is over.
+    is_over: bool,
 }
 
-impl<'l> Lexer<'l> {
-    pub(super) fn new(line: &'l str) -> Self {
-        Self { rest: line }
-    }
+/// The words of the current command, without their quotes. A word that is spelled in one piece is not copied.
+impl<'l> Iterator for Words<'l> {
+    type Item = Cow<'l, str>;
 
-    fn peek(&self) -> Option<char> {
-        self.rest.chars().next()
-    }
-
-    fn take(&mut self) -> Option<char> {
-        let next = self.peek()?;
-        self.rest = self.rest.get(next.len_utf8()..).unwrap_or_default();
-        Some(next)
-    }
-
-    /// The next part; `None` at the end of the line.
-    pub(super) fn token(&mut self) -> Option<Token> {
-        loop {
+    fn next(&mut self) -> Option<Cow<'l, str>> {
+        while !self.is_over {
             match self.peek()? {
-                ' ' | '\t' | '\r' => {
-                    self.take();
-                }
+                b' ' | b'\t' | b'\r' => self.skip(1),
                 // A line that goes on.
-                '\\' if self.rest.starts_with("\\\n") => {
-                    self.take();
-                    self.take();
-                }
-                '#' => {
+                b'\\' if self.rest.starts_with("\\\n") => self.skip(2),
+                b'#' => {
                     let line = self.rest.find('\n').unwrap_or(self.rest.len());
-                    self.rest = self.rest.get(line..).unwrap_or_default();
+                    self.skip(line);
                 }
-                '\n' | ';' | '|' | '&' | '(' | ')' => {
-                    let first = self.take();
-                    if first == Some('&') && self.peek() == Some('>') {
-                        self.redirection();
-                        continue;
-                    }
-                    return Some(Token::End);
+                b'&' if self.rest.starts_with("&>") => {
+                    self.skip(1);
+                    self.redirection();
                 }
-                '<' | '>' => self.redirection(),
+                b'\n' | b';' | b'|' | b'&' | b'(' | b')' => {
+                    self.skip(1);
+                    self.is_over = true;
+                }
+                b'<' | b'>' => self.redirection(),
                 _ => {
                     let word = self.word();
                     // The number of what is redirected belongs to no command.
-                    if matches!(self.peek(), Some('<' | '>'))
-                        && word.bytes().all(|byte| byte.is_ascii_digit())
-                    {
-                        continue;
+                    let is_redirected = matches!(self.peek(), Some(b'<' | b'>'));
+                    if !(is_redirected && word.bytes().all(|byte| byte.is_ascii_digit())) {
+                        return Some(word);
                     }
-                    return Some(Token::Word(word));
                 }
             }
         }
+        None
+    }
+}
+
+impl<'l> Words<'l> {
+    pub(super) fn new(line: &'l str) -> Self {
+        Self { rest: line, is_over: false }
+    }
+
+    /// Goes on with the next command of the line; `false` where there is none.
+    pub(super) fn next_command(&mut self) -> bool {
+        while self.next().is_some() {}
+        std::mem::take(&mut self.is_over)
+    }
+
+    /// All that matters to a shell is ASCII.
+    fn peek(&self) -> Option<u8> {
+        self.rest.bytes().next()
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.take(bytes);
+    }
+
+    /// Takes so many bytes, which end between characters, or what is left.
+    fn take(&mut self, bytes: usize) -> &'l str {
+        let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        taken
+    }
+
+    /// Takes what comes before the first byte like this.
+    fn take_until(&mut self, is_end: impl Fn(u8) -> bool) -> &'l str {
+        let end = self.rest.bytes().position(is_end).unwrap_or(self.rest.len());
+        self.take(end)
+    }
+
+    fn take_char(&mut self) -> &'l str {
+        let length = self.rest.chars().next().map_or(0, char::len_utf8);
+        self.take(length)
     }
 
     /// Passes over a redirection and its target.
     fn redirection(&mut self) {
-        while matches!(self.peek(), Some('<' | '>' | '&' | '|' | '-')) {
-            self.take();
-        }
-        while matches!(self.peek(), Some(' ' | '\t')) {
-            self.take();
-        }
-        if !matches!(self.peek(), None | Some('\n' | ';' | '|' | '&' | '(' | ')')) {
+        self.take_until(|byte| !matches!(byte, b'<' | b'>' | b'&' | b'|' | b'-'));
+        self.take_until(|byte| !matches!(byte, b' ' | b'\t'));
+        if !matches!(self.peek(), None | Some(b'\n' | b';' | b'|' | b'&' | b'(' | b')')) {
             self.word();
         }
     }
 
-    fn word(&mut self) -> String {
-        let mut word = String::new();
-        while let Some(next) = self.peek() {
-            match next {
-                ' ' | '\t' | '\r' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>' => break,
-                '\'' | '"' | '`' => {
-                    self.take();
-                    self.quoted(next, &mut word);
+    fn word(&mut self) -> Cow<'l, str> {
+        let mut word = Cow::Borrowed("");
+        loop {
+            append(&mut word, self.take_until(is_special));
+            match self.peek() {
+                Some(quote @ (b'\'' | b'"' | b'`')) => {
+                    self.skip(1);
+                    self.quoted(quote, &mut word);
                 }
-                '\\' => {
-                    self.take();
+                Some(b'\\') => {
+                    self.skip(1);
                     // A line that goes on.
-                    word.extend(self.take().filter(|escaped| *escaped != '\n'));
+                    append(
+                        &mut word,
+                        Some(self.take_char()).filter(|next| *next != "\n").unwrap_or_default(),
+                    );
                 }
-                '$' if self.rest.starts_with("$(") => self.substitution(&mut word),
-                '$' => word.extend(self.take()),
-                _ => self.plain(is_special, &mut word),
+                Some(b'$') if self.rest.starts_with("$(") => append(&mut word, self.substitution()),
+                Some(b'$') => append(&mut word, self.take(1)),
+                _ => return word,
             }
         }
-        word
     }
 
-    /// Takes what comes before a character that is looked at more closely.
-    fn plain(&mut self, is_special: fn(u8) -> bool, word: &mut String) {
-        let end = self.rest.bytes().position(is_special).unwrap_or(self.rest.len());
-        let (plain, rest) = self.rest.split_at(end);
-        word.push_str(plain);
-        self.rest = rest;
-    }
-
-    fn quoted(&mut self, quote: char, word: &mut String) {
+    fn quoted(&mut self, quote: u8, word: &mut Cow<'l, str>) {
+        let escapes = quote != b'\'';
         loop {
-            self.plain(|byte| matches!(byte, b'\'' | b'"' | b'`' | b'\\'), word);
-            let Some(next) = self.take() else { return };
-            match next {
-                _ if next == quote => return,
-                '\\' if quote != '\'' => match self.take() {
-                    Some(escaped @ ('"' | '\\' | '$' | '`')) => word.push(escaped),
-                    Some('\n') | None => {}
-                    Some(other) => word.extend(['\\', other]),
-                },
-                _ => word.push(next),
+            append(word, self.take_until(|byte| byte == quote || byte == b'\\' && escapes));
+            let ends = self.peek() != Some(b'\\');
+            self.skip(1);
+            if ends {
+                return;
+            }
+            match self.peek() {
+                Some(b'"' | b'\\' | b'$' | b'`') => append(word, self.take(1)),
+                Some(b'\n') => self.skip(1),
+                None => {}
+                Some(_) => append(word, "\\"),
             }
         }
     }
 
     /// A `$(…)` stays as it is.
-    fn substitution(&mut self, word: &mut String) {
+    fn substitution(&mut self) -> &'l str {
         let mut depth = 0_usize;
-        while let Some(next) = self.take() {
-            word.push(next);
-            match next {
-                '(' => depth += 1,
-                ')' if depth <= 1 => return,
-                ')' => depth -= 1,
-                _ => {}
+        let end = self.rest.bytes().position(|byte| {
+            match byte {
+                b'(' => depth += 1,
+                b')' => depth = depth.saturating_sub(1),
+                _ => return false,
             }
-        }
+            depth == 0
+        });
+        self.take(end.map_or(self.rest.len(), |end| end + 1))
+    }
+}
+
+fn append<'l>(word: &mut Cow<'l, str>, part: &'l str) {
+    if word.is_empty() {
+        *word = Cow::Borrowed(part);
+    } else if !part.is_empty() {
+        word.to_mut().push_str(part);
     }
 }
 

@@ -1,6 +1,6 @@
 //! How near a trace comes to unrecovered tool errors, or to their recovery.
 
-use super::explanation::{Bound, Change, Condition, Explanation, Near, TOLD};
+use super::explanation::{Bound, Change, Condition, Explanation, Near, SHOWN};
 use super::tool_error_recovery::{ToolErrorRecovery, full_name, recovery_rate};
 use crate::trace::{Digest, DigestMap, Status, Trace};
 
@@ -47,7 +47,7 @@ pub(super) fn explain(rule: &ToolErrorRecovery, trace: &Trace, explanation: &mut
     explanation.near.push(Near::new("unrecovered_errors", conditions));
     tools.retain(|tool| !tool.open.is_empty());
     tools.sort_by_key(|tool| std::cmp::Reverse(tool.open.len()));
-    for tool in tools.iter().take(TOLD) {
+    for tool in tools.iter().take(SHOWN) {
         let open = Condition::count("unrecovered", tool.open.len() as u64, Bound::AtLeast, 1);
         let place = tool.open.first().zip(tool.open.last()).map_or((0, 0), |(first, last)| (*first, *last));
         explanation.near.push(Near::new("unrecovered_tool", vec![open]).tool(&tool.name).at(place));

@@ -159,6 +159,7 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Tool {
+    /// Calls, where they matter: from the first of the errors that wait on.
     calls: u32,
     /// The name, from the first failure on.
     name: Option<Box<str>>,
@@ -166,6 +167,8 @@ struct Tool {
     command: Option<usize>,
     /// The latest of the errors that wait for a success: its place in the list of errors, counted from 1.
     waiting: Option<NonZeroU32>,
+    /// How many errors wait for a success of the tool, or of a program that runs in it.
+    open: u32,
 }
 
 /// A failure. What it waits with is not needed any more when it is recovered.
@@ -199,14 +202,17 @@ impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
         let Some((action, digests)) = step.digested(self.actors) else { return };
         self.calls += 1;
-        let mut id = self.tool(digests.name, |subtools| subtools.command(digests.name));
-        let mut program = None;
-        if let Some(command) = self.tools.get(id).and_then(|tool| tool.command) {
-            program = self.subtools.program(command, action);
-            if let Some(program) = &program {
-                id = self.tool(digests.name.and(Digest::of_text(program)), |_| None);
-            }
+        let named = self.tool(digests.name, |subtools| subtools.command(digests.name));
+        let Some(tool) = self.tools.get(named) else { return };
+        if tool.open == 0 && action.status != Status::Error {
+            // It recovers nothing, and is no attempt to.
+            return;
         }
+        let program = tool.command.and_then(|command| self.subtools.program(command, action));
+        let id = match &program {
+            Some(program) => self.tool(digests.name.and(Digest::of_text(program)), |_| None),
+            None => named,
+        };
         let Some(tool) = self.tools.get_mut(id) else { return };
         tool.calls = tool.calls.saturating_add(1);
         match action.status {
@@ -226,9 +232,13 @@ impl Fold for State {
                     },
                 };
                 lean_push(&mut self.errors, failure);
+                if let Some(tool) = self.tools.get_mut(named) {
+                    tool.open += 1;
+                }
             }
             Status::Ok => {
                 let mut next = tool.waiting.take();
+                let mut recovered = 0;
                 while let Some(error) = next.and_then(|place| self.errors.get_mut(place.get() as usize - 1)) {
                     let Fate::Waiting { arguments, recorded, before } = error.fate else { break };
                     error.fate = Fate::Recovered {
@@ -237,6 +247,10 @@ impl Fold for State {
                         changed_arguments: digests.arguments.filter(|_| recorded).map(|now| arguments != now),
                     };
                     next = before;
+                    recovered += 1;
+                }
+                if let Some(tool) = self.tools.get_mut(named) {
+                    tool.open -= recovered;
                 }
             }
         }

@@ -1,10 +1,11 @@
 //! Transient failures, which it is sound to try again.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use serde::{Deserialize, Serialize};
 
+use super::phrases::searcher;
 use crate::error::{Error, Result};
-use crate::trace::{Action, Status};
+use crate::trace::{Action, Digest, Status, Step};
 
 /// How many characters of an observation are looked at.
 const HEAD: usize = 300;
@@ -56,7 +57,7 @@ impl TransientRules {
     /// Whether the action failed, and failed transiently.
     #[must_use]
     pub fn matches(&self, action: &Action<'_>) -> bool {
-        Matcher::new(self).matches(action)
+        action.status == Status::Error && Matcher::new(self).is_transient(action)
     }
 
     pub(super) fn validate(&self, field: &str) -> Result<()> {
@@ -69,10 +70,12 @@ impl TransientRules {
 }
 
 /// The rules, made ready.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Matcher {
+    /// What sets these rules apart from others.
+    id: Digest,
     error_types: Vec<String>,
-    /// Phrases first, then numbers. `None`: there are none, or more than a searcher can hold.
+    /// Phrases first, then numbers, in lower case. Of two numbers that begin alike, the longer one is met.
     texts: Option<AhoCorasick>,
     phrases: usize,
 }
@@ -80,22 +83,23 @@ pub(super) struct Matcher {
 impl Matcher {
     pub(super) fn new(rules: &TransientRules) -> Self {
         let numbers = rules.codes.iter().map(ToString::to_string);
-        // Of two numbers that begin alike, the longer one is met.
-        let texts = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(rules.phrases.iter().cloned().chain(numbers));
+        let phrases = rules.phrases.iter().map(|phrase| phrase.to_ascii_lowercase());
         Self {
+            id: Digest::of_text(&format!("{rules:?}")),
             error_types: rules.error_types.iter().map(|known| plain_type(known)).collect(),
-            texts: texts.ok(),
+            texts: searcher(phrases.chain(numbers).collect()),
             phrases: rules.phrases.len(),
         }
     }
 
-    pub(super) fn matches(&self, action: &Action<'_>) -> bool {
-        if action.status != Status::Error {
-            return false;
-        }
+    /// Whether the action of this step failed, and failed transiently.
+    #[inline]
+    pub(super) fn matches(&self, step: &Step<'_>, action: &Action<'_>) -> bool {
+        action.status == Status::Error && step.answer(self.id, || self.is_transient(action))
+    }
+
+    /// Whether an action that failed did so transiently.
+    fn is_transient(&self, action: &Action<'_>) -> bool {
         if let Some(error_type) = action.error_type {
             let plain = plain_type(error_type);
             if self.error_types.iter().any(|known| plain.contains(known)) {
@@ -105,8 +109,9 @@ impl Matcher {
         let (Some(texts), Some(observation)) = (&self.texts, action.observation.present()) else {
             return false;
         };
-        let head = observation.head(HEAD);
-        texts.find_iter(&*head).any(|found| {
+        let mut head = observation.head(HEAD).into_owned();
+        head.make_ascii_lowercase();
+        texts.find_iter(&head).any(|found| {
             found.pattern().as_usize() < self.phrases
                 || stands_alone(head.as_bytes(), found.start(), found.end())
         })
@@ -131,6 +136,7 @@ fn plain_type(error_type: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{Actor, Actors, Gate, StepInput};
 
     #[test]
     fn codes_count_only_as_whole_numbers() {
@@ -147,6 +153,18 @@ mod tests {
         let late = format!("{}timeout", " ".repeat(300));
         assert!(!transient(&late));
         assert!(transient(&late[1..].replacen(' ', "", 7)));
+    }
+
+    #[test]
+    fn other_rules_decide_for_themselves_on_the_same_step() {
+        let action = Action::new("t").answered(Status::Error, "HTTP 503");
+        let step = Gate::new().admit(StepInput::action(Actor::Agent, action)).unwrap();
+        let action = step.action_of(Actors::Agent).unwrap();
+        let matcher = |code| Matcher::new(&TransientRules { codes: vec![code], ..TransientRules::default() });
+        let (unavailable, not_found) = (matcher(503), matcher(404));
+        for _ in 0..2 {
+            assert!(unavailable.matches(&step, action) && !not_found.matches(&step, action));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::explanation::{Bound, Change, Condition, Explanation, Near, TOLD};
+use super::explanation::{Bound, Change, Condition, Explanation, Near, SHOWN};
 use super::route_inefficiency::{RouteInefficiency, RouteInefficiencyConfig, Routes};
 use super::route_progress::Tracker;
 use super::seen;
@@ -27,10 +27,8 @@ impl Account {
         for step in trace {
             waste.observe(&step);
             let Some((action, digests)) = step.digested(rules.actors) else { continue };
-            if rules.exempt.matches(action, &digests) {
-                explanation.exempt += 1;
-            } else if rules.transient.as_ref().is_some_and(|rules| rules.matches(action)) {
-                explanation.transient += 1;
+            if let Some(passed) = rules.passed_over.reason(&step, action, &digests) {
+                explanation.pass_over(passed);
             } else if seen::key(&step, &digests).is_some() && seen::observation(&digests).is_some() {
                 repeatable = Some(step.index());
             }
@@ -166,7 +164,7 @@ fn pairs(config: &RouteInefficiencyConfig, tracker: &Tracker, explanation: &mut 
         .collect();
     let ratio = |steps: u64, distance: u64| steps as f64 / distance as f64;
     ways.sort_by(|a, b| ratio(b.0, b.1).total_cmp(&ratio(a.0, a.1)).then(a.2.cmp(&b.2)));
-    for (steps, distance, place) in ways.iter().take(TOLD) {
+    for (steps, distance, place) in ways.iter().take(SHOWN) {
         let conditions = vec![
             Condition::measure("ratio", ratio(*steps, *distance), Bound::Above, config.ratio),
             Condition::count(

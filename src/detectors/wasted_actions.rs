@@ -9,10 +9,11 @@ use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
 use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
-use super::polling::{Exempt, PollingCall};
+use super::passed_over::PassedOver;
+use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
 use super::seen::Seen;
-use super::transient::{Matcher, TransientRules};
+use super::transient::TransientRules;
 use super::waste_explain;
 use crate::error::{Error, Result};
 use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, Trace, empty, map_bytes};
@@ -58,8 +59,7 @@ pub(super) struct WasteRules {
     pub(super) actors: Actors,
     pub(super) min_wasted: u64,
     pub(super) min_share: f64,
-    pub(super) exempt: Exempt,
-    pub(super) transient: Option<Matcher>,
+    pub(super) passed_over: PassedOver,
 }
 
 impl Default for WastedActions {
@@ -90,10 +90,7 @@ impl WasteRules {
         if !(0.0..=1.0).contains(&config.min_share) {
             return Err(Error::config("min_share", format!("{} is not in [0, 1]", config.min_share)));
         }
-        Exempt::validate(&config.exempt)?;
-        if let Some(rules) = &config.transient {
-            rules.validate("transient")?;
-        }
+        PassedOver::validate(&config.exempt, config.transient.as_ref())?;
         Ok(Self::made_ready(config))
     }
 
@@ -102,8 +99,7 @@ impl WasteRules {
             actors: config.actors,
             min_wasted: config.min_wasted,
             min_share: config.min_share,
-            exempt: Exempt::new(&config.exempt),
-            transient: config.transient.as_ref().map(Matcher::new),
+            passed_over: PassedOver::new(&config.exempt, config.transient.as_ref()),
         }
     }
 }
@@ -128,7 +124,7 @@ impl Rule for WastedActions {
     }
 
     fn needs_argument_texts(&self) -> bool {
-        self.0.exempt.needs_texts()
+        self.0.passed_over.needs_texts()
     }
 
     fn account(&self, trace: &Trace, explanation: &mut Explanation) {
@@ -211,8 +207,7 @@ impl Waste {
         let Some((action, digests)) = step.digested(self.rules.actors) else { return };
         self.actions += 1;
         self.comparable |= digests.arguments.is_some();
-        let transient = || self.rules.transient.as_ref().is_some_and(|rules| rules.matches(action));
-        if self.rules.exempt.matches(action, &digests) || transient() {
+        if self.rules.passed_over.reason(step, action, &digests).is_some() {
             return;
         }
         // What another call of the turn was about to bring was not known yet.

@@ -17,7 +17,7 @@ pub enum Status {
     Ok,
     /// It was answered with an error.
     Error,
-    /// It was never answered, or nobody told how it ended; see [`UnknownReason`].
+    /// It was never answered, or nothing says how it ended; see [`UnknownReason`].
     #[default]
     Unknown,
 }
@@ -38,7 +38,7 @@ pub enum UnknownReason {
     Interrupted,
     /// It goes on in the background.
     Running,
-    /// The source does not tell.
+    /// The source does not say.
     NotTold,
 }
 
@@ -53,7 +53,7 @@ named! {
     }
 }
 
-/// What told the status, from the most to the least trusted.
+/// Where a status comes from, from the most to the least trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Provenance {
@@ -65,7 +65,7 @@ pub enum Provenance {
     ErrorType,
     /// A rule on the text of the observation.
     Text,
-    /// Nothing told it.
+    /// From nowhere.
     #[default]
     None,
 }
@@ -79,7 +79,7 @@ named! {
 /// The arguments of a call: their digest, and their JSON text for whoever looks inside.
 #[derive(Debug, Clone)]
 pub struct Arguments<'a> {
-    /// `None`: the reader was told not to keep it.
+    /// `None`: the reader was asked not to keep it.
     json: Option<Cow<'a, str>>,
     digest: Digest,
 }
@@ -165,7 +165,7 @@ pub struct Action<'a> {
     pub observation: Content<Text<'a>>,
     /// How the action ended.
     pub status: Status,
-    /// What told the status.
+    /// Where the status comes from.
     pub provenance: Provenance,
     /// Why the status is unknown. Beside any other status it means nothing, and is not kept.
     pub reason: Option<UnknownReason>,
@@ -210,7 +210,7 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// With this answer, whose status a structured flag told.
+    /// With this answer, whose status comes from a structured flag.
     #[must_use]
     pub fn answered(mut self, status: Status, observation: &'a str) -> Self {
         self.observation = Content::Present(observation.into());
@@ -219,7 +219,7 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// With an answer whose status a structured flag told, and whose text the source left out.
+    /// With an answer whose status comes from a structured flag, and whose text the source left out.
     #[must_use]
     pub fn answered_unrecorded(mut self, status: Status) -> Self {
         self.observation = Content::NotRecorded;

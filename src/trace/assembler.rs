@@ -15,6 +15,7 @@ use super::spent::Spent;
 use super::step::{Actor, Step, StepInput};
 use super::text::Text;
 use super::usage::Usage;
+use super::words::Words;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How many steps wait until some are handed on: what reads and what judges run one after the other, not in turns.
@@ -22,60 +23,6 @@ const BATCH: usize = 64;
 
 /// How many steps of one run may wait for their answers.
 const MOST_WAITING: usize = 1 << 24;
-
-/// A text that lies in the input, or one that was made from it.
-#[derive(Debug, Clone)]
-pub(crate) enum Words<'a> {
-    Lying(Text<'a>),
-    Made(Box<str>),
-}
-
-impl Words<'_> {
-    /// The text, wherever it is.
-    pub(crate) fn text(&self) -> Text<'_> {
-        match self {
-            Self::Lying(text) => *text,
-            Self::Made(text) => Text::from(&**text),
-        }
-    }
-}
-
-impl Words<'_> {
-    /// The same, made from the input where it lies there.
-    pub(crate) fn into_made<'b>(self) -> Words<'b> {
-        match self {
-            Self::Lying(text) => text.to_str().into_owned().into(),
-            Self::Made(text) => Words::Made(text),
-        }
-    }
-}
-
-impl<'a> From<Text<'a>> for Words<'a> {
-    fn from(text: Text<'a>) -> Self {
-        Self::Lying(text)
-    }
-}
-
-impl<'a> From<&'a str> for Words<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::Lying(text.into())
-    }
-}
-
-impl From<String> for Words<'_> {
-    fn from(text: String) -> Self {
-        Self::Made(text.into())
-    }
-}
-
-impl<'a> From<Cow<'a, str>> for Words<'a> {
-    fn from(text: Cow<'a, str>) -> Self {
-        match text {
-            Cow::Borrowed(text) => text.into(),
-            Cow::Owned(text) => text.into(),
-        }
-    }
-}
 
 /// A call as a reader found it.
 #[derive(Debug)]
@@ -207,7 +154,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// The tokens of the response that a turn is, which the messages of the agent in it bear where it makes no call;
-    /// calls bring their own. What is told first for a turn holds. Whether a call comes shows at the end of the run,
+    /// calls bring their own. What comes first for a turn holds. Whether a call comes shows at the end of the run,
     /// for which everything waits.
     pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {

@@ -1,6 +1,6 @@
 //! Content that may be there, may not be there, or may have been left out of the record.
 
-/// What a record tells of the arguments or of the observation of an action.
+/// What a record says of the arguments or of the observation of an action.
 ///
 /// To leave something out (tracing without content, masked fields) is not to say that there was none: what was
 /// not recorded equals nothing, not even itself, when detectors compare actions. The equality of this type is that
@@ -61,7 +61,7 @@ impl<T> Content<T> {
         matches!(self, Self::Present(_))
     }
 
-    /// Whether the source tells the content, or that there was none.
+    /// Whether the source holds the content, or says that there was none.
     pub fn is_recorded(&self) -> bool {
         !matches!(self, Self::NotRecorded)
     }

@@ -8,8 +8,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
@@ -109,8 +108,39 @@ impl Digest {
     /// equal (1 and 1.0). What is nested deeper than 128 levels has the digest of its canonical text.
     #[must_use]
     pub fn of_value(value: &Value) -> Self {
-        let deep = |_| Self::tagged(STRING, canonical::of_value(value).as_bytes());
-        Canonical::new().deserialize(value).unwrap_or_else(deep)
+        Self::of_shallow(value, 0).unwrap_or_else(|| Self::of_string(&canonical::of_value(value)))
+    }
+
+    /// As [`Digest::of_value`], of a value inside of so many others; `None` where it is nested too deeply.
+    fn of_shallow(value: &Value, depth: u8) -> Option<Self> {
+        let deeper = || (depth < MAX_DEPTH).then_some(depth + 1);
+        Some(match value {
+            Value::Null => Self::tagged(OPAQUE, b"null"),
+            Value::Bool(value) => Self::tagged(OPAQUE, if *value { b"true" } else { b"false" }),
+            Value::Number(number) => {
+                let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+                match integer {
+                    Some(integer) => Self::tagged(NUMBER, &integer.to_le_bytes()),
+                    None => Self::of_float(number.as_f64().unwrap_or_default()),
+                }
+            }
+            Value::String(text) => Self::of_string(text),
+            Value::Array(items) => {
+                let depth = deeper()?;
+                let mut digest = Self::tagged(ARRAY, b"");
+                for item in items {
+                    digest = digest.and(Self::of_shallow(item, depth)?);
+                }
+                digest
+            }
+            Value::Object(entries) => {
+                let depth = deeper()?;
+                let pair = |(key, value): (&String, &Value)| {
+                    Some((Self::of_string(key), Self::of_shallow(value, depth)?))
+                };
+                object(&mut entries.iter().map(pair).collect::<Option<Vec<_>>>()?)
+            }
+        })
     }
 
     /// As [`Digest::of_value`], of a string.
@@ -260,99 +290,6 @@ impl Digest {
 
     fn tagged(tag: u64, bytes: &[u8]) -> Self {
         Self::from_bits(xxh3_128_with_seed(bytes, tag))
-    }
-}
-
-/// Digests one JSON value as it is parsed, without building it.
-struct Canonical {
-    depth: u8,
-}
-
-impl Canonical {
-    fn new() -> Self {
-        Self { depth: 0 }
-    }
-
-    /// One level further down, where there may be one.
-    fn deeper<E: serde::de::Error>(&self) -> Result<Self, E> {
-        if self.depth >= MAX_DEPTH {
-            return Err(E::custom("nested too deeply"));
-        }
-        Ok(Self { depth: self.depth + 1 })
-    }
-
-    fn again(&self) -> Self {
-        Self { depth: self.depth }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Canonical {
-    type Value = Digest;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Digest, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Canonical {
-    type Value = Digest;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Digest, E> {
-        Ok(Digest::tagged(OPAQUE, b"null"))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Digest, E> {
-        Ok(Digest::tagged(OPAQUE, if value { b"true" } else { b"false" }))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Digest, E> {
-        Ok(Digest::tagged(NUMBER, &i128::from(value).to_le_bytes()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Digest, E> {
-        Ok(Digest::tagged(NUMBER, &i128::from(value).to_le_bytes()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Digest, E> {
-        Ok(Digest::of_float(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Digest, E> {
-        Ok(Digest::tagged(STRING, value.as_bytes()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Digest, A::Error> {
-        let mut digest = Digest::tagged(ARRAY, b"");
-        let inside = self.deeper()?;
-        while let Some(item) = items.next_element_seed(inside.again())? {
-            digest = digest.and(item);
-        }
-        Ok(digest)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Digest, A::Error> {
-        // Most objects are small: those need no list of their own.
-        let mut few = [(Digest(0, 0), Digest(0, 0)); 8];
-        let mut many = Vec::new();
-        let mut count = 0;
-        let inside = self.deeper()?;
-        while let Some(key) = entries.next_key_seed(inside.again())? {
-            let pair = (key, entries.next_value_seed(inside.again())?);
-            if let Some(slot) = few.get_mut(count) {
-                *slot = pair;
-            } else {
-                if many.is_empty() {
-                    many.extend_from_slice(&few);
-                }
-                many.push(pair);
-            }
-            count += 1;
-        }
-        Ok(object(if many.is_empty() { few.get_mut(..count).unwrap_or_default() } else { &mut many }))
     }
 }
 

@@ -20,10 +20,11 @@ mod text;
 #[expect(clippy::module_inception, reason = "the type that the module is named for")]
 mod trace;
 mod usage;
+mod words;
 
 pub(crate) use action::fold_name;
 pub use action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
-pub(crate) use assembler::{Answer, Assembler, Call, CallNumber, Words};
+pub(crate) use assembler::{Answer, Assembler, Call, CallNumber};
 pub(crate) use canonical::{of_text as canonical_text, of_value as canonical_value};
 pub use content::Content;
 pub use digest::Digest;
@@ -43,3 +44,4 @@ pub use text::Text;
 pub(crate) use text::first_chars;
 pub use trace::{Steps, Trace, TraceBuilder, TraceCollector};
 pub use usage::Usage;
+pub(crate) use words::Words;

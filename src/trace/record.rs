@@ -1,5 +1,7 @@
 //! A step as a trace keeps it.
 
+use std::sync::OnceLock;
+
 use super::action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
 use super::content::Content;
 use super::digest::Digest;
@@ -19,7 +21,7 @@ pub(super) struct Record {
     body: Body,
 }
 
-/// What few sources tell of a step.
+/// What few sources record of a step.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Rare {
     location: Option<Box<str>>,
@@ -118,6 +120,7 @@ impl Record {
             span: rare.and_then(|rare| rare.span),
             event,
             digests,
+            asked: OnceLock::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::step::{Actor, Actors};
 /// Whose action it is, and the digest of what it does.
 type Key = (Digest, Actor);
 
-/// The milestones of the chosen actors, and what tells that a step reaches one.
+/// The milestones of the chosen actors, and how a step is seen to reach one.
 #[derive(Debug, Default)]
 pub(crate) struct RouteIndex {
     /// Whether milestones are scores, not actions.

@@ -1,7 +1,7 @@
 //! The door to the detectors: [`Gate`] validates steps, a [`StepSink`] takes them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::route::Routing;
 use super::step::{Event, Step, StepInput};
 use crate::error::{Error, Result};
 
-/// What a trace is known by. Everything is optional: sources differ in what they tell.
+/// What a trace is known by. Everything is optional: sources differ in what they record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -230,6 +230,18 @@ impl Gate {
             }
             Event::Message(_) => None,
         };
-        Ok(Step { index, turn, actor, location, progress, time, usage, span, event, digests })
+        Ok(Step {
+            index,
+            turn,
+            actor,
+            location,
+            progress,
+            time,
+            usage,
+            span,
+            event,
+            digests,
+            asked: OnceLock::new(),
+        })
     }
 }

@@ -1,6 +1,9 @@
 //! One event of a run: what a reader or an embedder hands in, and the validated [`Step`] that detectors see.
 
+use std::sync::OnceLock;
+
 use super::action::{Action, Digests};
+use super::digest::Digest;
 use super::ids::SpanId;
 use super::text::Text;
 use super::usage::Usage;
@@ -171,6 +174,8 @@ pub struct Step<'a> {
     pub(super) span: Option<SpanId>,
     pub(super) event: Event<'a>,
     pub(super) digests: Option<Digests>,
+    /// The first question that was asked about it, and the answer.
+    pub(super) asked: OnceLock<(Digest, bool)>,
 }
 
 impl<'a> Step<'a> {
@@ -241,5 +246,11 @@ impl<'a> Step<'a> {
     #[must_use]
     pub fn digested(&self, actors: Actors) -> Option<(&Action<'a>, Digests)> {
         self.action_of(actors).zip(self.digests)
+    }
+
+    /// The answer to a question about the step that several detectors ask alike: it is found once for all of them.
+    pub(crate) fn answer(&self, question: Digest, find: impl Fn() -> bool) -> bool {
+        let (asked, answer) = self.asked.get_or_init(|| (question, find()));
+        if *asked == question { *answer } else { find() }
     }
 }

@@ -91,7 +91,7 @@ impl<'a> Text<'a> {
     }
 
     /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only and no
-    /// `/` stands.    /// For texts that are plainly spelled.
+    /// `/` stands. For texts that are plainly spelled.
     pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.split_once(part).map(|(before, after)| (before.into(), after.into())),

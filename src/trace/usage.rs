@@ -1,9 +1,8 @@
-//! What a step took, where the source tells.
+//! What a step took, where the source says.
 
 use serde::{Deserialize, Serialize};
 
-/// Time and tokens. No detector decides by them; findings carry their sums as their
-/// cost.
+/// Time and tokens. No detector decides by them; findings carry their sums as their cost.
 ///
 /// ```
 /// use tracelint::{Action, Actor, StepInput, Usage};
