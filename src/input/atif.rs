@@ -186,10 +186,8 @@ fn observation<'a>(json: &mut Json<'a>) -> Read<(Vec<Told<'a>>, bool)> {
             b"content" => sole.content = wire::result(value)?,
             b"result" => {
                 sole.success = None;
-                wire::object(value, |key, value| {
-                    if key == b"success" {
-                        sole.success = wire::boolean(value)?;
-                    }
+                wire::member(value, b"success", |value| {
+                    sole.success = wire::boolean(value)?;
                     Ok(())
                 })?;
             }
@@ -237,14 +235,10 @@ fn metrics(json: &mut Json<'_>) -> Read<Usage> {
             b"prompt_tokens" => usage.input_tokens = wire::count(value)?,
             b"completion_tokens" => usage.output_tokens = wire::count(value)?,
             b"cached_tokens" => usage.cached_tokens = wire::count(value)?,
-            b"extra" => {
-                wire::object(value, |key, value| {
-                    if key == b"total_tokens" {
-                        total = wire::count(value)?;
-                    }
-                    Ok(())
-                })?;
-            }
+            b"extra" => wire::member(value, b"total_tokens", |value| {
+                total = wire::count(value)?;
+                Ok(())
+            })?,
             _ => value.skip()?,
         }
         Ok(())

@@ -231,7 +231,6 @@ fn metadata(members: &Members<'_>) -> Metadata {
         let written = members.name("trajectory_format")?;
         written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
     };
-    let exit_status = info.and_then(|info| info.member("exit_status")).and_then(common::name);
     let is_response = members.name("object").is_some_and(|object| object == "response");
     let status = || members.name("status").filter(|_| is_response);
     let model = members.name("model").or_else(|| info.and_then(model_of));
@@ -240,7 +239,7 @@ fn metadata(members: &Members<'_>) -> Metadata {
         task: ident("task_id").or_else(|| ident("instance_id")),
         model: model.map(|model| model.as_ref().into()),
         agent: members.name("agent").or_else(mini).map(|agent| agent.as_ref().into()),
-        termination: exit_status.or_else(status).map(Cow::into_owned),
+        termination: common::exit_status(members).or_else(status).map(Cow::into_owned),
         ..Metadata::default()
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::common;
+use super::tokens;
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Arguments, Content, Text, UnknownReason, Usage, Words};
@@ -204,7 +205,7 @@ fn usage(json: &mut Json<'_>) -> Read<Usage> {
         }
         Ok(())
     })?;
-    let read = [new, written, cached].into_iter().flatten().reduce(u64::saturating_add);
+    let read = tokens::sum([new, written, cached]);
     Ok(Usage { input_tokens: read, output_tokens: output, cached_tokens: cached, duration_ns: None })
 }
 

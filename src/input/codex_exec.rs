@@ -13,6 +13,7 @@ use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
 use super::wire;
+use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
     Actor, Arguments, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, TextMap,
@@ -176,13 +177,12 @@ impl<'a> Item<'a> {
     }
 
     fn mcp_observation(&self) -> Option<Words<'a>> {
-        let text = |value: Raw<'a>| wire::result(&mut value.json()).ok().flatten();
         match (self.result, self.error) {
             (Some(result), _) => match result.member("content") {
-                Some(content) => text(content),
+                Some(content) => words::result(content),
                 None => Some(wire::canonical(result.bytes()).into()),
             },
-            (None, Some(error)) => text(error.member("message").unwrap_or(error)),
+            (None, Some(error)) => words::result(error.member("message").unwrap_or(error)),
             (None, None) => None,
         }
     }

@@ -6,6 +6,7 @@ use super::codex_text::is_failure_code;
 use super::common;
 use super::outcome::Outcome;
 use super::wire;
+use super::words;
 use crate::json::{Json, Raw, Read};
 use crate::trace::{Actor, Answer, Arguments, Content, Provenance, Text, Usage, Words};
 
@@ -232,7 +233,7 @@ impl<'a> Payload<'a> {
     /// A call that holds its own answer.
     fn mcp_call(mut self, arguments: Content<Arguments<'a>>) -> Item<'a> {
         let output = self.output.take();
-        let error = self.error.and_then(|error| wire::result(&mut error.json()).ok().flatten());
+        let error = self.error.and_then(words::result);
         let outcome = match (&error, &output) {
             (Some(_), _) => Some(Outcome::flag(true)),
             (None, Some(_)) => Some(Outcome::UNMARKED),
@@ -324,10 +325,7 @@ fn mcp_failed(result: Raw<'_>) -> Option<bool> {
 /// Reads the tokens of the last response.
 fn tokens(info: &mut Json<'_>) -> Read<Option<Usage>> {
     let mut found = None;
-    wire::object(info, |key, value| {
-        if key != b"last_token_usage" {
-            return value.skip();
-        }
+    wire::member(info, b"last_token_usage", |value| {
         let mut usage = Usage::default();
         wire::object(value, |key, value| {
             match key {

@@ -2,7 +2,8 @@
 //! them in several formats.
 
 use super::outcome::Outcome;
-use crate::json::{Json, Kind, Raw};
+use super::words;
+use crate::json::{Json, Kind, Number, Raw};
 use crate::trace::{Provenance, Text, UnknownReason, Words};
 
 /// How many characters of a line are looked at.
@@ -76,7 +77,6 @@ fn enclosed(text: &str) -> Option<(Outcome, String)> {
 
 /// Whether an exit code is not 0; `None` where it is no integer.
 pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
-    use crate::json::Number;
     if code.kind() != Kind::Number {
         return None;
     }
@@ -161,17 +161,13 @@ fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
     (outcome, output)
 }
 
-/// How a line begins that tells an exit code.
+/// How a line with an exit code begins.
 const EXIT: [&str; 2] = ["Process exited with code ", "Exit code: "];
 
-/// Whether a line is one that tells an exit code, and whether that is not 0.
+/// Whether the exit code of a line is not 0; `None` where the line has none.
 fn exit_line(line: &Text<'_>) -> Option<bool> {
     let start = EXIT.into_iter().find(|start| line.starts_with(start))?;
-    let line = line.to_str();
-    let code = line.strip_prefix(start)?;
-    let digits = code.strip_prefix('-').unwrap_or(code);
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| digits.bytes().any(|byte| byte != b'0'))
+    words::exit_line(&line.to_str(), start)
 }
 
 /// How failures begin, beside those of a tool by its name.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::json::{Json, Kind, Raw, Read, spelling_of};
+use super::sample::Members;
+use crate::json::{Json, Kind, Number, Raw, Read, spelling_of};
 use crate::trace::{Arguments, Content, Digest, canonical_value};
 
 /// What counts as white space in texts.
@@ -30,12 +31,17 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
         Kind::String => name(value),
         Kind::Number => match value.json().number().ok()? {
-            crate::json::Number::Integer(integer) => Some(Cow::Owned(integer.to_string())),
-            crate::json::Number::Large(digits) => Some(Cow::Borrowed(digits)),
-            crate::json::Number::Float(_) => None,
+            Number::Integer(integer) => Some(Cow::Owned(integer.to_string())),
+            Number::Large(digits) => Some(Cow::Borrowed(digits)),
+            Number::Float(_) => None,
         },
         _ => None,
     }
+}
+
+/// How SWE-agent and its relatives say that a run ended: `exit_status` in `info`.
+pub(super) fn exit_status<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
+    members.get("info")?.member("exit_status").and_then(name)
 }
 
 /// Reads the arguments of a call. A string that holds JSON is that JSON; another stands for itself; a blank one is an

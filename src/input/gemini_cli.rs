@@ -169,18 +169,12 @@ fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
         if !std::mem::take(&mut first) {
             return part.skip();
         }
-        wire::object(part, |key, value| {
-            if key == b"functionResponse" {
-                wire::object(value, |key, value| {
-                    if key == b"response" {
-                        found = Some(response(value)?);
-                    }
-                    Ok(())
-                })?;
-            }
-            Ok(())
-        })?;
-        Ok(())
+        wire::member(part, b"functionResponse", |value| {
+            wire::member(value, b"response", |value| {
+                found = Some(response(value)?);
+                Ok(())
+            })
+        })
     })?;
     match found {
         Some(found) => Ok(found),

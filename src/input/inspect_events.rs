@@ -139,13 +139,7 @@ fn output<'a>(json: &mut Json<'a>) -> Read<Output<'a>> {
                     if !std::mem::take(&mut first) {
                         return choice.skip();
                     }
-                    wire::object(choice, |key, value| {
-                        if key == b"message" {
-                            output.message(value)?;
-                        }
-                        Ok(())
-                    })?;
-                    Ok(())
+                    wire::member(choice, b"message", |message| output.message(message))
                 })?;
             }
             _ => value.skip()?,
@@ -164,13 +158,10 @@ impl<'a> Output<'a> {
                 b"id" => self.message = wire::name(value)?,
                 b"tool_calls" => {
                     wire::list(value, |call| {
-                        wire::object(call, |key, value| {
-                            if key == b"id" {
-                                self.calls.extend(wire::name(value)?);
-                            }
+                        wire::member(call, b"id", |id| {
+                            self.calls.extend(wire::name(id)?);
                             Ok(())
-                        })?;
-                        Ok(())
+                        })
                     })?;
                 }
                 _ => value.skip()?,

@@ -15,7 +15,9 @@ use super::tokens;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actor, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage, Words};
+use crate::trace::{
+    Actor, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, Text, Usage, Words,
+};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
@@ -54,12 +56,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 fn metadata(members: &Members<'_>) -> Metadata {
     let info = members.get("info");
-    let exit_status = info.and_then(|info| info.member("exit_status")).and_then(common::name);
     Metadata {
         agent: Some("mini-swe-agent".into()),
         task: members.name("instance_id").map(Cow::into_owned),
         model: info.and_then(model_of).map(|model| model.as_ref().into()),
-        termination: exit_status.map(Cow::into_owned),
+        termination: common::exit_status(members).map(Cow::into_owned),
         ..Metadata::default()
     }
 }
@@ -86,14 +87,10 @@ impl<'a> Extra<'a> {
                 b"returncode" => found.returncode = Some(value.raw()?),
                 b"exit_status" => found.exit_status = wire::name(value)?,
                 b"timestamp" => found.time = time::of_seconds(value.raw()?),
-                b"response" => {
-                    wire::object(value, |key, value| {
-                        if key == b"usage" {
-                            found.usage = tokens::read(value)?;
-                        }
-                        Ok(())
-                    })?;
-                }
+                b"response" => wire::member(value, b"usage", |value| {
+                    found.usage = tokens::read(value)?;
+                    Ok(())
+                })?,
                 _ => value.skip()?,
             }
             Ok(())
@@ -125,12 +122,7 @@ impl<'a> Message<'a> {
     }
 
     /// Adds the message, and gives back the call that the next one answers. `asked` is what the last one gave back.
-    fn step(
-        self,
-        turn: u64,
-        asked: Option<crate::trace::CallNumber>,
-        steps: &mut Assembler<'a>,
-    ) -> Option<crate::trace::CallNumber> {
+    fn step(self, turn: u64, asked: Option<CallNumber>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         if let (Some(call), "user") = (asked, &*self.role) {
             let text = match self.content {
                 Some(wire::Value::Text(text)) => Words::from(Text::from(text)),

@@ -236,10 +236,8 @@ impl<'a> State<'a> {
                 b"error" => state.error = wire::result(value)?,
                 b"metadata" => {
                     state.exit = None;
-                    wire::object(value, |key, value| {
-                        if key == b"exit" {
-                            state.exit = is_failure_code(value.raw()?);
-                        }
+                    wire::member(value, b"exit", |value| {
+                        state.exit = is_failure_code(value.raw()?);
                         Ok(())
                     })?;
                 }

@@ -155,19 +155,13 @@ impl<'a> Event<'a> {
 
     fn extras(&mut self, json: &mut Json<'a>) -> Read<()> {
         self.exit_code = None;
-        wire::object(json, |key, value| {
-            if key == b"metadata" {
-                self.exit_code = None;
-                wire::object(value, |key, value| {
-                    if key == b"exit_code" {
-                        self.exit_code = Some(value.raw()?);
-                    }
-                    Ok(())
-                })?;
-            }
-            Ok(())
-        })?;
-        Ok(())
+        wire::member(json, b"metadata", |metadata| {
+            self.exit_code = None;
+            wire::member(metadata, b"exit_code", |code| {
+                self.exit_code = Some(code.raw()?);
+                Ok(())
+            })
+        })
     }
 
     fn tool_call_metadata(&mut self, json: &mut Json<'a>) -> Read<()> {

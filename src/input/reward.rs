@@ -76,10 +76,8 @@ fn result(bytes: &[u8]) -> Option<Outside> {
             b"exception_info" => {
                 is_result = true;
                 found.exception = None;
-                wire::object(value, |key, value| {
-                    if key == b"exception_type" {
-                        found.exception = wire::name(value)?.map(Into::into);
-                    }
+                wire::member(value, b"exception_type", |value| {
+                    found.exception = wire::name(value)?.map(Into::into);
                     Ok(())
                 })?;
             }
@@ -94,16 +92,11 @@ fn result(bytes: &[u8]) -> Option<Outside> {
 /// `{"rewards": {"reward": …}}`.
 fn verified(json: &mut Json<'_>) -> Read<Option<f64>> {
     let mut reward = None;
-    wire::object(json, |key, value| {
-        if key == b"rewards" {
-            wire::object(value, |key, value| {
-                if key == b"reward" {
-                    reward = if value.kind()? == Kind::Number { Some(value.float()?) } else { None };
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
+    wire::member(json, b"rewards", |rewards| {
+        wire::member(rewards, b"reward", |value| {
+            reward = if value.kind()? == Kind::Number { Some(value.float()?) } else { None };
+            Ok(())
+        })
     })?;
     Ok(reward)
 }

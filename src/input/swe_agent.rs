@@ -72,11 +72,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 fn metadata(members: &Members<'_>) -> Metadata {
-    let exit_status = members.get("info").and_then(|info| info.member("exit_status")).and_then(common::name);
     Metadata {
         agent: Some("swe-agent".into()),
         domain: members.name("environment").map(|domain| domain.as_ref().into()),
-        termination: exit_status.map(Cow::into_owned),
+        termination: common::exit_status(members).map(Cow::into_owned),
         ..Metadata::default()
     }
 }

@@ -40,10 +40,8 @@ impl Counts {
             b"total_tokens" => self.total = wire::count(value)?,
             b"input_tokens_details" | b"prompt_tokens_details" => {
                 self.cached = None;
-                wire::object(value, |key, value| {
-                    if key == b"cached_tokens" {
-                        self.cached = wire::count(value)?;
-                    }
+                wire::member(value, b"cached_tokens", |value| {
+                    self.cached = wire::count(value)?;
                     Ok(())
                 })?;
             }

@@ -25,6 +25,16 @@ pub(super) fn object<'a>(
     }
 }
 
+/// Reads the one member of an object that has this name; whatever else stands there is passed over.
+#[inline]
+pub(super) fn member<'a>(
+    json: &mut Json<'a>,
+    name: &[u8],
+    mut read: impl FnMut(&mut Json<'a>) -> Read<()>,
+) -> Read<()> {
+    object(json, |key, value| if key == name { read(value) } else { Ok(()) }).map(|_| ())
+}
+
 /// Reads a string.
 #[inline]
 pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
