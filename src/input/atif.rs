@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Format;
-use super::atif_result::{Marks, Told, answer};
+use super::atif_result::{Marks, StepResult, answer};
 use super::common;
 use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
@@ -105,14 +105,14 @@ struct Step<'a> {
     model: Option<Cow<'a, str>>,
     time: Option<u64>,
     calls: Vec<Call<'a>>,
-    results: Vec<Told<'a>>,
+    results: Vec<StepResult<'a>>,
     /// Whether there is one result only, in a form of its own, which names its call in the message.
     is_dialect: bool,
     usage: Usage,
     extra: Extra<'a>,
 }
 
-/// What a step tells beside its fields.
+/// What a step says beside its fields.
 #[derive(Default)]
 struct Extra<'a> {
     /// What it says of the only result of the step.
@@ -169,9 +169,9 @@ fn tool_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
 }
 
 /// The results of a step, and whether it is one in the form `{type: "tool_result", content, result}`.
-fn observation<'a>(json: &mut Json<'a>) -> Read<(Vec<Told<'a>>, bool)> {
+fn observation<'a>(json: &mut Json<'a>) -> Read<(Vec<StepResult<'a>>, bool)> {
     let mut results = Vec::new();
-    let mut sole = Told::default();
+    let mut sole = StepResult::default();
     let mut is_dialect = false;
     wire::object(json, |key, value| {
         match key {
@@ -198,18 +198,18 @@ fn observation<'a>(json: &mut Json<'a>) -> Read<(Vec<Told<'a>>, bool)> {
     Ok(if is_dialect { (vec![sole], true) } else { (results, false) })
 }
 
-fn read_result<'a>(json: &mut Json<'a>) -> Read<Told<'a>> {
-    let mut told = Told::default();
+fn read_result<'a>(json: &mut Json<'a>) -> Read<StepResult<'a>> {
+    let mut result = StepResult::default();
     wire::object(json, |key, value| {
         match key {
-            b"source_call_id" => told.id = wire::name(value)?,
-            b"content" => told.content = wire::result(value)?,
-            b"extra" => told.marks = Marks::read(value, |_, value| value.skip())?,
+            b"source_call_id" => result.id = wire::name(value)?,
+            b"content" => result.content = wire::result(value)?,
+            b"extra" => result.marks = Marks::read(value, |_, value| value.skip())?,
             _ => value.skip()?,
         }
         Ok(())
     })?;
-    Ok(told)
+    Ok(result)
 }
 
 fn read_extra<'a>(json: &mut Json<'a>) -> Read<Extra<'a>> {
@@ -297,7 +297,7 @@ impl<'a> Trajectory<'a> {
             let answer = result.is_answer(marks).then_some(result);
             match (id, answer) {
                 (None, answer) => without_id.push(answer),
-                (id, Some(told)) => self.steps.answer(turn, id, answer_of(told, marks, self.is_codex)),
+                (id, Some(result)) => self.steps.answer(turn, id, answer_of(result, marks, self.is_codex)),
                 (Some(_), None) => {}
             }
         }
@@ -305,7 +305,7 @@ impl<'a> Trajectory<'a> {
             return;
         }
         if calls.is_empty() {
-            for content in without_id.into_iter().flatten().filter_map(|told| told.content) {
+            for content in without_id.into_iter().flatten().filter_map(|result| result.content) {
                 if !wire::is_blank(content.text()) {
                     self.steps.message_at(Actor::Environment, turn, content, step.time);
                 }
@@ -316,11 +316,9 @@ impl<'a> Trajectory<'a> {
         let open: Vec<_> = calls.iter().copied().filter(|call| !self.steps.is_answered(*call)).collect();
         // One screen behind a batch of commands is the answer to each of them.
         let shared = without_id.len() == 1 && open.len() > 1;
-        let mut answers = without_id
-            .into_iter()
-            .map(|told| told.map(|told| answer_of(told, marks, self.is_codex)))
-            .collect::<Vec<_>>()
-            .into_iter();
+        let is_codex = self.is_codex;
+        let mut answers =
+            without_id.into_iter().map(|result| result.map(|result| answer_of(result, marks, is_codex)));
         if shared {
             if let Some(answer) = answers.next().flatten() {
                 for call in open {
@@ -355,7 +353,7 @@ fn name_call(step: &mut Step<'_>) {
     }
 }
 
-fn answer_of(told: Told<'_>, marks: Marks, is_codex: bool) -> Answer<'_> {
-    let (outcome, observation) = answer(told, marks, is_codex);
+fn answer_of(result: StepResult<'_>, marks: Marks, is_codex: bool) -> Answer<'_> {
+    let (outcome, observation) = answer(result, marks, is_codex);
     outcome.answer(Content::from(observation))
 }

@@ -12,17 +12,17 @@ use super::wire;
 use crate::json::{Json, Read};
 use crate::trace::{Provenance, Text, UnknownReason, Words};
 
-/// A result as it stands.
+/// A result of a step, as it stands.
 #[derive(Default)]
-pub(super) struct Told<'a> {
+pub(super) struct StepResult<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) content: Option<Words<'a>>,
     pub(super) success: Option<bool>,
     pub(super) marks: Marks,
 }
 
-impl Told<'_> {
-    /// Whether it answers a call: it has content, or something that tells how the call ended. `step` is what the step
+impl StepResult<'_> {
+    /// Whether it answers a call: it has content, or something that says how the call ended. `step` is what the step
     /// says of its only result.
     pub(super) fn is_answer(&self, step: Marks) -> bool {
         self.content.is_some() || !self.marks.is_empty || self.success.is_some() || step.has_verdict
@@ -76,7 +76,7 @@ impl Word {
         })
     }
 
-    /// The outcome where the word alone tells it.
+    /// The outcome, where the word alone decides it.
     fn outcome(self) -> Option<Outcome> {
         match self {
             Self::Running => Some(RUNNING),
@@ -125,8 +125,8 @@ impl Marks {
 }
 
 /// How the call ended that this result answers, and what it observed. `step` is what the step says of its only result.
-pub(super) fn answer(told: Told<'_>, step: Marks, is_codex: bool) -> (Outcome, Option<Words<'_>>) {
-    let (words, marks) = match told.content {
+pub(super) fn answer(result: StepResult<'_>, step: Marks, is_codex: bool) -> (Outcome, Option<Words<'_>>) {
+    let (words, marks) = match result.content {
         Some(content) => {
             let (content, marks) = strip(content);
             (Some(content), marks)
@@ -136,13 +136,13 @@ pub(super) fn answer(told: Told<'_>, step: Marks, is_codex: bool) -> (Outcome, O
     let text = words.as_ref().map_or("".into(), Words::text);
     let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
     let first = never_ran(text).or_else(|| {
-        let failed = told.marks.failed().or_else(|| step.failed())?;
+        let failed = result.marks.failed().or_else(|| step.failed())?;
         Some(if failed { broken_off(text) } else { None }.unwrap_or(Outcome::flag(failed)))
     });
     let outcome = first
-        .or_else(|| told.marks.status.and_then(Word::outcome))
+        .or_else(|| result.marks.status.and_then(Word::outcome))
         .or_else(|| step.exec_status.and_then(Word::outcome))
-        .or_else(|| told.success.map(|success| Outcome::flag(!success)))
+        .or_else(|| result.success.map(|success| Outcome::flag(!success)))
         .or_else(|| step.has_exec_failed.map(Outcome::exit_code))
         .or_else(|| step.exec_status.map(|_| Outcome::ok(Provenance::Flag)))
         .or(marks.outcome)

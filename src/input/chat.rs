@@ -87,7 +87,7 @@ enum Source<'d, 'a> {
 }
 
 impl<'a> Source<'_, 'a> {
-    /// Goes through the elements; `each` is told whether they belong to the response.
+    /// Goes through the elements; `each` is also given whether they belong to the response.
     fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
         match self {
             Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
@@ -104,21 +104,21 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// What the elements are; `None`: neither messages nor items. Where the first ones tell, that can be `enough`: the
+/// What the elements are; `None`: neither messages nor items. Where the first ones decide it, that can be `enough`: the
 /// others are looked at when they are read.
 fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
     let (mut messages, mut items, mut called, mut count) = (true, true, false, 0);
-    let mut told = false;
+    let mut decided = false;
     let walked = source.walk(|json, _| {
         let element = Look::at(json)?;
         messages &= element.is_message;
         items &= element.is_item;
         called |= element.is_call_or_output;
         count += 1;
-        told = enough && count >= words::TELLING && (messages || items && called);
-        if told || !messages && !items { Err(words::enough()) } else { Ok(()) }
+        decided = enough && count >= words::DECISIVE_ITEMS && (messages || items && called);
+        if decided || !messages && !items { Err(words::enough()) } else { Ok(()) }
     });
-    if walked.is_err() && !told {
+    if walked.is_err() && !decided {
         return None;
     }
     match (messages, items && called) {
@@ -223,7 +223,7 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     runs.give(&mut conversation.assembler, Ending::new(metadata, reward), &None.into());
 }
 
-/// What the object around the elements tells.
+/// What the object around the elements says.
 fn metadata(members: &Members<'_>) -> Metadata {
     let ident = |key: &str| members.get(key).and_then(common::ident).map(Cow::into_owned);
     let info = members.get("info");

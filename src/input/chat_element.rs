@@ -39,7 +39,7 @@ impl<'a> Body<'a> {
     pub(super) fn into_result(self) -> Option<Words<'a>> {
         match self {
             Self::Value(value) => value.result(),
-            // Of a role that was told twice.
+            // Of a message with two roles.
             Self::Parts(texts, _) => wire::joined(texts),
         }
     }

@@ -55,7 +55,7 @@ impl<'a> Conversation<'a> {
     pub(super) fn item(&mut self, item: Item, element: &Element<'a>) {
         let id = element.call_id.and_then(common::ident).or_else(|| element.id.and_then(common::ident));
         if item == Item::Output {
-            let turn = self.break_run();
+            let turn = self.end_turn();
             return self.assembler.answer(turn, id, output(element.output));
         }
         let turn = self.turn();
@@ -79,7 +79,7 @@ impl<'a> Conversation<'a> {
 }
 
 /// A value that is there, and not null.
-fn told(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
+fn present(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
     value.filter(|value| value.kind() != Kind::Null)
 }
 
@@ -88,7 +88,7 @@ fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
     match (item, element.status.as_deref()) {
         (Item::Server(_), Some("completed")) => Some(Outcome::flag(false).answer(Content::Absent)),
         (Item::Server(_), Some("failed" | "incomplete")) => Some(Outcome::flag(true).answer(Content::Absent)),
-        (Item::Mcp, _) => match (told(element.error), element.output.filter(wire::Value::is_present)) {
+        (Item::Mcp, _) => match (present(element.error), element.output.filter(wire::Value::is_present)) {
             (Some(error), _) => Some(Outcome::flag(true).answer(words::result(error).into())),
             (None, Some(output)) => Some(Outcome::UNMARKED.answer(output.result().into())),
             (None, None) => None,
@@ -109,19 +109,19 @@ fn output(value: Option<wire::Value<'_>>) -> Answer<'_> {
     if let Some(outcome) = never_ran(text.text()) {
         return outcome.answer(Content::Present(text));
     }
-    let (told, observation) = codex_result(text);
-    let outcome = match (told, success) {
-        (Some(told), _) if told.status == Status::Unknown => told,
+    let (by_text, observation) = codex_result(text);
+    let outcome = match (by_text, success) {
+        (Some(outcome), _) if outcome.status == Status::Unknown => outcome,
         (_, Some(success)) => Outcome::flag(!success),
-        (told, None) => told.unwrap_or(Outcome::UNMARKED),
+        (by_text, None) => by_text.unwrap_or(Outcome::UNMARKED),
     };
     outcome.answer(Content::Present(observation))
 }
 
-/// What the rules on the texts of Codex tell, and what they leave of the text.
+/// The outcome by the rules on the texts of Codex, and what they leave of the text.
 pub(super) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<'_>) {
     let (outcome, rest) = match codex_text::read(&text) {
-        Some(told) => (Some(told.outcome), told.observation),
+        Some(codex) => (Some(codex.outcome), codex.observation),
         None => (None, None),
     };
     (outcome, rest.unwrap_or(text))

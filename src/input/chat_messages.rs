@@ -22,9 +22,9 @@ pub(super) struct Conversation<'a> {
     /// How many elements there were.
     place: u64,
     /// The turn of the elements of the model that stand together here.
-    run: Option<u64>,
-    /// How many such runs there were.
-    runs: u64,
+    open_turn: Option<u64>,
+    /// How many turns of the model there were.
+    turns: u64,
     /// The tokens of the response whose calls come.
     usage: Option<Usage>,
     /// The tokens of the one response that all elements from here on are.
@@ -44,8 +44,8 @@ impl<'a> Conversation<'a> {
             assembler,
             form,
             place: 0,
-            run: None,
-            runs: 0,
+            open_turn: None,
+            turns: 0,
             usage: None,
             whole_usage: None,
             time: None,
@@ -76,7 +76,7 @@ impl<'a> Conversation<'a> {
 
     /// All that comes is one response, which took these tokens.
     pub(super) fn of_one_response(&mut self, usage: Option<Usage>) {
-        self.break_run();
+        self.end_turn();
         self.whole_usage = usage;
     }
 
@@ -106,22 +106,22 @@ impl<'a> Conversation<'a> {
     }
 
     /// The turn of an element of the model: chats number it by the first element that stands together with it, items
-    /// by how many such runs there were.
+    /// by how many turns there were.
     pub(super) fn turn(&mut self) -> u64 {
-        if let Some(run) = self.run {
-            return run;
+        if let Some(turn) = self.open_turn {
+            return turn;
         }
-        let turn = if self.form == Form::Items { self.runs } else { self.place };
-        self.runs += 1;
-        self.run = Some(turn);
+        let turn = if self.form == Form::Items { self.turns } else { self.place };
+        self.turns += 1;
+        self.open_turn = Some(turn);
         (self.usage, self.time) = (self.whole_usage, None);
         turn
     }
 
-    /// What is not the model's stands here. Gives back a turn for it.
-    pub(super) fn break_run(&mut self) -> u64 {
-        self.run = None;
-        if self.form == Form::Items { self.runs } else { self.place }
+    /// Ends the turn of the model, as something stands here that is not the model's. Gives back a turn for that.
+    pub(super) fn end_turn(&mut self) -> u64 {
+        self.open_turn = None;
+        if self.form == Form::Items { self.turns } else { self.place }
     }
 
     /// Adds a call of an element.
@@ -141,17 +141,17 @@ impl<'a> Conversation<'a> {
         match &*role {
             "assistant" => self.assistant(element),
             "tool" | "function" => {
-                let turn = self.break_run();
+                let turn = self.end_turn();
                 self.result(turn, role == "function", element);
                 Ok(())
             }
             "exit" => {
-                self.break_run();
+                self.end_turn();
                 self.exit_status = element.extra.exit_status.take().or(self.exit_status.take());
                 Ok(())
             }
             _ => {
-                let turn = self.break_run();
+                let turn = self.end_turn();
                 let time = element.time();
                 let Some(content) = element.content.take() else { return Ok(()) };
                 let (text, blocks) = content.into_message()?;
@@ -173,7 +173,7 @@ impl<'a> Conversation<'a> {
     /// A message of the model, with its calls.
     fn assistant(&mut self, element: &mut Element<'a>) -> Read<()> {
         let turn = self.turn();
-        // A response that was split tells its tokens once.
+        // Of a response that was split, one part alone has the tokens.
         self.usage = element.usage().or(self.usage);
         self.time = element.time();
         let (text, blocks) = match element.content.take() {
@@ -211,9 +211,9 @@ impl<'a> Conversation<'a> {
         let content = element.content.take();
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {
-                let told = element.outcome(text.text());
+                let marked = element.outcome(text.text());
                 let (codex, observation) = codex_result(text);
-                let outcome = told.or(codex).unwrap_or_else(|| {
+                let outcome = marked.or(codex).unwrap_or_else(|| {
                     let failed = observation.text().starts_with("Error:");
                     if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
                 });

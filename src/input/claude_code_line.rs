@@ -40,7 +40,7 @@ pub(super) enum Block<'a> {
     Result { id: Option<Cow<'a, str>>, content: Option<Words<'a>>, is_error: Option<bool> },
 }
 
-/// What stands beside a result and tells that nobody knows yet how the call ended.
+/// What stands beside a result and shows that the call had no end of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Running,

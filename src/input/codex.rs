@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::Format;
-use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
+use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
 use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
@@ -39,7 +39,7 @@ fn is_line(line: Raw<'_>) -> bool {
     let (mut has_kind, mut has_payload) = (false, false);
     let read = line.json().object(|key, value| {
         match key {
-            b"type" => has_kind = wire::name(value)?.as_deref().and_then(Kind::of).is_some(),
+            b"type" => has_kind = wire::name(value)?.as_deref().and_then(LineType::of).is_some(),
             b"payload" => has_payload = value.raw()?.kind() == JsonKind::Object,
             _ => {}
         }
@@ -63,7 +63,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// A session in the middle of being read. Events may tell of a result that stands before them, so that all steps wait
+/// A session in the middle of being read. Events may concern a result that stands before them, so that all steps wait
 /// for the end.
 #[derive(Default)]
 struct Session<'a> {
@@ -91,14 +91,14 @@ enum Step<'a> {
     Output { turn: u64, id: Option<Cow<'a, str>>, output: Output<'a> },
 }
 
-/// What events tell of calls, by their ids.
+/// What events say of calls, by their ids.
 #[derive(Default)]
 struct Events<'a> {
     failed: TextMap<Cow<'a, str>, bool>,
     exit_failed: TextMap<Cow<'a, str>, bool>,
 }
 
-/// The turns: runs of items that the model wrote one behind the other.
+/// The turns: items that the model wrote one behind the other.
 #[derive(Default)]
 struct Turns {
     next: u64,
@@ -199,7 +199,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The tokens of the response that has come last; they are told again where nothing is new.
+    /// The tokens of the response that has come last; they are repeated where nothing is new.
     fn tokens(&mut self, tokens: Usage) {
         self.spent.extend(self.said.take().map(|turn| (turn, tokens)));
         for place in std::mem::take(&mut self.waiting) {

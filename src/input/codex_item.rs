@@ -17,7 +17,7 @@ pub(super) struct Line<'a> {
     pub(super) kind: Option<Kind<'a>>,
 }
 
-/// What a line is.
+/// What a line is, with what is read of it.
 pub(super) enum Kind<'a> {
     Meta { id: Option<Cow<'a, str>>, parent: Option<Cow<'a, str>> },
     Context { model: Option<Cow<'a, str>> },
@@ -36,15 +36,15 @@ pub(super) enum LineType {
     Compacted,
 }
 
-impl Kind<'_> {
-    /// The type of lines of this name.
-    pub(super) fn of(name: &str) -> Option<LineType> {
+impl LineType {
+    /// The type of this name.
+    pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
-            "session_meta" => LineType::Meta,
-            "turn_context" => LineType::Context,
-            "response_item" => LineType::Item,
-            "event_msg" => LineType::Event,
-            "compacted" => LineType::Compacted,
+            "session_meta" => Self::Meta,
+            "turn_context" => Self::Context,
+            "response_item" => Self::Item,
+            "event_msg" => Self::Event,
+            "compacted" => Self::Compacted,
             _ => return None,
         })
     }
@@ -105,7 +105,7 @@ pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
     line.json().object(|key, value| {
         match key {
             b"timestamp" => time = wire::time(value)?,
-            b"type" => kind = wire::name(value)?.as_deref().and_then(Kind::of),
+            b"type" => kind = wire::name(value)?.as_deref().and_then(LineType::of),
             b"payload" => {
                 if std::mem::take(&mut has_payload) {
                     payload = Payload::default();
@@ -268,8 +268,8 @@ impl<'a> Payload<'a> {
             "turn_aborted" => Event::End("turn_aborted"),
             "agent_message" | "user_message" | "agent_reasoning" => Event::Copy,
             "token_count" => self.tokens.map_or(Event::Other, Event::Tokens),
-            "patch_apply_end" => self.outcome(self.success.map(|success| !success)),
-            "mcp_tool_call_end" => self.outcome(self.result.and_then(mcp_failed)),
+            "patch_apply_end" => outcome(self.call_id, self.success.map(|success| !success)),
+            "mcp_tool_call_end" => outcome(self.call_id, self.result.and_then(mcp_failed)),
             "exec_command_end" => {
                 let failed = self.exit_code.and_then(is_failure_code);
                 let duration_ns = self.duration.and_then(duration);
@@ -278,12 +278,13 @@ impl<'a> Payload<'a> {
             _ => Event::Other,
         }
     }
+}
 
-    fn outcome(&self, failed: Option<bool>) -> Event<'a> {
-        match (self.call_id.clone(), failed) {
-            (Some(id), Some(failed)) => Event::Outcome { id, failed },
-            _ => Event::Other,
-        }
+/// The event that says whether a call has failed, where it does.
+fn outcome(id: Option<Cow<'_, str>>, failed: Option<bool>) -> Event<'_> {
+    match (id, failed) {
+        (Some(id), Some(failed)) => Event::Outcome { id, failed },
+        _ => Event::Other,
     }
 }
 
@@ -318,8 +319,8 @@ fn mcp_failed(result: Raw<'_>) -> Option<bool> {
     if result.member("Err").is_some() {
         return Some(true);
     }
-    let told = result.member("Ok")?;
-    ["is_error", "isError"].into_iter().find_map(|key| told.member(key)?.boolean())
+    let answered = result.member("Ok")?;
+    ["is_error", "isError"].into_iter().find_map(|key| answered.member(key)?.boolean())
 }
 
 /// Reads the tokens of the last response.

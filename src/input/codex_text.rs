@@ -12,7 +12,7 @@ const HEAD: usize = 64;
 /// Among how many first lines the end of a header is looked for.
 const HEADER_LINES: usize = 10;
 
-/// What the text of a result tells.
+/// What the text of a result says.
 #[derive(Debug)]
 pub(super) struct CodexText<'a> {
     pub(super) outcome: Outcome,
@@ -34,25 +34,25 @@ pub(super) fn read<'a>(words: &Words<'a>) -> Option<CodexText<'a>> {
 
 /// As [`read`], of a text that is plainly spelled.
 fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
-    let told = |outcome, observation| Some(CodexText { outcome, observation });
+    let found = |outcome, observation| Some(CodexText { outcome, observation });
     match text.spelling().first()? {
         b'{' => {
             let (outcome, output) = enclosed(&text.to_str())?;
-            told(outcome, Some(output.into()))
+            found(outcome, Some(output.into()))
         }
         b'[' if text.starts_with(REPR) => {
             let head = text.head(REPR_HEAD);
             let script = head.strip_prefix(REPR)?;
-            told(script_outcome(script), repr_output(text, &head).map(Words::from))
+            found(script_outcome(script), repr_output(text, &head).map(Words::from))
         }
         b'C' | b'W' | b'P' | b'E' | b'S' if HEADERS.iter().any(|start| text.starts_with(start)) => {
             let (outcome, output) = header(text);
-            told(outcome, output.map(Words::from))
+            found(outcome, output.map(Words::from))
         }
         b'a' if text.starts_with("aborted by user") => {
-            told(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
+            found(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
         }
-        _ if is_failure(text.spelling()) => told(Outcome::error(Provenance::Text), None),
+        _ if is_failure(text.spelling()) => found(Outcome::error(Provenance::Text), None),
         _ => None,
     }
 }
@@ -129,7 +129,7 @@ const HEADERS: [&str; 8] = [
     "Script running with cell ID ",
 ];
 
-/// The outcome that a header tells, and the output behind it. Exit codes further down are output.
+/// The outcome by a header, and the output behind it. Exit codes further down are output.
 fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
     let (mut lines, mut output) = (Vec::with_capacity(HEADER_LINES), None);
     let mut rest = Some(text);
@@ -193,7 +193,7 @@ mod tests {
     use crate::trace::Status;
 
     /// The outcome in words, and the observation where it is not all of the text.
-    fn told(text: Text<'_>) -> Option<(String, Option<String>)> {
+    fn shown(text: Text<'_>) -> Option<(String, Option<String>)> {
         let CodexText { outcome, observation } = read(&text.into())?;
         let reason = outcome.reason.map_or(String::new(), |reason| format!("/{reason}"));
         let observation = observation.map(|words| {
@@ -306,11 +306,11 @@ mod tests {
         ];
         for (text, expected) in cases {
             let expected = expected.map(|(outcome, observation)| (outcome, observation.map(str::to_owned)));
-            assert_eq!(told(text.into()), expected, "{text:?}");
+            assert_eq!(shown(text.into()), expected, "{text:?}");
             // The same where the text still is spelled as JSON.
             let spelled = serde_json::Value::from(text).to_string();
             let string = Json::new(spelled.as_bytes()).text().unwrap();
-            assert_eq!(told(string.into()), expected, "{spelled}");
+            assert_eq!(shown(string.into()), expected, "{spelled}");
             // And where it could have been spelled otherwise.
             let spelled = spelled
                 .replace("\\n", "\\u000a")
@@ -318,7 +318,7 @@ mod tests {
                 .replace("failed", "faile\\u0064");
             if serde_json::from_str::<String>(&spelled).is_ok_and(|decoded| decoded == text) {
                 let string = Json::new(spelled.as_bytes()).text().unwrap();
-                assert_eq!(told(string.into()), expected, "{spelled}");
+                assert_eq!(shown(string.into()), expected, "{spelled}");
             }
         }
     }

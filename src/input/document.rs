@@ -25,26 +25,26 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Keys that tell formats of lines apart.
-const TELLING: [&str; 4] = ["item", "message", "payload", "thread_id"];
+/// Keys by which formats of lines are distinguished.
+const DISTINCTIVE: [&str; 4] = ["item", "message", "payload", "thread_id"];
 
 /// Objects in lines.
 #[derive(Debug, Clone)]
 pub(super) struct Lines<'a> {
     objects: Vec<Raw<'a>>,
-    /// Which of the telling keys one of them has.
-    has: [bool; TELLING.len()],
+    /// Which of the distinctive keys one of them has.
+    has: [bool; DISTINCTIVE.len()],
 }
 
 impl<'a> Lines<'a> {
     /// Objects of whose keys nothing is known.
     pub(super) fn of(objects: Vec<Raw<'a>>) -> Self {
-        Self { objects, has: [true; TELLING.len()] }
+        Self { objects, has: [true; DISTINCTIVE.len()] }
     }
 
-    /// Whether one of them may have a key of those that tell formats apart: `false` only where none has it.
+    /// Whether one of them may have this distinctive key: `false` only where none has it.
     pub(super) fn may_have(&self, key: &str) -> bool {
-        TELLING.iter().zip(self.has).any(|(known, has)| has && *known == key)
+        DISTINCTIVE.iter().zip(self.has).any(|(known, has)| has && *known == key)
     }
 
     /// Adds a line where it is a sound object; otherwise gives back whether it is some other sound value.
@@ -54,7 +54,7 @@ impl<'a> Lines<'a> {
         }
         let mut json = line.json();
         let read = json.object(|key, value| {
-            for (known, has) in TELLING.iter().zip(&mut self.has) {
+            for (known, has) in DISTINCTIVE.iter().zip(&mut self.has) {
                 *has |= key == known.as_bytes();
             }
             value.check()
@@ -100,7 +100,7 @@ impl<'a> Parsed<'a> {
             let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_ends(ends));
             return Parsed { document, value, no_json: 0, no_object: 0 };
         }
-        let mut objects = Lines { objects: Vec::new(), has: [false; TELLING.len()] };
+        let mut objects = Lines { objects: Vec::new(), has: [false; DISTINCTIVE.len()] };
         let (mut no_json, mut no_object) = (0, 0);
         for line in lines(bytes, true, 0).map(|line| line.with_ends(ends)) {
             match objects.add(line) {

@@ -1,4 +1,4 @@
-//! What the events of an Inspect sample tell of its calls: tokens, times and durations.
+//! What the events of an Inspect sample say of its calls: tokens, times and durations.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};

@@ -218,7 +218,7 @@ pub(crate) struct Beside<'b> {
     pub(crate) header: Option<&'b Header>,
     /// Opens the input again from its start.
     pub(crate) again: Option<&'b dyn Fn() -> Option<Box<dyn Read>>>,
-    /// The format, where the place of the file tells it.
+    /// The format, where the place of the file decides it.
     pub(crate) format: Option<Format>,
     /// Whether it is itself what says something of the runs of others.
     pub(crate) is_header: bool,
@@ -339,7 +339,7 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
 /// Reads an input that is no text but a format of bytes; `false` where it is none. All of it is held only where it
 /// begins like one.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
-    // What cannot be read is told by whoever reads on.
+    // What cannot be read is reported by whoever reads on.
     while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
     if window.unread().first() != Some(&b'\n') {
         return false;

@@ -71,8 +71,8 @@ impl Seen {
         self.action |= action;
         self.observation |= observation;
         self.count += 1;
-        let told = self.action && self.observation && self.count >= words::TELLING;
-        if self.other || told { Err(words::enough()) } else { Ok(()) }
+        let decided = self.action && self.observation && self.count >= words::DECISIVE_ITEMS;
+        if self.other || decided { Err(words::enough()) } else { Ok(()) }
     }
 }
 

@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use crate::trace::{Answer, Content, Provenance, Status, Text, UnknownReason, Words};
 
-/// How a call ended, and what told it.
+/// How a call ended, and what shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) status: Status,

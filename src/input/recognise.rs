@@ -169,7 +169,7 @@ struct Asked {
     lines: usize,
 }
 
-/// What the first lines are, of those that have not been asked yet; `None`: they do not tell.
+/// What the first lines are, of those that have not been asked yet; `None`: they do not decide it.
 fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked) -> Option<LinesAre> {
     let mut lines = Vec::new();
     for line in super::sample::lines(bytes, false, asked.bytes) {

@@ -22,10 +22,10 @@ pub(crate) struct Outside {
     pub(crate) exception: Option<String>,
 }
 
-/// The name of the file that tells all of it.
+/// The name of the file that has all of it.
 pub(crate) const RESULT: &str = "result.json";
 
-/// The name of the file that tells the reward alone.
+/// The name of the file that has the reward alone.
 pub(crate) const REWARD: &str = "reward.txt";
 
 /// Where these files are for a run at this path, the first that is there and can be read counts: in its directory
@@ -102,7 +102,7 @@ fn verified(json: &mut Json<'_>) -> Read<Option<f64>> {
 }
 
 impl Outside {
-    /// Adds what the run does not tell itself. The reward is of the whole trial, and not of its sub-agents.
+    /// Adds what the run does not say itself. The reward is of the whole trial, and not of its sub-agents.
     pub(crate) fn complete(&self, ending: &mut Ending) {
         if ending.metadata.parent.is_none() {
             ending.reward = ending.reward.or(self.reward);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_run_tells_itself_counts() {
+    fn what_the_run_says_itself_counts() {
         let outside = outside(Some(1.0), "t", Some("E")).unwrap_or_default();
         let complete = |metadata: Metadata, reward| {
             let mut ending = Ending::new(metadata, reward).unwrap();

@@ -52,7 +52,7 @@ pub(super) struct Runs<'s> {
     pub(super) reading: Reading,
     /// Whether spans and log records are set aside.
     pub(super) joins: bool,
-    /// What is wrong with parts of a document, until somebody tells where they are.
+    /// What is wrong with parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
 }
 
@@ -117,7 +117,7 @@ impl<'s> Runs<'s> {
         self.faults.push(fault);
     }
 
-    /// Tells what was wrong with a document, with its places in it.
+    /// Reports what was wrong with parts of a document, with their places in the input.
     pub(super) fn settle(&mut self, window: &Window<'_>) {
         for fault in std::mem::take(&mut self.faults) {
             let location = window.place(fault.at()).location();

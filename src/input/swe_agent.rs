@@ -34,7 +34,7 @@ fn are_steps(steps: Raw<'_>) -> bool {
     let _ = steps.json().list(|step| {
         all = is_step(step)?;
         count += 1;
-        if all && count < words::TELLING { Ok(()) } else { Err(words::enough()) }
+        if all && count < words::DECISIVE_ITEMS { Ok(()) } else { Err(words::enough()) }
     });
     count > 0 && all
 }
@@ -166,7 +166,7 @@ const FAILURES: [&str; 5] = [
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
 
 fn outcome(observation: Text<'_>) -> Outcome {
-    /// So much of a text tells whether it may be one.
+    /// So much of a text shows whether it may report a failure.
     const HEAD: usize = 200;
     let begins = |text: &str| FAILURES.iter().chain(&SHELLS).any(|start| text.starts_with(start));
     let head = observation.head(HEAD);

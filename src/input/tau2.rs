@@ -221,8 +221,11 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
 /// The route of a run.
 fn routing(header: &Header, task: Option<&str>) -> Routing {
     let Some(routes) = &header.routes else {
-        let why =
-            if header.cut_off { "the stream told no tasks before its runs" } else { "the file has no tasks" };
+        let why = if header.cut_off {
+            "the stream named no tasks before its runs"
+        } else {
+            "the file has no tasks"
+        };
         return Routing::Unknown(why.into());
     };
     let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };

@@ -231,14 +231,14 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// The expected actions of the task, where the run tells them.
+/// The expected actions of the task, where the run lists them.
 fn routing(info: Option<Raw<'_>>) -> Routing {
     let actions = info
         .and_then(|info| info.member("task"))
         .and_then(|task| task.member("actions"))
         .and_then(Raw::items);
     let Some(actions) = actions else {
-        return Routing::Unknown("the run tells no expected actions".into());
+        return Routing::Unknown("the run lists no expected actions".into());
     };
     let milestones = (1..).zip(actions).filter_map(|(step, action)| {
         let name = action.member("name")?.string()?;

@@ -6,7 +6,7 @@ use crate::trace::Usage;
 
 /// The tokens of one response, from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
 /// (`input_tokens`, cached ones among them), Anthropic's messages (cached ones beside them) or Inspect's records,
-/// where the total decides that. `None`: it tells nothing.
+/// where the total decides that. `None`: it counts nothing.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
     read(&mut value.json()).ok().flatten()
 }

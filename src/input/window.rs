@@ -257,7 +257,7 @@ impl<'s> Window<'s> {
         Ok(read > 0)
     }
 
-    /// Why the input could not be read to its end; told once.
+    /// Why the input could not be read to its end; given once.
     pub(crate) fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }

@@ -30,7 +30,7 @@ pub(super) fn actor_of(role: &str) -> Actor {
     }
 }
 
-/// The code that a line tells behind these words, and nothing else stands on it: whether it is not 0.
+/// Whether the exit code that stands behind these words, and ends the line, is not 0.
 pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     let code = line.strip_prefix(words)?;
     let digits = code.strip_prefix('-').unwrap_or(code);
@@ -45,8 +45,8 @@ pub(super) fn unfit(at: usize, what: &str) -> Fault {
     Fault::other(at, Error::new(ErrorKind::Format, message))
 }
 
-/// How many items of a list tell what it is; the others are looked at when they are read.
-pub(super) const TELLING: usize = 16;
+/// How many items of a list decide what it is; the others are looked at when they are read.
+pub(super) const DECISIVE_ITEMS: usize = 16;
 
 /// Ends a walk of which enough has been seen.
 #[cold]
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_tell_exit_codes() {
+    fn lines_with_exit_codes() {
         for (line, failed) in [
             ("Exit code 0", Some(false)),
             ("Exit code 12", Some(true)),

@@ -44,7 +44,9 @@ impl<R: BufRead> Frames<R> {
     fn end(&mut self) -> io::Result<()> {
         self.in_frame = false;
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
-            (Some(told), Some(found)) if told != found => Err(damaged(&"a frame has another checksum")),
+            (Some(stored), Some(computed)) if stored != computed => {
+                Err(damaged(&"a frame has another checksum"))
+            }
             _ => Ok(()),
         }
     }

@@ -34,7 +34,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// The members of an object that holds a list of runs: all, or (`listed`) those behind the list. Gives back whether
-    /// there was a list, where the members could be told apart to the end.
+    /// there was a list, where the members could be separated to the end.
     fn members(
         &mut self,
         window: &mut Window<'_>,
@@ -148,7 +148,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Passes over the rest of an object whose members cannot be told apart any more.
+    /// Passes over the rest of an object whose members cannot be separated any more.
     fn leave_object(window: &mut Window<'_>) -> Result<Stop> {
         loop {
             let bytes = window.unread();

@@ -40,7 +40,7 @@ enum Stop {
     More,
     /// It is over.
     Done,
-    /// The rest of the input cannot be told apart.
+    /// The rest of the input cannot be separated into values.
     Lost,
 }
 
@@ -193,7 +193,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// What the object that begins here is; `None`: what is there does not tell.
+    /// What the object that begins here is; `None`: what is there does not decide it.
     fn classify(&self, json: &mut Json<'_>) -> Option<Class> {
         let mut class = None;
         let mut beside = false;
