@@ -55,6 +55,16 @@ pub(super) struct DocumentReader {
 }
 
 impl RecordReader {
+    /// Whether only a run has this key.
+    pub(super) fn is_run_key(&self, key: &[u8]) -> bool {
+        self.run_keys.iter().any(|known| key == known.as_bytes())
+    }
+
+    /// Whether only the object around the runs has this key.
+    pub(super) fn is_header_key(&self, key: &[u8]) -> bool {
+        self.header_keys.iter().any(|known| key == known.as_bytes())
+    }
+
     /// For formats that say nothing beside their runs.
     pub(super) fn no_header(_key: &[u8], value: &mut Json<'_>, _: &ReadOptions, _: &mut Header) -> Read<()> {
         value.skip()

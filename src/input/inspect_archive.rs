@@ -11,7 +11,7 @@ use super::inspect::{self, Eval};
 use super::runs::Runs;
 use super::zstd::Frames;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Kind, StringEnds};
+use crate::json::{Fault, Json, Kind, StringEnds};
 
 /// Where the header is.
 const HEADERS: [&str; 2] = ["header.json", "_journal/start.json"];
@@ -66,10 +66,8 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
 
 fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Result<()> {
     let text = String::from_utf8_lossy(bytes);
-    let mut json = crate::json::Json::new(text.as_bytes());
-    json.check().map_err(crate::json::Fault::into_error)?;
-    let mut json = crate::json::Json::new(text.as_bytes());
-    inspect::sample(&mut json, position, eval, runs).map_err(crate::json::Fault::into_error)
+    Json::new(text.as_bytes()).check().map_err(Fault::into_error)?;
+    inspect::sample(&mut Json::new(text.as_bytes()), position, eval, runs).map_err(Fault::into_error)
 }
 
 /// Names are as Inspect writes them.

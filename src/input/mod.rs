@@ -267,15 +267,12 @@ fn read_text(
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
-            let again = beside.again;
             let mut walk = Walk {
-                runs,
-                reader,
                 companion: beside.header,
                 pieces,
-                header_only: None,
                 may_hold_none: beside.is_header,
-                again,
+                again: beside.again,
+                ..Walk::new(runs, reader)
             };
             walk.input(window, framing);
         }
@@ -310,15 +307,7 @@ pub(crate) fn read_piece(
     runs.joins = beside.joins;
     if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
         runs.reading.format = piece.format();
-        let mut walk = Walk {
-            runs: &mut runs,
-            reader,
-            companion: beside.header,
-            pieces: None,
-            header_only: None,
-            may_hold_none: false,
-            again: None,
-        };
+        let mut walk = Walk { companion: beside.header, ..Walk::new(&mut runs, reader) };
         walk.piece(piece);
     } else {
         let (bytes, place) = piece.lines();

@@ -3,11 +3,10 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Framing, Looked, Members, Sample, Seen};
-use super::walk::unusable;
+use super::sample::{Framing, Looked, Members, Sample, Seen, is_value, lines};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
-use crate::json::{Kind, Raw};
+use crate::json::{Json, Kind, Raw};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
 const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
@@ -35,11 +34,9 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         return Ok(Recognised::Archive);
     }
     if let Some(what) = no_text(window.unread()) {
-        return Err(unusable(what));
+        return Err(Error::new(ErrorKind::Format, what));
     }
-    if window.unread().starts_with(b"\xef\xbb\xbf") {
-        window.consume(3);
-    }
+    window.skip_byte_order_mark();
     let (mut looked, mut asked) = (Looked::default(), Asked::default());
     for most in LOOKED_AT {
         fill(window, most + 1)?;
@@ -52,18 +49,8 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
                 .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
         let sample = Sample::of(bytes, whole, &mut looked);
-        if let Some(format) = wanted {
-            if let Reader::Records(reader) = &format.entry().reader {
-                return Ok(Recognised::Records(format, reader, sample.framing));
-            }
-        } else {
-            for entry in entries() {
-                if let Reader::Records(reader) = &entry.reader
-                    && (reader.claims)(&sample)
-                {
-                    return Ok(Recognised::Records(entry.format, reader, sample.framing));
-                }
-            }
+        if let Some((format, reader)) = claimed_records(&sample, wanted) {
+            return Ok(Recognised::Records(format, reader, sample.framing));
         }
         if sample.framing == Framing::Lines {
             match lines_of(bytes, wanted, &mut asked) {
@@ -73,14 +60,23 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
                 None => {}
             }
         }
-        if !whole && wanted.is_none() && is_one_document(&sample) {
-            return Ok(Recognised::Whole);
-        }
-        if whole {
+        if whole || wanted.is_none() && is_one_document(&sample) {
             return Ok(Recognised::Whole);
         }
     }
     Ok(Recognised::Whole)
+}
+
+/// The format with runs of their own that is wanted, or else the first that claims the sample.
+fn claimed_records(sample: &Sample<'_>, wanted: Option<Format>) -> Option<(Format, &'static RecordReader)> {
+    let records = |entry: &'static Entry| match &entry.reader {
+        Reader::Records(reader) => Some((entry.format, reader)),
+        Reader::Document(_) => None,
+    };
+    match wanted {
+        Some(format) => records(format.entry()),
+        None => entries().filter_map(records).find(|(_, reader)| (reader.claims)(sample)),
+    }
 }
 
 /// Whether the part of an input that is seen shows already that it is a document of messages, events or steps, and
@@ -97,8 +93,8 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
     }
 }
 
-/// Whether there are marks that only messages of chats or of the Gemini CLI, events of `OpenHands`, messages of `OpenCode` or steps of
-/// SWE-agent have, and none of tau2.
+/// Whether there are marks that only messages of chats, of the Gemini CLI or of `OpenCode`, events of `OpenHands` or
+/// steps of SWE-agent have, and none of tau2.
 fn has_marks(parts: &[Members<'_>]) -> bool {
     let is_marked = |part: &Members<'_>| {
         part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
@@ -141,7 +137,7 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
 
 /// What is wrong with an input that is no JSON.
 pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
-    let fault = crate::json::Json::new(window.unread()).skip().err()?;
+    let fault = Json::new(window.unread()).skip().err()?;
     let location = window.place(fault.at()).location();
     let error = fault.into_error();
     let error = match error.kind() {
@@ -171,22 +167,22 @@ struct Asked {
 
 /// What the first lines are, of those that have not been asked yet; `None`: they do not decide it.
 fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked) -> Option<LinesAre> {
-    let mut lines = Vec::new();
-    for line in super::sample::lines(bytes, false, asked.bytes) {
+    let mut objects = Vec::new();
+    for line in lines(bytes, false, asked.bytes) {
         if asked.lines >= MOST_ASKED {
             break;
         }
         asked.bytes = line.offset() + line.bytes().len();
-        if line.bytes().first() == Some(&b'{') && super::sample::is_value(line) {
+        if line.bytes().first() == Some(&b'{') && is_value(line) {
             if is_event(line) {
                 return Some(LinesAre::Events);
             }
             asked.lines += 1;
-            lines.push(line);
+            objects.push(line);
         }
     }
     let is_document = |line| claimed(&Parsed::of_object(line), wanted).is_some();
-    lines.into_iter().any(is_document).then_some(LinesAre::Documents)
+    objects.into_iter().any(is_document).then_some(LinesAre::Documents)
 }
 
 /// Whether a line is one of those that only formats of lines have.
@@ -215,15 +211,15 @@ pub(super) fn claimed(parsed: &Parsed<'_>, wanted: Option<Format>) -> Option<&'s
 
 /// Says what was seen, and what each format would have wanted.
 pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
-    let keys = |members: &super::sample::Members<'_>| {
+    let keys = |members: &Members<'_>| {
         let keys: Vec<String> = members.keys().take(12).map(|key| format!("`{}`", echo(key))).collect();
         let more = if members.keys().count() > 12 { ", …" } else { "" };
         if keys.is_empty() { "no keys".to_owned() } else { format!("the keys {}{more}", keys.join(", ")) }
     };
     let first = |items: &[Raw<'_>]| match items.first() {
         None => "nothing in it".to_owned(),
-        Some(item) if item.kind() == crate::json::Kind::Object => {
-            let members = super::sample::Members::of(&mut item.json());
+        Some(item) if item.kind() == Kind::Object => {
+            let members = Members::of(&mut item.json());
             format!("an object with {} first", keys(&members))
         }
         Some(item) => format!("{} first", item.kind().name()),
@@ -240,5 +236,6 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
         .filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format))
         .map(|entry| format!("{} wants {}", entry.format, entry.decisive))
         .collect();
-    unusable(format!("the input is of no known format: it is {seen}; {}", wants.join("; ")))
+    let what = format!("the input is of no known format: it is {seen}; {}", wants.join("; "));
+    Error::new(ErrorKind::Format, what)
 }

@@ -8,7 +8,7 @@ use super::window::Window;
 use super::{Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
-use crate::trace::{Assembler, DigestMap, Ending, Routing, Step, StepSink, Trace};
+use crate::trace::{Assembler, DigestMap, Ending, Event, Routing, Step, StepSink, Trace};
 
 /// What a file says of all its runs, beside them.
 #[derive(Debug, Clone, Default)]
@@ -242,7 +242,7 @@ impl OpenRun<'_, '_> {
 
     /// Hands on a step that needed no assembling.
     pub(super) fn step(&mut self, step: &Step<'_>) {
-        self.actions += u64::from(matches!(step.event(), crate::trace::Event::Action(_)));
+        self.actions += u64::from(matches!(step.event(), Event::Action(_)));
         self.sink.step(step);
     }
 

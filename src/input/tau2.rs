@@ -11,8 +11,8 @@ use super::runs::{Header, OpenRun};
 use super::sample::{Members, Sample};
 use super::tau2_messages::{Messages, Requestor};
 use super::{Format, ReadOptions};
-use crate::error::Error;
-use crate::json::{Fault, Json, Kind, Read};
+use crate::error::{Error, echo};
+use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::trace::{Digest, DigestMap, Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing};
 
 pub(super) const FORMAT: Entry = Entry {
@@ -69,7 +69,7 @@ fn is_session(members: &Members<'_>) -> bool {
 
 /// Whether there are no messages, or some with marks of tau2. Calls without `function` are a mark only where no
 /// answer names its call as the chats of others do.
-fn are_messages(items: crate::json::Raw<'_>) -> bool {
+fn are_messages(items: Raw<'_>) -> bool {
     let (mut any, mut flat_calls, mut named_answers, mut marked) = (false, false, false, false);
     let _ = items.json().list(|item| {
         any = true;
@@ -214,7 +214,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
     })?;
     let name = name.ok_or_else(|| json.missing("name"))?;
     let actor = requestor.unwrap_or(Requestor::Assistant).actor();
-    let arguments = arguments.map_or("null".into(), crate::json::Raw::spelling);
+    let arguments = arguments.map_or("null".into(), Raw::spelling);
     Ok(ExpectedAction::from_json(actor, &name, &arguments, compare))
 }
 
@@ -231,7 +231,7 @@ fn routing(header: &Header, task: Option<&str>) -> Routing {
     let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };
     match routes.get(&Digest::of_text(task)) {
         Some(routing) => routing.clone(),
-        None => Routing::Unknown(format!("task {} is not in the file", crate::error::echo(task)).into()),
+        None => Routing::Unknown(format!("task {} is not in the file", echo(task)).into()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::runs::OpenRun;
 use crate::json::{Fault, Json, JsonString, Read};
-use crate::trace::{Actor, Answer, Arguments, Call, Content, Digest, Provenance, Status};
+use crate::trace::{Actor, Answer, Arguments, Call, Content, Digest, Provenance, Status, Text};
 
 /// Who calls, or should call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl<'a> Messages<'a> {
             Role::Assistant => Actor::Agent,
         };
         if let Some(content) = own.content.filter(|content| !content.is_empty()) {
-            run.assembler.message(actor, turn, crate::trace::Text::from(content));
+            run.assembler.message(actor, turn, Text::from(content));
         }
         for call in self.calls.drain(..) {
             run.assembler.call(Call {
@@ -224,7 +224,7 @@ impl<'a> ToolAnswer<'a> {
             Some(false) => (Status::Ok, Provenance::Flag),
             None => (Status::Ok, Provenance::None),
         };
-        let observation = Content::from(self.content.map(|content| crate::trace::Text::from(content).into()));
+        let observation = Content::from(self.content.map(|content| Text::from(content).into()));
         let answer = Answer::new(observation, status, provenance);
         run.assembler.answer(turn, Some(self.id.unwrap_or_default()), answer);
     }

@@ -157,6 +157,13 @@ impl<'s> Window<'s> {
         self.start = (self.start + count).min(self.held().len());
     }
 
+    /// Passes over the mark that some programs write in front of UTF-8.
+    pub(super) fn skip_byte_order_mark(&mut self) {
+        if self.unread().starts_with(b"\xef\xbb\xbf") {
+            self.consume(3);
+        }
+    }
+
     /// The place of an offset in what is not yet read.
     pub(crate) fn place(&self, at: usize) -> Place {
         let target = (self.start + at).min(self.held().len());

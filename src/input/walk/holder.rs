@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::{Error, Fault, Header, Json, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window};
+use crate::trace::TraceCollector;
 
 /// How far a stream is read ahead for what stands behind its runs.
 const LOOK_AHEAD: usize = 8 << 20;
@@ -246,7 +247,7 @@ fn read_behind(
     header: &mut Header,
 ) -> Result<Stop> {
     window.consume(1);
-    let mut nowhere = crate::trace::TraceCollector::default();
+    let mut nowhere = TraceCollector::default();
     let mut runs = Runs::new(options, &mut nowhere);
     let mut walk = Walk::for_header(&mut runs, reader);
     match walk.list(window, &Arc::default())? {
@@ -261,13 +262,11 @@ pub(in crate::input) fn read_header(
     reader: &'static RecordReader,
     options: &ReadOptions,
 ) -> Option<Header> {
-    let mut nowhere = crate::trace::TraceCollector::default();
+    let mut nowhere = TraceCollector::default();
     let mut runs = Runs::new(options, &mut nowhere);
     let mut walk = Walk::for_header(&mut runs, reader);
     window.grow().ok()?;
-    if window.unread().starts_with(b"\xef\xbb\xbf") {
-        window.consume(3);
-    }
+    window.skip_byte_order_mark();
     let _ = Walk::next_byte(window).ok()?.filter(|byte| *byte == b'{')?;
     walk.holder(window).ok()?;
     walk.header_only

@@ -5,7 +5,6 @@ mod holder;
 mod items;
 mod pieces;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(super) use holder::read_header;
@@ -19,7 +18,7 @@ use super::runs::{Header, Runs};
 use super::sample::Framing;
 use super::window::{Place, Window};
 use super::{ReadOptions, RecordReader};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::Assembler;
 
@@ -61,17 +60,22 @@ pub(super) struct Walk<'w, 's, 'p> {
 }
 
 impl<'w, 's> Walk<'w, 's, '_> {
-    /// A walk for what stands beside the runs alone.
-    fn for_header(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
+    /// A walk over an input of which nothing is known beside its bytes.
+    pub(super) fn new(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
         Self {
             runs,
             reader,
             companion: None,
             pieces: None,
-            header_only: Some(Header::default()),
-            may_hold_none: true,
+            header_only: None,
+            may_hold_none: false,
             again: None,
         }
+    }
+
+    /// A walk for what stands beside the runs alone.
+    fn for_header(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
+        Self { header_only: Some(Header::default()), may_hold_none: true, ..Self::new(runs, reader) }
     }
 }
 
@@ -201,10 +205,10 @@ impl Walk<'_, '_, '_> {
             // Formats without such a list have no name for it, which is a key all the same.
             if key == self.reader.list.as_bytes() && !key.is_empty() {
                 class = Some(Class::Holder);
-            } else if self.reader.run_keys.iter().any(|known| key == known.as_bytes()) {
+            } else if self.reader.is_run_key(key) {
                 class = Some(Class::Run);
             } else {
-                beside |= self.reader.header_keys.iter().any(|known| key == known.as_bytes());
+                beside |= self.reader.is_header_key(key);
                 return value.skip_any();
             }
             // Enough is known.
@@ -236,7 +240,7 @@ impl Walk<'_, '_, '_> {
         let mut json = Json::new(window.unread());
         let mut beside = false;
         let _ = json.object(|key, value| {
-            beside |= self.reader.header_keys.iter().any(|known| key == known.as_bytes());
+            beside |= self.reader.is_header_key(key);
             value.skip_any()
         });
         if beside || !window.is_whole() { Class::Holder } else { Class::Run }
@@ -373,9 +377,4 @@ impl Walk<'_, '_, '_> {
             self.runs.fail(error);
         }
     }
-}
-
-/// An error about an input that is of no use as it is.
-pub(super) fn unusable(what: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Format, what.into())
 }

@@ -52,53 +52,11 @@ impl Walk<'_, '_, '_> {
             let piece = Piece::cut(window, end, walk.runs.reading.format, kind, pieces);
             pieces.piece(piece, walk.runs.restart_positions());
         };
-        // How far the first byte not yet cut off has been looked at, and how many items there were.
-        let (mut seen, mut records, mut at) = (0, 0, At::First);
+        let mut uncut = Uncut { seen: 0, records: 0, at: At::First };
         loop {
-            let mut json = Json::starting_at(window.unread(), seen, 2);
-            let stop = loop {
-                let Some(byte) = json.peek_byte() else {
-                    break if window.is_whole() { Stop::Lost } else { Stop::More };
-                };
-                let start = json.offset();
-                match (byte, at) {
-                    (b']', _) => {
-                        seen = start + 1;
-                        break Stop::Done;
-                    }
-                    (b',', _) => {
-                        json.advance();
-                        at = At::Item;
-                        seen = json.offset();
-                        if seen >= size || records >= PIECE_RECORDS {
-                            break Stop::More;
-                        }
-                        continue;
-                    }
-                    (b'}' | b':', At::Behind) => {
-                        json.advance();
-                        at = At::First;
-                    }
-                    (_, At::Behind) => at = At::First,
-                    _ => {
-                        if json.skip().is_err() {
-                            json = Json::starting_at(window.unread(), start, 2);
-                            if json.skip_unsound().is_none() {
-                                break if window.is_whole() { Stop::Lost } else { Stop::More };
-                            }
-                            if json.offset() == start {
-                                json.advance();
-                            }
-                        }
-                        records += 1;
-                        at = At::Behind;
-                    }
-                }
-                seen = json.offset();
-            };
-            match stop {
+            match uncut.look(window, size) {
                 Stop::Done => {
-                    cut(self, window, seen, false);
+                    cut(self, window, uncut.seen, false);
                     return Ok(Stop::Done);
                 }
                 Stop::Lost => {
@@ -107,9 +65,9 @@ impl Walk<'_, '_, '_> {
                     return Ok(Stop::Lost);
                 }
                 // Only a comma is a place to cut at.
-                Stop::More if at == At::Item && (seen >= size || records >= PIECE_RECORDS) => {
-                    cut(self, window, seen, false);
-                    (seen, records) = (0, 0);
+                Stop::More if uncut.at == At::Item && uncut.is_full(size) => {
+                    cut(self, window, uncut.seen, false);
+                    (uncut.seen, uncut.records) = (0, 0);
                 }
                 Stop::More => {
                     if let Err(error) = window.grow() {
@@ -119,6 +77,66 @@ impl Walk<'_, '_, '_> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// How much of a list has been looked at since the last cut.
+struct Uncut {
+    /// How many bytes.
+    seen: usize,
+    /// How many items.
+    records: usize,
+    /// What comes next.
+    at: At,
+}
+
+impl Uncut {
+    fn is_full(&self, size: usize) -> bool {
+        self.seen >= size || self.records >= PIECE_RECORDS
+    }
+
+    /// Looks on, as far as the list is there or until a piece of this size is full.
+    fn look(&mut self, window: &Window<'_>, size: usize) -> Stop {
+        let at_end = if window.is_whole() { Stop::Lost } else { Stop::More };
+        let mut json = Json::starting_at(window.unread(), self.seen, 2);
+        loop {
+            let Some(byte) = json.peek_byte() else { return at_end };
+            let start = json.offset();
+            match (byte, self.at) {
+                (b']', _) => {
+                    self.seen = start + 1;
+                    return Stop::Done;
+                }
+                (b',', _) => {
+                    json.advance();
+                    self.at = At::Item;
+                    self.seen = json.offset();
+                    if self.is_full(size) {
+                        return Stop::More;
+                    }
+                    continue;
+                }
+                (b'}' | b':', At::Behind) => {
+                    json.advance();
+                    self.at = At::First;
+                }
+                (_, At::Behind) => self.at = At::First,
+                _ => {
+                    if json.skip().is_err() {
+                        json = Json::starting_at(window.unread(), start, 2);
+                        if json.skip_unsound().is_none() {
+                            return at_end;
+                        }
+                        if json.offset() == start {
+                            json.advance();
+                        }
+                    }
+                    self.records += 1;
+                    self.at = At::Behind;
+                }
+            }
+            self.seen = json.offset();
         }
     }
 }
