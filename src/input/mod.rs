@@ -48,6 +48,7 @@ mod time;
 mod timestamp;
 mod tokens;
 mod walk;
+mod whole;
 mod window;
 mod wire;
 mod words;
@@ -65,9 +66,7 @@ pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, put_in_order, runs
 pub use spans::{SpanBatch, SpanJoin};
 pub(crate) use walk::{Piece, Pieces};
 
-use document::{Document, Parsed};
 use format::{Entry, Reader, RecordReader};
-use mended::Mended;
 use recognise::Recognised;
 use runs::Runs;
 use serde::Serialize;
@@ -76,8 +75,7 @@ pub(crate) use window::Window;
 #[cfg(feature = "compression")]
 pub(crate) use zstd::Frames;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::json::StringEnds;
+use crate::error::Error;
 use crate::trace::{StepSink, Trace, TraceCollector};
 
 format::formats! {
@@ -120,6 +118,14 @@ format::formats! {
 }
 
 /// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
+///
+/// ```
+/// use tracelint::{Format, ReadOptions, read_traces};
+///
+/// let options = ReadOptions { format: Some(Format::Native), most_held: 64 << 20, ..ReadOptions::default() };
+/// let (traces, reading) = read_traces(br#"{"version": 1, "steps": []}"#, &options);
+/// assert_eq!((traces.len(), reading.format), (1, options.format));
+/// ```
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
     /// The format; `None` looks at the content.
@@ -182,6 +188,41 @@ pub struct Reading {
 }
 
 /// Reads the runs of a file in memory into a sink.
+///
+/// ```
+/// use tracelint::{Actors, Ending, ReadOptions, Routing, Step, StepSink, read_slice};
+///
+/// /// How many calls the agent made in each run.
+/// #[derive(Default)]
+/// struct Calls {
+///     open: u64,
+///     of_runs: Vec<u64>,
+/// }
+///
+/// impl StepSink for Calls {
+///     fn begin(&mut self, _position: u64, _routing: &Routing) {
+///         self.open = 0;
+///     }
+///
+///     fn step(&mut self, step: &Step<'_>) {
+///         self.open += u64::from(step.action_of(Actors::Agent).is_some());
+///     }
+///
+///     fn end(&mut self, _ending: Ending) {
+///         self.of_runs.push(self.open);
+///     }
+///
+///     fn abandon(&mut self) {}
+/// }
+///
+/// let file = br#"{"role": "user", "content": "what is in a?"}
+/// {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "cat", "arguments": "a"}}]}
+/// {"role": "tool", "tool_call_id": "1", "content": "nothing"}"#;
+/// let mut calls = Calls::default();
+/// let reading = read_slice(file, &ReadOptions::default(), &mut calls);
+/// assert_eq!(reading.format.unwrap().to_string(), "openai-chat");
+/// assert_eq!(calls.of_runs, [1]);
+/// ```
 pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
     read_window(&mut Window::over_slice(bytes), &Beside::default(), options, sink)
 }
@@ -190,6 +231,15 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 ///
 /// What a tau2 file says of its runs only behind them is found up to 8 MiB ahead. Beyond that its reference routes,
 /// model and domain are not known; the verdicts say so.
+///
+/// ```
+/// use tracelint::{ReadOptions, TraceCollector, read_stream};
+///
+/// let lines = "{\"version\": 1, \"steps\": []}\n".repeat(3);
+/// let mut collector = TraceCollector::default();
+/// let reading = read_stream(lines.as_bytes(), &ReadOptions::default(), &mut collector);
+/// assert_eq!((reading.runs, collector.traces.len()), (3, 3));
+/// ```
 pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
     read_window(&mut Window::over_stream(input, options.most_held), &Beside::default(), options, sink)
 }
@@ -276,17 +326,12 @@ fn read_text(
             };
             walk.input(window, framing);
         }
-        Ok(Recognised::Whole) => read_whole(window, options.format, runs),
-        Ok(Recognised::Archive) => {
-            hold_all(window, runs);
-            if let Err(error) = read_archive(window.unread(), runs) {
-                runs.fail(error);
-            }
-        }
+        Ok(Recognised::Whole) => whole::read(window, options.format, runs),
+        Ok(Recognised::Archive) => whole::read_archive(window, runs),
         Ok(Recognised::Each) => {
             let read = match pieces {
                 Some(pieces) => walk::cut_lines(window, None, pieces, || 0),
-                None => read_each(window, options.format, runs),
+                None => whole::read_each(window, options.format, runs),
             };
             if let Err(error) = read {
                 runs.fail(error);
@@ -311,7 +356,8 @@ pub(crate) fn read_piece(
         walk.piece(piece);
     } else {
         let (bytes, place) = piece.lines();
-        if let Err(error) = read_each(&mut Window::over_part(bytes, place), options.format, &mut runs) {
+        if let Err(error) = whole::read_each(&mut Window::over_part(bytes, place), options.format, &mut runs)
+        {
             runs.fail(error);
         }
     }
@@ -335,134 +381,4 @@ fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     }
     while matches!(window.grow(), Ok(true)) {}
     spans::read_protobuf(window.unread(), runs)
-}
-
-/// Reads all of an input into its window.
-fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
-    loop {
-        match window.grow() {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => runs.fail(error),
-        }
-    }
-}
-
-#[cfg(feature = "inspect")]
-use inspect_archive::read as read_archive;
-
-#[cfg(not(feature = "inspect"))]
-fn read_archive(_: &[u8], _: &mut Runs<'_>) -> Result<()> {
-    let what = "the input is a zip archive, and this build has no feature `inspect`";
-    Err(Error::new(ErrorKind::Format, what))
-}
-
-/// Reads an input that has to be seen whole.
-fn read_whole(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    hold_all(window, runs);
-    let bytes = window.unread();
-    if simdutf8::basic::from_utf8(bytes).is_ok() {
-        let ends = StringEnds::of_length(bytes.len());
-        return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
-    }
-    runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
-    let mended = Mended::of(bytes);
-    let text = mended.text.as_bytes();
-    let ends = StringEnds::of_length(text.len());
-    let window = Window::over_mended(&mended, bytes, window::Place::START);
-    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
-}
-
-fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    if let Some(entry) = recognise::claimed(parsed, wanted) {
-        return read_as(entry, parsed, window, runs);
-    }
-    // An object that is no document may be the only line of one.
-    let line = parsed.as_line();
-    match line.as_ref().and_then(|line| Some((line, recognise::claimed(line, wanted)?))) {
-        Some((line, entry)) => read_as(entry, line, window, runs),
-        None => fail_unrecognised(parsed, recognise::unrecognised(&parsed.document, wanted), window, runs),
-    }
-}
-
-/// Says that an input is of no known format, or, where that is so, that it is no JSON.
-fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
-    if let Document::Lines(lines) = &parsed.document
-        && lines.is_empty()
-    {
-        // Of a document of spans that is cut off, what came before counts.
-        if spans::read_damaged(window.unread(), window, runs) {
-            return;
-        }
-        if let Some(error) = recognise::no_json(window) {
-            return runs.fail(error);
-        }
-    }
-    let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    runs.fail(error.at(window.place(start).location()));
-}
-
-fn read_as(entry: &format::Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
-    runs.named = Some(entry.format);
-    runs.pass_over("lines that are no JSON", parsed.no_json);
-    runs.pass_over("lines that are no object", parsed.no_object);
-    if let Reader::Document(reader) = &entry.reader
-        && let Err(fault) = (reader.read)(&parsed.document, runs)
-    {
-        let location = window.place(fault.at()).location();
-        let error = fault.into_error().at(location);
-        if error.kind() == ErrorKind::Format {
-            runs.named = None;
-        }
-        runs.fail(error);
-    }
-    runs.settle(window);
-    if let Some(format) = runs.named.take() {
-        runs.is_of(format);
-    }
-}
-
-/// Reads an input that has a document of its own in each line.
-fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> Result<()> {
-    loop {
-        let whole = window.is_whole();
-        let bytes = window.unread();
-        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
-        let ends = StringEnds::of_length(end);
-        for line in sample::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
-            let line = line.with_ends(Some(&ends));
-            read_line(line, window, wanted, runs);
-        }
-        window.consume(end);
-        if !window.grow()? && whole {
-            return Ok(());
-        }
-    }
-}
-
-fn read_line(line: crate::json::Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    if simdutf8::basic::from_utf8(line.bytes()).is_err() {
-        runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
-        let mended = Mended::of(line.bytes());
-        let window = Window::over_mended(&mended, line.bytes(), window.place(line.offset()));
-        return read_sound_line(crate::json::Raw::over(mended.text.as_bytes(), 0), &window, wanted, runs);
-    }
-    read_sound_line(line, window, wanted, runs);
-}
-
-fn read_sound_line(
-    line: crate::json::Raw<'_>,
-    window: &Window<'_>,
-    wanted: Option<Format>,
-    runs: &mut Runs<'_>,
-) {
-    let parsed = Parsed::of_line(line);
-    if !matches!(parsed.document, document::Document::Object(_)) {
-        runs.pass_over("lines that are no JSON", parsed.no_json);
-        return runs.pass_over("lines that are no object", parsed.no_object);
-    }
-    match recognise::claimed(&parsed, wanted) {
-        Some(entry) => read_as(entry, &parsed, window, runs),
-        None => runs.pass_over("lines of no known format", 1),
-    }
 }

@@ -1,0 +1,141 @@
+//! Inputs whose runs are no records of their own: one document, an archive, or a document in each line.
+
+use super::document::{Document, Parsed};
+use super::format::{Entry, Reader};
+use super::mended::Mended;
+use super::runs::Runs;
+use super::window::{Place, Window};
+use super::{Format, recognise, sample, spans};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{Raw, StringEnds};
+
+/// Reads an input that has to be seen whole.
+pub(super) fn read(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    hold_all(window, runs);
+    let bytes = window.unread();
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        let ends = StringEnds::of_length(bytes.len());
+        return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
+    }
+    runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
+    let mended = Mended::of(bytes);
+    let text = mended.text.as_bytes();
+    let ends = StringEnds::of_length(text.len());
+    let window = Window::over_mended(&mended, bytes, Place::START);
+    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
+}
+
+/// Reads an archive.
+pub(super) fn read_archive(window: &mut Window<'_>, runs: &mut Runs<'_>) {
+    hold_all(window, runs);
+    #[cfg(feature = "inspect")]
+    let read = super::inspect_archive::read(window.unread(), runs);
+    #[cfg(not(feature = "inspect"))]
+    let read: Result<()> = Err(Error::new(
+        ErrorKind::Format,
+        "the input is a zip archive, and this build has no feature `inspect`",
+    ));
+    if let Err(error) = read {
+        runs.fail(error);
+    }
+}
+
+/// Reads all of an input into its window.
+fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
+    loop {
+        match window.grow() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => runs.fail(error),
+        }
+    }
+}
+
+fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    if let Some(entry) = recognise::claimed(parsed, wanted) {
+        return read_as(entry, parsed, window, runs);
+    }
+    // An object that is no document may be the only line of one.
+    let line = parsed.as_line();
+    match line.as_ref().and_then(|line| Some((line, recognise::claimed(line, wanted)?))) {
+        Some((line, entry)) => read_as(entry, line, window, runs),
+        None => fail_unrecognised(parsed, recognise::unrecognised(&parsed.document, wanted), window, runs),
+    }
+}
+
+/// Says that an input is of no known format, or, where that is so, that it is no JSON.
+fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
+    if let Document::Lines(lines) = &parsed.document
+        && lines.is_empty()
+    {
+        // Of a document of spans that is cut off, what came before counts.
+        if spans::read_damaged(window.unread(), window, runs) {
+            return;
+        }
+        if let Some(error) = recognise::no_json(window) {
+            return runs.fail(error);
+        }
+    }
+    let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    runs.fail(error.at(window.place(start).location()));
+}
+
+fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+    runs.named = Some(entry.format);
+    runs.pass_over("lines that are no JSON", parsed.no_json);
+    runs.pass_over("lines that are no object", parsed.no_object);
+    if let Reader::Document(reader) = &entry.reader
+        && let Err(fault) = (reader.read)(&parsed.document, runs)
+    {
+        let location = window.place(fault.at()).location();
+        let error = fault.into_error().at(location);
+        if error.kind() == ErrorKind::Format {
+            runs.named = None;
+        }
+        runs.fail(error);
+    }
+    runs.settle(window);
+    if let Some(format) = runs.named.take() {
+        runs.is_of(format);
+    }
+}
+
+/// Reads an input that has a document of its own in each line.
+pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> Result<()> {
+    loop {
+        let whole = window.is_whole();
+        let bytes = window.unread();
+        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
+        let ends = StringEnds::of_length(end);
+        for line in sample::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
+            let line = line.with_ends(Some(&ends));
+            read_line(line, window, wanted, runs);
+        }
+        window.consume(end);
+        if !window.grow()? && whole {
+            return Ok(());
+        }
+    }
+}
+
+fn read_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    if simdutf8::basic::from_utf8(line.bytes()).is_err() {
+        runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
+        let mended = Mended::of(line.bytes());
+        let window = Window::over_mended(&mended, line.bytes(), window.place(line.offset()));
+        return read_sound_line(Raw::over(mended.text.as_bytes(), 0), &window, wanted, runs);
+    }
+    read_sound_line(line, window, wanted, runs);
+}
+
+fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    let parsed = Parsed::of_line(line);
+    if !matches!(parsed.document, Document::Object(_)) {
+        runs.pass_over("lines that are no JSON", parsed.no_json);
+        return runs.pass_over("lines that are no object", parsed.no_object);
+    }
+    match recognise::claimed(&parsed, wanted) {
+        Some(entry) => read_as(entry, &parsed, window, runs),
+        None => runs.pass_over("lines of no known format", 1),
+    }
+}
