@@ -11,7 +11,7 @@ use super::runs::Runs;
 use super::sample::Members;
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Ending, Metadata, Usage, Words};
+use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Atif,
@@ -78,7 +78,7 @@ fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>
         ..Metadata::default()
     };
     runs.pass_over("steps copied from another trajectory", copied);
-    runs.give(&mut steps, Ending::new(metadata, None), &None.into());
+    runs.give_unrouted(&mut steps, metadata, None);
     for sub_agent in members.get("subagent_trajectories").and_then(Raw::items).unwrap_or_default() {
         let sub_agent = Members::of(&mut sub_agent.json());
         if sub_agent.is("steps", Kind::List) {

@@ -18,7 +18,7 @@ use super::sample::Members;
 use super::tokens;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Ending, Metadata, Usage};
+use crate::trace::{Metadata, Usage};
 
 const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
 
@@ -220,7 +220,7 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     runs.pass_over("elements that are neither messages, calls nor results", conversation.unknown());
     let termination = metadata.termination.or_else(|| conversation.exit_status().map(str::to_owned));
     let metadata = Metadata { termination, ..metadata };
-    runs.give(&mut conversation.assembler, Ending::new(metadata, reward), &None.into());
+    runs.give_unrouted(&mut conversation.assembler, metadata, reward);
 }
 
 /// What the object around the elements says.

@@ -14,8 +14,7 @@ use super::runs::Runs;
 use super::wire;
 use crate::json::{Kind, Raw, Read};
 use crate::trace::{
-    Actor, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, Text, TextMap, TextSet, Usage,
-    Words,
+    Actor, Assembler, Call, CallNumber, Content, Metadata, Provenance, Text, TextMap, TextSet, Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -242,7 +241,7 @@ impl<'a> Session<'a> {
         for (turn, usage) in (0..).zip(self.usages) {
             self.steps.spent(turn, Some(usage));
         }
-        runs.give(&mut self.steps, Ending::new(self.metadata, None), &None.into());
+        runs.give_unrouted(&mut self.steps, self.metadata, None);
     }
 }
 

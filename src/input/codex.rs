@@ -14,7 +14,7 @@ use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
 use super::wire;
 use crate::json::{Kind as JsonKind, Raw, Read};
-use crate::trace::{Actor, Answer, Assembler, Call, Content, Ending, Metadata, TextMap, Usage, Words};
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, TextMap, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,
@@ -246,7 +246,7 @@ impl<'a> Session<'a> {
             termination: self.termination.map(Into::into),
             ..Metadata::default()
         };
-        runs.give(&mut steps, Ending::new(metadata, None), &None.into());
+        runs.give_unrouted(&mut steps, metadata, None);
     }
 }
 

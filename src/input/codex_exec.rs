@@ -16,8 +16,8 @@ use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Arguments, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, TextMap,
-    UnknownReason, Words,
+    Actor, Arguments, Assembler, Call, CallNumber, Content, Metadata, Provenance, TextMap, UnknownReason,
+    Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -333,6 +333,6 @@ impl<'a> Thread<'a> {
             termination: self.termination.map(Into::into),
             ..Metadata::default()
         };
-        runs.give(&mut self.steps, Ending::new(metadata, None), &None.into());
+        runs.give_unrouted(&mut self.steps, metadata, None);
     }
 }

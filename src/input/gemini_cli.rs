@@ -17,9 +17,7 @@ use super::tokens;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{
-    Actor, Answer, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
-};
+use crate::trace::{Actor, Answer, Assembler, Call, Metadata, Provenance, UnknownReason, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::GeminiCli,
@@ -56,7 +54,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             Ok(())
         })?;
     }
-    runs.give(&mut steps, Ending::new(metadata(members, model), None), &None.into());
+    runs.give_unrouted(&mut steps, metadata(members, model), None);
     Ok(())
 }
 

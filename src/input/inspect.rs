@@ -20,7 +20,7 @@ use super::sample::Members;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actor, Assembler, Call, Ending, Metadata, Provenance, UnknownReason, Usage, Words};
+use crate::trace::{Actor, Assembler, Call, Metadata, Provenance, UnknownReason, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Inspect,
@@ -113,7 +113,7 @@ pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut
         Ok(())
     })?;
     let reward = scores.and_then(only).or(score).and_then(reward);
-    runs.give(&mut conversation.steps, Ending::new(metadata, reward), &None.into());
+    runs.give_unrouted(&mut conversation.steps, metadata, reward);
     Ok(())
 }
 

@@ -15,9 +15,7 @@ use super::tokens;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{
-    Actor, Assembler, Call, CallNumber, Content, Ending, Metadata, Provenance, Text, Usage, Words,
-};
+use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, Provenance, Text, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
@@ -50,7 +48,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             Ok(())
         })?;
     }
-    runs.give(&mut steps, Ending::new(metadata(members), None), &None.into());
+    runs.give_unrouted(&mut steps, metadata(members), None);
     Ok(())
 }
 

@@ -19,8 +19,8 @@ use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Answer, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, Text, UnknownReason,
-    Usage, Words,
+    Actor, Answer, Arguments, Assembler, Call, Content, Metadata, Provenance, Text, UnknownReason, Usage,
+    Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -70,7 +70,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             Ok(())
         })?;
     }
-    runs.give(&mut steps, Ending::new(metadata, None), &None.into());
+    runs.give_unrouted(&mut steps, metadata, None);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read, spelling_of};
 use crate::trace::{
-    Actor, Arguments, Assembler, Call, Content, Ending, Metadata, Provenance, UnknownReason, Usage, Words,
+    Actor, Arguments, Assembler, Call, Content, Metadata, Provenance, UnknownReason, Usage, Words,
 };
 
 pub(super) const FORMAT: Entry = Entry {
@@ -95,7 +95,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let model = log.model.map(|model| model.as_ref().into());
     let metadata = Metadata { agent: Some("openhands".into()), model, ..Metadata::default() };
     runs.pass_over("observations that no call caused", log.uncaused);
-    runs.give(&mut log.steps, Ending::new(metadata, None), &None.into());
+    runs.give_unrouted(&mut log.steps, metadata, None);
     Ok(())
 }
 

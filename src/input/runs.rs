@@ -8,7 +8,7 @@ use super::window::Window;
 use super::{Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
-use crate::trace::{Assembler, DigestMap, Ending, Event, Routing, Step, StepSink, Trace};
+use crate::trace::{Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace};
 
 /// What a file says of all its runs, beside them.
 #[derive(Debug, Clone, Default)]
@@ -145,6 +145,11 @@ impl<'s> Runs<'s> {
                 self.fail_run(error);
             }
         }
+    }
+
+    /// Gives a whole run to the sink, of a format that knows no reference routes.
+    pub(super) fn give_unrouted(&mut self, run: &mut Assembler<'_>, metadata: Metadata, reward: Option<f64>) {
+        self.give(run, Ending::new(metadata, reward), &None.into());
     }
 
     fn end(&mut self, ending: Ending, actions: u64) {

@@ -13,7 +13,7 @@ use super::time;
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actor, Assembler, Call, Content, Ending, Metadata, Provenance, Text, Usage};
+use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Text, Usage};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::SweAgent,
@@ -67,7 +67,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             Ok(())
         })?;
     }
-    runs.give(&mut steps, Ending::new(metadata(members), None), &None.into());
+    runs.give_unrouted(&mut steps, metadata(members), None);
     Ok(())
 }
 

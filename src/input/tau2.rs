@@ -10,6 +10,7 @@ use super::format::{Entry, Reader, RecordReader};
 use super::runs::{Header, OpenRun};
 use super::sample::{Members, Sample};
 use super::tau2_messages::{Messages, Requestor};
+use super::wire;
 use super::{Format, ReadOptions};
 use crate::error::{Error, echo};
 use crate::json::{Fault, Json, Kind, Raw, Read};
@@ -84,19 +85,7 @@ fn are_messages(items: Raw<'_>) -> bool {
                 b"tool_call_id" => is_named = true,
                 b"requestor" | b"tool_messages" | b"turn_idx" => marked = true,
                 b"tool_calls" if value.kind()? == Kind::List => value.list(|call| {
-                    let (mut has_name, mut has_function) = (false, false);
-                    if call.kind()? == Kind::Object {
-                        call.object(|key, _| {
-                            match key {
-                                b"requestor" => marked = true,
-                                b"name" => has_name = true,
-                                b"function" => has_function = true,
-                                _ => {}
-                            }
-                            Ok(())
-                        })?;
-                    }
-                    flat_calls |= has_name && !has_function;
+                    flat_calls |= is_flat_call(call, &mut marked)?;
                     Ok(())
                 })?,
                 _ => {}
@@ -108,6 +97,21 @@ fn are_messages(items: Raw<'_>) -> bool {
         Ok(())
     });
     !any || marked || flat_calls && !named_answers
+}
+
+/// Whether a call has a name, but no `function`. It may be `marked` as one of tau2.
+fn is_flat_call(json: &mut Json<'_>, marked: &mut bool) -> Read<bool> {
+    let (mut has_name, mut has_function) = (false, false);
+    wire::object(json, |key, _| {
+        match key {
+            b"requestor" => *marked = true,
+            b"name" => has_name = true,
+            b"function" => has_function = true,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(has_name && !has_function)
 }
 
 /// Reads what the file says of its runs.
@@ -235,73 +239,72 @@ fn routing(header: &Header, task: Option<&str>) -> Routing {
     }
 }
 
+/// What is known of a run in the middle of being read.
+#[derive(Default)]
+struct OpenSimulation {
+    metadata: Metadata,
+    reward: Option<f64>,
+    /// Whether it has a key that makes it a run.
+    is_run: bool,
+    has_messages: bool,
+    says_something: bool,
+    /// The key and the place of events that stand where tau2 results have none.
+    elsewhere: Option<(&'static str, usize)>,
+}
+
+impl OpenSimulation {
+    /// Says what is wrong with an object, which begins at `start`, that is no run of tau2.
+    fn check(&self, start: usize) -> Read<()> {
+        if let Some((key, at)) = self.elsewhere.filter(|_| !self.says_something) {
+            let what = format!("the run has its events under `{key}`, which tau2 results do not");
+            return Err(Fault::shape(at, what));
+        }
+        if self.is_run {
+            return Ok(());
+        }
+        Err(Fault::shape(
+            start,
+            "not a simulation run: it has neither `messages` nor `reward_info` nor `termination_reason`",
+        ))
+    }
+}
+
 /// Reads a simulation run.
 fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
-    let mut metadata = Metadata::default();
-    let mut reward = None;
-    let mut has_messages = false;
-    let mut says_something = false;
-    let mut elsewhere = None;
-    let mut known = false;
+    let mut found = OpenSimulation::default();
     // Without routes in sight the task need not be known beforehand.
     let mut task_known = header.routes.is_none();
     let texts = run.options.argument_texts.unwrap_or(true) || header.looks_inside;
     let start = json.offset();
     json.object(|key, value| {
         match key {
-            b"id" => metadata.id = ident(value)?,
+            b"id" => found.metadata.id = ident(value)?,
             b"task_id" => {
-                metadata.task = ident(value)?;
+                found.metadata.task = ident(value)?;
                 task_known = true;
             }
-            b"trial" => metadata.trial = value.whole_or_null()?,
+            b"trial" => found.metadata.trial = value.whole_or_null()?,
             b"termination_reason" => {
-                known = true;
-                metadata.termination = value.string_or_null()?.map(Into::into);
+                found.is_run = true;
+                found.metadata.termination = value.string_or_null()?.map(Into::into);
             }
-            b"reward_info" => {
-                known = true;
-                reward = None;
-                value.object_or_null(|key, value| {
-                    if key == b"reward" {
-                        reward = value.float_or_null()?;
-                    }
-                    Ok(())
-                })?;
-            }
+            b"reward_info" => (found.reward, found.is_run) = (reward(value)?, true),
             b"messages" => {
                 // Of several the last counts.
-                known = true;
-                has_messages = true;
+                (found.has_messages, found.is_run) = (true, true);
                 if task_known || run.has_begun() {
-                    run.begin(&routing(header, metadata.task.as_deref()));
+                    run.begin(&routing(header, found.metadata.task.as_deref()));
                 }
                 run.assembler.begin(!task_known);
-                says_something = Messages::new(texts).read(value, run, task_known)? > 0;
+                found.says_something = Messages::new(texts).read(value, run, task_known)? > 0;
             }
-            b"traj" | b"ticks" => {
-                let events = value.raw()?;
-                let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);
-                if events.items().is_some_and(|items| !items.is_empty()) {
-                    elsewhere = key.map(|key| (key, events.offset()));
-                }
-            }
+            b"traj" | b"ticks" => found.elsewhere = events_elsewhere(key, value)?.or(found.elsewhere),
             _ => value.skip()?,
         }
         Ok(())
     })?;
-    if let Some((key, at)) = elsewhere.filter(|_| !says_something) {
-        return Err(Fault::shape(
-            at,
-            format!("the run has its events under `{key}`, which tau2 results do not"),
-        ));
-    }
-    if !known {
-        return Err(Fault::shape(
-            start,
-            "not a simulation run: it has neither `messages` nor `reward_info` nor `termination_reason`",
-        ));
-    }
+    found.check(start)?;
+    let OpenSimulation { mut metadata, reward, has_messages, .. } = found;
     if !run.has_begun() {
         run.begin(&routing(header, metadata.task.as_deref()));
     }
@@ -310,6 +313,26 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     let typed = |error: Error| Fault::other(start, error);
     let ending = Ending::new(metadata, reward).map_err(typed)?;
     if has_messages { run.finish(ending).map_err(typed) } else { Ok(ending) }
+}
+
+/// Reads the `reward` of a `reward_info`.
+fn reward(json: &mut Json<'_>) -> Read<Option<f64>> {
+    let mut reward = None;
+    json.object_or_null(|key, value| {
+        if key == b"reward" {
+            reward = value.float_or_null()?;
+        }
+        Ok(())
+    })?;
+    Ok(reward)
+}
+
+/// Reads a list of events that is none of messages: its key and its place, unless it is empty.
+fn events_elsewhere(key: &[u8], json: &mut Json<'_>) -> Read<Option<(&'static str, usize)>> {
+    let events = json.raw()?;
+    let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);
+    let is_some = events.items().is_some_and(|items| !items.is_empty());
+    Ok(key.filter(|_| is_some).map(|key| (key, events.offset())))
 }
 
 fn ident(json: &mut Json<'_>) -> Read<Option<String>> {
