@@ -111,8 +111,8 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
             }
             b"milestones" => {
                 let mut found = Vec::new();
-                let listed = value.list_or_null(|wire| {
-                    found.push(milestone(wire)?);
+                let listed = value.list_or_null(|item| {
+                    found.push(milestone(item)?);
                     Ok(())
                 })?;
                 episode.milestones = listed.then_some(found);
@@ -151,9 +151,9 @@ fn milestone(json: &mut Json<'_>) -> Read<Milestone> {
 }
 
 fn failures(json: &mut Json<'_>, core: bool, into: &mut Vec<LabelledFailure>) -> Read<()> {
-    json.list_or_null(|wire| {
+    json.list_or_null(|failure| {
         let (mut mode, mut range, mut diagnosis) = (None, None, None);
-        wire.object(|key, value| {
+        failure.object(|key, value| {
             match key {
                 b"type" => mode = Some(value.string()?.into_owned()),
                 b"where" => {
@@ -174,7 +174,7 @@ fn failures(json: &mut Json<'_>, core: bool, into: &mut Vec<LabelledFailure>) ->
             }
             Ok(())
         })?;
-        let mode = mode.ok_or_else(|| wire.missing("type"))?;
+        let mode = mode.ok_or_else(|| failure.missing("type"))?;
         into.push(LabelledFailure { mode, range, core, diagnosis });
         Ok(())
     })?;

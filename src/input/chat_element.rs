@@ -295,18 +295,18 @@ impl<'a> Part<'a> {
         if json.kind()? == Kind::String {
             return Ok(Self::Text(json.text()?.into()));
         }
-        let (mut kind, mut is_text, mut text) = (None, true, None);
+        let (mut is_call, mut is_text, mut text) = (None, true, None);
         let mut block = Block::default();
         let is_object = wire::object(json, |key, value| {
             match key {
                 b"type" => {
-                    let name = wire::text(value)?;
-                    kind = match name.map(|name| name.to_str()).as_deref() {
+                    let kind = wire::text(value)?;
+                    is_call = match kind.map(|kind| kind.to_str()).as_deref() {
                         Some("tool_use") => Some(true),
                         Some("tool_result") => Some(false),
                         _ => None,
                     };
-                    is_text = wire::is_kind_of_text(name);
+                    is_text = wire::is_kind_of_text(kind);
                 }
                 b"text" => text = wire::text(value)?,
                 b"id" => block.id = wire::ident(value)?,
@@ -319,7 +319,7 @@ impl<'a> Part<'a> {
             }
             Ok(())
         })?;
-        Ok(match (kind, text) {
+        Ok(match (is_call, text) {
             (Some(is_call), _) => Self::Block(Box::new(Block { is_call, ..block })),
             (None, Some(text)) if is_object && is_text => Self::Text(text),
             _ => Self::Other,

@@ -28,6 +28,15 @@ impl<'a> Document<'a> {
 /// Keys by which formats of lines are distinguished.
 const DISTINCTIVE: [&str; 4] = ["item", "message", "payload", "thread_id"];
 
+/// What became of a line.
+enum Added {
+    /// It is an object.
+    Object,
+    /// It is some other sound value.
+    NoObject,
+    NoJson,
+}
+
 /// Objects in lines.
 #[derive(Debug, Clone)]
 pub(super) struct Lines<'a> {
@@ -47,10 +56,10 @@ impl<'a> Lines<'a> {
         DISTINCTIVE.iter().zip(self.has).any(|(known, has)| has && *known == key)
     }
 
-    /// Adds a line where it is a sound object; otherwise gives back whether it is some other sound value.
-    fn add(&mut self, line: Raw<'a>) -> std::result::Result<(), bool> {
+    /// Adds a line where it is a sound object.
+    fn add(&mut self, line: Raw<'a>) -> Added {
         if line.kind() != Kind::Object {
-            return Err(is_sound(line));
+            return if is_sound(line) { Added::NoObject } else { Added::NoJson };
         }
         let mut json = line.json();
         let read = json.object(|key, value| {
@@ -60,10 +69,10 @@ impl<'a> Lines<'a> {
             value.check()
         });
         if read.is_err() || json.peek_byte().is_some() {
-            return Err(false);
+            return Added::NoJson;
         }
         self.objects.push(line);
-        Ok(())
+        Added::Object
     }
 }
 
@@ -104,9 +113,9 @@ impl<'a> Parsed<'a> {
         let (mut no_json, mut no_object) = (0, 0);
         for line in lines(bytes, true, 0).map(|line| line.with_ends(ends)) {
             match objects.add(line) {
-                Ok(()) => {}
-                Err(true) => no_object += 1,
-                Err(false) => no_json += 1,
+                Added::Object => {}
+                Added::NoObject => no_object += 1,
+                Added::NoJson => no_json += 1,
             }
         }
         if no_json + no_object > 0

@@ -112,13 +112,13 @@ pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut
         turn += 1;
         Ok(())
     })?;
-    let reward = scores.and_then(only).or(score).and_then(reward);
+    let reward = scores.and_then(only_member).or(score).and_then(reward);
     runs.give_unrouted(&mut conversation.steps, metadata, reward);
     Ok(())
 }
 
 /// The only member of an object.
-fn only(scores: Raw<'_>) -> Option<Raw<'_>> {
+fn only_member(scores: Raw<'_>) -> Option<Raw<'_>> {
     if scores.kind() != Kind::Object {
         return None;
     }

@@ -206,14 +206,15 @@ impl<'a> Sample<'a> {
     /// The members of what may be the messages, events or steps of a single document, so far as they are there: items
     /// of a list, or of a list in an object.
     pub(super) fn parts(&self) -> Vec<Members<'a>> {
-        let raw =
-            |items: Vec<Raw<'a>>| items.into_iter().take(RECORDS).map(|item| Members::of(&mut item.json()));
         match &self.seen {
             Seen::Object(members) => match members.open_key() {
-                Some(key) => raw(members.open_items(key, self.bytes)).collect(),
+                Some(key) => {
+                    let items = members.open_items(key, self.bytes).into_iter().take(RECORDS);
+                    items.map(|item| Members::of(&mut item.json())).collect()
+                }
                 None => Vec::new(),
             },
-            Seen::List { objects, .. } => objects.clone(),
+            Seen::List { objects } => objects.clone(),
             Seen::Lines { .. } | Seen::Scalar | Seen::Litter => Vec::new(),
         }
     }
@@ -291,7 +292,8 @@ fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &
         // What is no document may be lines of which the first is damaged or no JSON at all.
         Err(_) if first == Some(&b'[') => false,
         Err(_) => {
-            // Within a document that is cut off, a line may be an object by chance, but hardly from its first column on.
+            // Within a document that is cut off, a line may be an object by chance, but hardly from its first column
+            // on.
             let in_first_column = |line: &Raw<'_>| {
                 let at = line.offset();
                 first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')

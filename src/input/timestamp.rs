@@ -16,15 +16,15 @@ pub(super) fn nanoseconds_or_utc(text: &str) -> Option<u64> {
 fn point(text: &str, otherwise: Option<i64>) -> Option<u64> {
     let mut rest = text.as_bytes();
     let year = digits(&mut rest, 4)?;
-    sign(&mut rest, b"-")?;
+    one_of(&mut rest, b"-")?;
     let month = digits(&mut rest, 2)?;
-    sign(&mut rest, b"-")?;
+    one_of(&mut rest, b"-")?;
     let day = digits(&mut rest, 2)?;
-    sign(&mut rest, b"Tt ")?;
+    one_of(&mut rest, b"Tt ")?;
     let hour = digits(&mut rest, 2).filter(|hour| *hour < 24)?;
-    sign(&mut rest, b":")?;
+    one_of(&mut rest, b":")?;
     let minute = digits(&mut rest, 2).filter(|minute| *minute < 60)?;
-    sign(&mut rest, b":")?;
+    one_of(&mut rest, b":")?;
     // A leap second is the first of the next minute.
     let second = digits(&mut rest, 2).filter(|second| *second <= 60)?;
     let fraction = fraction(&mut rest)?;
@@ -47,10 +47,10 @@ fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
 }
 
 /// One of these characters.
-fn sign(rest: &mut &[u8], signs: &[u8]) -> Option<u8> {
+fn one_of(rest: &mut &[u8], allowed: &[u8]) -> Option<u8> {
     let (&first, after) = rest.split_first()?;
     *rest = after;
-    signs.contains(&first).then_some(first)
+    allowed.contains(&first).then_some(first)
 }
 
 /// The nanoseconds of a fraction of a second, if there is one.
@@ -65,13 +65,13 @@ fn fraction(rest: &mut &[u8]) -> Option<u64> {
 
 /// The minutes by which the time of day is ahead of UTC.
 fn offset(rest: &mut &[u8]) -> Option<i64> {
-    let ahead = match sign(rest, b"Zz+-")? {
+    let ahead = match one_of(rest, b"Zz+-")? {
         b'+' => 1,
         b'-' => -1,
         _ => return Some(0),
     };
     let hours = digits(rest, 2).filter(|hours| *hours < 24)?;
-    sign(rest, b":")?;
+    one_of(rest, b":")?;
     let minutes = digits(rest, 2).filter(|minutes| *minutes < 60)?;
     Some(ahead * (hours * 60 + minutes))
 }

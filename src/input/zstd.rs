@@ -45,7 +45,7 @@ impl<R: BufRead> Frames<R> {
         self.in_frame = false;
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
             (Some(stored), Some(computed)) if stored != computed => {
-                Err(damaged(&"a frame has another checksum"))
+                Err(damaged(&"the checksum of a frame does not match"))
             }
             _ => Ok(()),
         }

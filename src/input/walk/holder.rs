@@ -17,6 +17,12 @@ enum Member {
     Other(usize),
 }
 
+/// Which part of such a member is wrong, and how.
+enum MemberFault {
+    Key(Fault),
+    Value(Fault),
+}
+
 impl Walk<'_, '_, '_> {
     /// An object that holds a list of runs.
     pub(super) fn holder(&mut self, window: &mut Window<'_>) -> Result<Stop> {
@@ -75,14 +81,18 @@ impl Walk<'_, '_, '_> {
                         return Ok((Stop::Lost, None));
                     }
                 }
-                Err((fault, _)) if fault.is_end() && window.grow()? => continue,
-                Err((fault, true)) => {
+                Err(MemberFault::Key(fault) | MemberFault::Value(fault))
+                    if fault.is_end() && window.grow()? =>
+                {
+                    continue;
+                }
+                Err(MemberFault::Value(fault)) => {
                     // The rest of the object goes on behind the value.
                     if !self.pass_over_member(window, fault)? {
                         return Ok((Stop::Lost, None));
                     }
                 }
-                Err((fault, false)) => {
+                Err(MemberFault::Key(fault)) => {
                     let lost = fault.is_end();
                     self.fail_at(window, fault);
                     let stop = if lost { Stop::Lost } else { Self::leave_object(window)? };
@@ -93,25 +103,24 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads a member of the object around the runs, up to its value where that is the list of them. What is wrong
-    /// is wrong with its key, or (`true`) with its value.
+    /// Reads a member of the object around the runs, up to its value where that is the list of them.
     fn member(
         &self,
         window: &Window<'_>,
         header: &mut Header,
         listed: bool,
-    ) -> std::result::Result<Member, (Fault, bool)> {
+    ) -> std::result::Result<Member, MemberFault> {
         let mut json = Json::starting_at(window.unread(), 0, 1);
-        let key = json.key().map_err(|fault| (fault, false))?;
+        let key = json.key().map_err(MemberFault::Key)?;
         if *key == *self.reader.list.as_bytes() {
             if listed {
                 let what = format!("a second `{}` in one object is not read", self.reader.list);
-                return Err((Fault::shape(json.offset(), what), true));
+                return Err(MemberFault::Value(Fault::shape(json.offset(), what)));
             }
             return Ok(Member::Runs(json.offset()));
         }
         let read = (self.reader.header)(&key, &mut json, self.runs.options, header);
-        read.map(|()| Member::Other(json.offset())).map_err(|fault| (fault, true))
+        read.map(|()| Member::Other(json.offset())).map_err(MemberFault::Value)
     }
 
     /// Reads the list of runs that is the value of a member, or whatever stands there instead.
@@ -181,7 +190,8 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Whether a list of runs comes next, and its first byte is there. Anything else is an error, and passed over.
+    /// Whether a list of runs comes next, and its first byte is there. Anything else is an error, and passed over;
+    /// `None`: it has no end.
     fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<Option<bool>> {
         if Self::next_byte(window)? == Some(b'[') {
             return Ok(Some(true));
