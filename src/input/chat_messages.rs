@@ -118,7 +118,7 @@ impl<'a> Conversation<'a> {
         turn
     }
 
-    /// Ends the turn of the model, as something stands here that is not the model's. Gives back a turn for that.
+    /// Ends the turn of the model, as something stands here that is not the model's. Returns the turn of that.
     pub(super) fn end_turn(&mut self) -> u64 {
         self.open_turn = None;
         if self.form == Form::Items { self.turns } else { self.place }

@@ -123,7 +123,7 @@ impl<'a> Session<'a> {
     fn line(&mut self, line: Line<'a>, runs: &mut Runs<'_>) {
         match line.kind {
             Some(Kind::Meta { id, parent }) => {
-                // Each time that a session is taken up again it says so anew.
+                // A session that is resumed writes this line again.
                 if self.id.is_none() {
                     self.parent = self.parent.take().or(parent);
                     self.id = id;

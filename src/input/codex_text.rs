@@ -96,7 +96,7 @@ const REPR_OUTPUT: &str = r"\nOutput:\n'}";
 /// Among how many characters that is looked for.
 const REPR_HEADER: usize = 200;
 
-/// So many characters hold what is looked for in such a list.
+/// How many characters of such a list hold what is looked for.
 const REPR_HEAD: usize = REPR_HEADER + REPR_OUTPUT.len() + 1;
 
 fn repr_output<'a>(text: Text<'a>, head: &str) -> Option<Text<'a>> {

@@ -176,7 +176,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
     walked.ok().map(|()| items)
 }
 
-/// The objects of an input that holds several, one behind the other wherever lines end, with nothing between them.
+/// The objects of an input that holds several, one after the other wherever lines end, with nothing between them.
 fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();

@@ -9,7 +9,7 @@ use crate::json::{Json, Read};
 /// One line of the list of formats.
 pub(super) struct Entry {
     pub(super) format: Format,
-    /// What it is, for people.
+    /// What it is, in words.
     pub(super) about: &'static str,
     /// What an input of it must have, for the message about one that is of no format.
     pub(super) decisive: &'static str,
@@ -48,7 +48,7 @@ pub(super) struct RecordReader {
 pub(super) struct DocumentReader {
     /// Whether the document is of the format.
     pub(super) claims: fn(&Document<'_>) -> bool,
-    /// Reads its runs. What is wrong with a part is an error of `Runs`; what is given back ends the document.
+    /// Reads its runs. What is wrong with a part is an error of `Runs`; a fault that it returns ends the document.
     pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
     /// Whether lines are asked one by one before all of them together are taken for it.
     pub(super) lines_last: bool,

@@ -119,7 +119,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// Adds the message, and gives back the call that the next one answers. `asked` is what the last one gave back.
+    /// Adds the message, and returns the call that the next one answers. `asked` is what the last one returned.
     fn step(self, turn: u64, asked: Option<CallNumber>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         if let (Some(call), "user") = (asked, &*self.role) {
             let text = match self.content {

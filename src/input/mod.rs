@@ -117,7 +117,7 @@ format::formats! {
     OpenTelemetry => spans, "opentelemetry";
 }
 
-/// How files are read. Fields may be added: write `..ReadOptions::default()` behind those that you set.
+/// How files are read. Fields may be added: write `..ReadOptions::default()` after those that you set.
 ///
 /// ```
 /// use tracelint::{Format, ReadOptions, read_traces};
@@ -134,14 +134,14 @@ pub struct ReadOptions {
     pub alignment: Option<Alignment>,
     /// Whether reference routes are read.
     pub routes: bool,
-    /// Whether the JSON texts of arguments are kept for whoever looks inside them; their digests always are.
-    /// `None` is as whoever reads needs it: a scan keeps them where a detector reads them, other uses always do.
+    /// Whether the JSON texts of arguments are kept for rules that look inside them; their digests always are.
+    /// `None` leaves it to the use: a scan keeps them where a detector reads them, every other use always does.
     /// Where a reference route compares single arguments, the texts are kept in any case.
     pub argument_texts: Option<bool>,
     /// The most bytes of an input that are held at once: a single run of a stream, a whole file of a format that
     /// has to be seen whole.
     pub most_held: usize,
-    /// Of formats without a mark of errors of their own (spans): whether a result that begins with `Error` is one.
+    /// In formats that do not mark errors themselves (spans): whether a result that begins with `Error` is one.
     pub text_errors: bool,
 }
 
@@ -162,18 +162,18 @@ impl Default for ReadOptions {
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Reading {
-    /// The format that was read; `None` where the content gave none away, or several.
+    /// The format that was read; `None` where the content shows none, or several.
     pub format: Option<Format>,
     /// Whether there were documents of several formats.
     #[serde(skip)]
     pub(crate) is_mixed: bool,
     /// Runs that reached the sink.
     pub runs: u64,
-    /// Those of them in which nobody acts.
+    /// Those of them without an action.
     pub runs_without_actions: u64,
-    /// How much there is that could not be read.
+    /// How many parts of the input could not be read.
     pub faults: u64,
-    /// Positions given out since the last piece, to runs that were read and to runs that could not be.
+    /// Positions assigned since the last piece, to runs that were read and to runs that could not be.
     #[serde(skip)]
     pub(crate) positions: u64,
     /// What could not be read, in the order of its places, as far as the sink did not take it ([`StepSink::error`]).
@@ -229,7 +229,7 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 
 /// Reads the runs of a stream into a sink, holding one run at a time where the format allows that.
 ///
-/// What a tau2 file says of its runs only behind them is found up to 8 MiB ahead. Beyond that its reference routes,
+/// What a tau2 file says of its runs only after them is looked for up to 8 MiB ahead. Beyond that its reference routes,
 /// model and domain are not known; the verdicts say so.
 ///
 /// ```
@@ -286,7 +286,7 @@ pub(crate) fn read_window(
     read_or_cut(window, beside, options, sink, None)
 }
 
-/// As [`read_window`], but what can be read by others is handed to them in pieces.
+/// As [`read_window`], but with `pieces` the input is cut instead of read, where its format allows that.
 pub(crate) fn read_or_cut(
     window: &mut Window<'_>,
     beside: &Beside<'_>,
@@ -371,10 +371,9 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
-/// Reads an input that is no text but a format of bytes; `false` where it is none. All of it is held only where it
-/// begins like one.
+/// Reads an input in a binary format; `false` where it is none. All of it is held only where it begins like one.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
-    // What cannot be read is reported by whoever reads on.
+    // What cannot be read is reported when the rest is read.
     while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
     if window.unread().first() != Some(&b'\n') {
         return false;

@@ -1,4 +1,5 @@
-//! Sessions exported by `OpenCode`: one document of messages and their parts; a part of a tool is a call and its result.
+//! Sessions exported by `OpenCode`: one document of messages and their parts. A part of a tool is a call and its
+//! result.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -94,7 +94,7 @@ impl<'s> Runs<'s> {
         self.reading.format = (!self.reading.is_mixed).then_some(format);
     }
 
-    /// The runs from here on are numbered from 0 again. Gives back how many there were before.
+    /// The runs from here on are numbered from 0 again. Returns how many there were before.
     pub(super) fn restart_positions(&mut self) -> u64 {
         std::mem::take(&mut self.position)
     }

@@ -166,7 +166,7 @@ const FAILURES: [&str; 5] = [
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
 
 fn outcome(observation: Text<'_>) -> Outcome {
-    /// So much of a text shows whether it may report a failure.
+    /// How many characters of a text show whether it may report a failure.
     const HEAD: usize = 200;
     let begins = |text: &str| FAILURES.iter().chain(&SHELLS).any(|start| text.starts_with(start));
     let head = observation.head(HEAD);

@@ -160,7 +160,7 @@ fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) 
     Ok(())
 }
 
-/// A flat key that names the model or the domain; whatever else it may be elsewhere is not for us.
+/// A flat key that names the model or the domain, where it is a string.
 fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
     Ok(json.raw()?.string().map(Arc::from))
 }

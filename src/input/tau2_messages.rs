@@ -82,7 +82,7 @@ impl<'a> Messages<'a> {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads the messages of a run, or null, and hands on their steps. Gives back how many there were.
+    /// Reads the messages of a run, or null, and hands on their steps. Returns how many there were.
     pub(super) fn read(&mut self, json: &mut Json<'a>, run: &mut OpenRun<'a, '_>, flush: bool) -> Read<u64> {
         let mut turn = 0;
         json.list_or_null(|message| {
@@ -113,7 +113,7 @@ impl<'a> Messages<'a> {
                         Ok(())
                     })?;
                 }
-                // Who is no tool may have an id of any kind.
+                // Messages of others than tools may have an id of any kind.
                 b"id" if role.is_none_or(|role| role == Role::Tool) => own.id = id(value)?,
                 b"error" if role.is_none_or(|role| role == Role::Tool) => own.error = flag(value)?,
                 b"tool_messages" => {

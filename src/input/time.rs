@@ -25,7 +25,7 @@ pub(super) fn of_milliseconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND / 1000)
 }
 
-/// A number of units of so many nanoseconds, where it is not negative and fits.
+/// A number of units, each of `unit` nanoseconds, where it is not negative and fits.
 fn scaled(value: Raw<'_>, unit: i128) -> Option<u64> {
     if value.kind() != Kind::Number {
         return None;

@@ -37,7 +37,7 @@ fn point(text: &str, otherwise: Option<i64>) -> Option<u64> {
     u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// A number of so many digits.
+/// A number of this many digits.
 fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
     let (number, after) = rest.split_at_checked(count)?;
     *rest = after;

@@ -24,7 +24,7 @@ impl Place {
     /// The first byte of an input.
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
-    /// The place behind these bytes.
+    /// The place after these bytes.
     pub(crate) fn after(self, bytes: &[u8]) -> Self {
         match memchr::memrchr(b'\n', bytes) {
             None => Self { column: self.column + bytes.len() as u64, ..self },
@@ -78,7 +78,7 @@ impl fmt::Debug for Window<'_> {
 }
 
 impl<'s> Window<'s> {
-    /// Everything at once.
+    /// A window over all of an input at once.
     pub(crate) fn over_slice(bytes: &'s [u8]) -> Self {
         Self::over_part(bytes, Place::START)
     }
@@ -106,7 +106,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// As much as is asked for. No more than `limit` bytes are held at once.
+    /// A window over a stream, which is read as far as is asked for. No more than `limit` bytes are held at once.
     pub(crate) fn over_stream(input: impl Read + 's, limit: usize) -> Self {
         Self {
             bytes: Bytes::Stream { input: Box::new(input), buffer: Vec::new() },
@@ -147,12 +147,12 @@ impl<'s> Window<'s> {
         self.given_up + self.start as u64
     }
 
-    /// Whether nothing comes behind what is held.
+    /// Whether nothing comes after what is held.
     pub(crate) fn is_whole(&self) -> bool {
         self.ended
     }
 
-    /// Passes over so many bytes.
+    /// Passes over this many bytes.
     pub(crate) fn consume(&mut self, count: usize) {
         self.start = (self.start + count).min(self.held().len());
     }
@@ -177,7 +177,7 @@ impl<'s> Window<'s> {
         place
     }
 
-    /// Takes so many bytes out, which are then read. What is behind them goes on in the memory that is given.
+    /// Takes this many bytes out, which then count as read. What follows them may move into the memory that is given.
     pub(crate) fn take(&mut self, count: usize, mut memory: Vec<u8>) -> Vec<u8> {
         memory.clear();
         let place = self.place(count);
@@ -200,7 +200,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// So many bytes of what was held are given up; what is held now begins at this place, and none of it is read.
+    /// Counts bytes that were held and are given up. What is held now begins at this place, and none of it is read.
     fn begin_again(&mut self, given_up: usize, place: Place) {
         self.given_up += given_up as u64;
         self.start = 0;
@@ -208,7 +208,7 @@ impl<'s> Window<'s> {
         self.counted.set((0, place));
     }
 
-    /// Reads more of the input until so much is unread, or the input ends.
+    /// Reads more of the input until this many bytes are unread, or the input ends.
     pub(crate) fn fill(&mut self, count: usize) -> Result<()> {
         while self.unread().len() < count && self.grow_by(count - self.unread().len())? {}
         Ok(())

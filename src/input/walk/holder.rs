@@ -40,7 +40,7 @@ impl Walk<'_, '_, '_> {
         Ok(stop)
     }
 
-    /// The members of an object that holds a list of runs: all, or (`listed`) those behind the list. Gives back whether
+    /// The members of an object that holds a list of runs: all, or (`listed`) those after the list. Returns whether
     /// there was a list, where the members could be separated to the end.
     fn members(
         &mut self,

@@ -49,7 +49,7 @@ pub(super) struct Walk<'w, 's, 'p> {
     pub(super) reader: &'static RecordReader,
     /// What stands beside the input instead of in it.
     pub(super) companion: Option<&'w Header>,
-    /// Where pieces go, if somebody else reads them.
+    /// Where pieces go, if the runs are read elsewhere.
     pub(super) pieces: Option<&'w mut (dyn Pieces + 'p)>,
     /// Whether only what stands beside the runs is wanted: the last header that was read.
     pub(super) header_only: Option<Header>,
@@ -293,7 +293,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads a run once more, with U+FFFD for what is no UTF-8, if that is what was wrong with it. Gives back what is
+    /// Reads a run once more, with U+FFFD for what is no UTF-8, if that is what was wrong with it. Returns what is
     /// wrong with it otherwise.
     fn mend(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
         if !fault.is_encoding() {
