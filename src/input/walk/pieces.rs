@@ -35,8 +35,8 @@ pub(crate) trait Pieces {
     /// Memory for the bytes of the next piece.
     fn buffer(&mut self) -> Vec<u8>;
 
-    /// Takes the next piece. `positions` counts the runs, read or not, between it and the piece before; those after
-    /// it are numbered from 0 again.
+    /// Takes the next piece. `positions` counts the runs, readable or not, that went to the sink since the piece
+    /// before; those after it are numbered from 0 again.
     fn piece(&mut self, piece: Piece, positions: u64);
 }
 
