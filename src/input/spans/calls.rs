@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::arguments;
 use super::classify::{self, Kind};
-use super::requests::Request;
+use super::request::Request;
 use super::tree::{self, At, Tree};
 use super::unwrap;
 use crate::trace::{Arguments, Content, Digest};
@@ -106,7 +106,7 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
         }
     }
     // A request whose calls no span shows stands where it began or, where it encloses tools, where it ended; one that
-    // only messages tell of, behind the one before it.
+    // only messages show, behind the one before it.
     let mut starts: Vec<u64> =
         actions.iter().filter_map(|action| Some(tree.span(action.span?)?.start)).collect();
     starts.sort_unstable();
@@ -118,8 +118,8 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
             (Some(start), Some(end)) if *start < end => end,
             _ => request.start,
         };
-        let told = if request.spans.is_empty() { own.max(last) } else { own };
-        last = *begun.entry(number).or_insert(told);
+        let shown = if request.spans.is_empty() { own.max(last) } else { own };
+        last = *begun.entry(number).or_insert(shown);
     }
     for action in actions.iter_mut() {
         let start = action.order.3;
@@ -159,7 +159,7 @@ fn tool(tree: &Tree<'_, '_>, at: At) -> Option<Tool> {
 /// The place of a call: its request, and its place in the output.
 type Place = (usize, usize);
 
-/// Calls that no span shows yet, by what spans tell of them.
+/// Calls that no span shows yet, by what a span says of its call.
 #[derive(Default)]
 struct Places {
     ids: BTreeMap<String, BTreeSet<Place>>,
@@ -271,7 +271,7 @@ fn digests(arguments: &Content<String>) -> Vec<Digest> {
     digests
 }
 
-/// What the span tells, unless the model's text is no JSON or tells what the span leaves out.
+/// The span's arguments, unless the model's text is no JSON or holds what the span leaves out.
 fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content<String> {
     let Some(model) = model else { return span.clone() };
     match (span, model) {
