@@ -113,6 +113,7 @@ impl<'a> Json<'a> {
     }
 
     /// The value that began at an offset and has just been read.
+    #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
         let bytes = self.bytes.get(..self.at).unwrap_or_default();
         Raw { bytes, at: start, depth: self.depth, ends: self.ends }
@@ -186,6 +187,7 @@ impl<'a> Json<'a> {
         })
     }
 
+    /// The fault of a value that is not what was expected.
     #[cold]
     fn not(&mut self, expected: &str) -> Fault {
         match self.kind() {
@@ -204,6 +206,7 @@ impl<'a> Json<'a> {
         Fault::shape(self.at, format!("`{name}` is missing"))
     }
 
+    /// Passes over the opening bracket of a list or an object.
     #[inline]
     fn deeper(&mut self) -> Read<()> {
         self.at += 1;

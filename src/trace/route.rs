@@ -11,7 +11,7 @@ use super::route_index::{Indices, RouteIndex};
 use super::step::{Actor, Actors};
 use crate::error::{Error, Result};
 
-/// How to tell that a milestone was reached.
+/// What counts as reaching a milestone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// The first step whose progress is at least this score.
@@ -106,7 +106,7 @@ impl ExpectedAction {
 pub struct Milestone {
     /// The step at which an expert reaches it.
     pub reference_step: u64,
-    /// How to tell that it was reached.
+    /// What counts as reaching it.
     pub target: Target,
     /// What the expert does there, for the reader; of an expected action, its name says it.
     pub label: Option<String>,

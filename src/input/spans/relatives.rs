@@ -282,7 +282,7 @@ fn jaeger_event<'a>(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> SpanEvent<'a> {
     event
 }
 
-/// A span's row by its id, for those who ask whether an object is one.
+/// Whether a text is long enough to be the id of a span's row: other objects have short ids.
 pub(super) fn is_id(text: &str) -> bool {
     text.len() >= 8 && id(text).is_some()
 }
