@@ -16,6 +16,24 @@ use crate::input::{ReadOptions, read_slice};
 const MOST_THREADS: usize = 1024;
 
 /// How a corpus is scanned. Fields may be added: write `..ScanOptions::default()` behind those that you set.
+///
+/// ```
+/// use tracelint::{ReadOptions, ScanOptions, Scanner, default_detectors};
+///
+/// let options = ScanOptions {
+///     read: ReadOptions { text_errors: false, ..ReadOptions::default() },
+///     fingerprints: true,
+///     threads: Some(1),
+///     ..ScanOptions::default()
+/// };
+/// let scanner = Scanner::new(default_detectors(), options)?;
+/// let run = br#"{"version": 1, "steps": [{"name": "look", "status": "ok"}, {"name": "go", "status": "ok"}]}"#;
+/// let file = scanner.scan_slice("run.json".as_ref(), run);
+/// assert!(file.traces[0].fingerprint.as_ref().is_some_and(|fingerprint| !fingerprint.is_empty()));
+/// // No threads at all, or more than can be started, are refused.
+/// assert!(Scanner::new(Vec::new(), ScanOptions { threads: Some(0), ..ScanOptions::default() }).is_err());
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
     /// How files are read.
