@@ -76,7 +76,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how many positions a part of a file has given out.
+    /// Records how many positions a part of a file has given out.
     pub(super) fn count(&self, key: Key, positions: u64) {
         self.lock().counts.insert(key, positions);
         self.changed.notify_all();

@@ -86,8 +86,8 @@ where
             each(ScanEvent::End(summary))?;
         }
     }
-    let Joined { mut pool, files: waiting, .. } = joined;
-    for waiting in waiting {
+    let Joined { mut pool, files: all_waiting, .. } = joined;
+    for waiting in all_waiting {
         let Some(file) = files.get(waiting.file) else { continue };
         let mut sink = Emitter::new(file, each);
         (sink.summary, sink.unreported) = (waiting.summary, waiting.unreported);

@@ -78,11 +78,17 @@ impl SharedHeader {
     }
 }
 
+/// What is known of a file before it is opened.
+struct FoundFile {
+    size: u64,
+    is_regular: bool,
+}
+
 /// What is found on the way.
 #[derive(Default)]
 struct Found {
-    /// Path, size and whether it is a regular file, by the path as given.
-    files: BTreeMap<PathBuf, (u64, bool)>,
+    /// By the path as given.
+    files: BTreeMap<PathBuf, FoundFile>,
     /// The places of those files, to read each once however it is spelled.
     places: BTreeSet<PathBuf>,
     /// Files of the directory that is visited whose names are none of inputs.
@@ -128,7 +134,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     sorted.sort();
     for path in sorted {
         if path.as_os_str() == "-" {
-            found.files.insert(path, (0, false));
+            found.files.insert(path, FoundFile { size: 0, is_regular: false });
         } else {
             let before = found.files.len() + found.errors.len();
             found.visit(&path, None, &mut BTreeSet::new(), true);
@@ -150,7 +156,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let files = found
         .files
         .into_iter()
-        .map(|(path, (size, is_regular))| {
+        .map(|(path, FoundFile { size, is_regular })| {
             let role = match header_of(&path) {
                 Some(header) => Role::RunOf(Arc::clone(
                     headers
@@ -192,8 +198,9 @@ impl Found {
             let what = "neither a file nor a directory; it is read only where it is named itself";
             self.errors.push(Error::new(ErrorKind::Io, what).in_file(path));
         } else if self.places.insert(place) {
-            let regular = metadata.is_file();
-            self.files.insert(path.to_path_buf(), (if regular { metadata.len() } else { 0 }, regular));
+            let is_regular = metadata.is_file();
+            let size = if is_regular { metadata.len() } else { 0 };
+            self.files.insert(path.to_path_buf(), FoundFile { size, is_regular });
         }
     }
 

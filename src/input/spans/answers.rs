@@ -78,21 +78,7 @@ impl<'r> Sources<'r> {
                 }
                 continue;
             }
-            let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
-            for reply in source.replies(tree, records) {
-                let Some(id) = reply.id.clone().filter(|id| waiting.contains_key(id.as_str())) else {
-                    continue;
-                };
-                match replies.get_mut(&id) {
-                    // The same answer in two dialects, of which one may hold more.
-                    Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
-                        twin.is_error |= reply.is_error;
-                    }
-                    _ => {
-                        replies.insert(id, reply);
-                    }
-                }
-            }
+            let mut replies = source.replies_by_id(tree, records, |id| waiting.contains_key(id));
             waiting.retain(|id, calls| {
                 if let Some(reply) = replies.remove(*id) {
                     // Only the last call of an id can have been answered since.
@@ -124,6 +110,29 @@ fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
 }
 
 impl Source<'_> {
+    /// The replies to the calls of these ids; of several to one, the last.
+    fn replies_by_id(
+        &self,
+        tree: &Tree<'_, '_>,
+        records: &Records,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> BTreeMap<String, Reply> {
+        let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
+        for reply in self.replies(tree, records) {
+            let Some(id) = reply.id.clone().filter(|id| is_wanted(id)) else { continue };
+            match replies.get_mut(&id) {
+                // The same answer in two dialects, of which one may hold more.
+                Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
+                    twin.is_error |= reply.is_error;
+                }
+                _ => {
+                    replies.insert(id, reply);
+                }
+            }
+        }
+        replies
+    }
+
     fn replies(&self, tree: &Tree<'_, '_>, records: &Records) -> Vec<Reply> {
         let parts = match self {
             Self::Records(parts) => parts.to_vec(),

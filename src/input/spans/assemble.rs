@@ -71,7 +71,7 @@ fn of_tree(tree: &Tree<'_, '_>, log_records: &[LogRecord<'_>], text_rule: bool) 
     let has_conversation = tree.spans.iter().any(|span| span.attributes.first_name(CONVERSATION).is_some());
     let trace_id = tree.spans.first().map(|span| &*span.trace_id);
     let trace_id = trace_id.or_else(|| Some(&*log_records.first()?.trace_id)).unwrap_or_default();
-    let trace = Whole {
+    let trace = TraceContext {
         tree,
         trace_id,
         records: &records,
@@ -92,21 +92,21 @@ pub(super) struct Draft<'r> {
     pub(super) start: u64,
 }
 
-/// What is known of a whole trace.
-pub(super) struct Whole<'t, 's, 'a> {
+/// What the runs of a trace are put together from.
+pub(super) struct TraceContext<'t, 's, 'a> {
     pub(super) tree: &'t Tree<'s, 'a>,
     trace_id: &'t str,
     pub(super) records: &'t Records,
     pub(super) sources: &'t Sources<'t>,
     pub(super) names: &'t BTreeSet<String>,
-    /// The agents that each calls.
+    /// The outermost agent spans that each owner calls.
     pub(super) agents: &'t BTreeMap<Owner, Vec<At>>,
     pub(super) text_rule: bool,
     /// Whether any span names a conversation.
     has_conversation: bool,
 }
 
-impl Whole<'_, '_, '_> {
+impl TraceContext<'_, '_, '_> {
     fn runs(&self, drafts: &[Draft<'_>]) -> Vec<AgentRun> {
         let owners: BTreeSet<&Owner> = drafts.iter().map(|draft| draft.owner).collect();
         let exists = |owner: &Owner| owners.contains(owner);

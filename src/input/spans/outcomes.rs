@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assemble::Whole;
+use super::assemble::TraceContext;
 use super::calls::Action;
 use super::classify::Kind;
 use super::message::Reply;
@@ -13,7 +13,7 @@ use super::tree::At;
 use super::unwrap::{self, Outcome};
 use crate::trace::Content;
 
-impl Whole<'_, '_, '_> {
+impl TraceContext<'_, '_, '_> {
     /// What came back from each action, and how it ended.
     pub(super) fn outcomes(
         &self,

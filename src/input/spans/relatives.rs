@@ -46,12 +46,9 @@ pub(super) fn row<'a>(
             b"attributes" | b"span_attributes" => span.attributes = wire::attributes(value)?,
             b"scope_name" => span.scope = wire::text(value)?.unwrap_or_default(),
             b"instrumentation_scope" | b"instrumentationScope" if value.kind()? == Kind::Object => {
-                value.object(|key, value| {
-                    match key {
-                        b"name" => span.scope = wire::text(value)?.unwrap_or_default(),
-                        _ => value.skip()?,
-                    }
-                    Ok(())
+                value.object(|key, value| match key {
+                    b"name" => wire::text(value).map(|name| span.scope = name.unwrap_or_default()),
+                    _ => value.skip(),
                 })?;
             }
             b"events" if value.kind()? == Kind::List => span.events = events(value)?,
@@ -72,10 +69,8 @@ pub(super) fn row<'a>(
         }
         Ok(())
     })?;
-    if let Some(kind) = kind.filter(|_| span.attributes.get("openinference.span.kind").is_none())
-        && ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known))
-    {
-        span.attributes.push(Cow::Borrowed("openinference.span.kind"), Value::text(kind));
+    if let Some(kind) = kind {
+        set_kind(&mut span, kind);
     }
     if span.parent.is_none() {
         span.parent = parent.map(str::to_owned);
@@ -95,6 +90,15 @@ pub(super) fn row<'a>(
         })?;
     }
     Ok(())
+}
+
+/// Sets the kind that stands beside the attributes, where they have none and it is one that is looked at.
+fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
+    const KIND: &str = "openinference.span.kind";
+    let is_known = ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known));
+    if is_known && span.attributes.get(KIND).is_none() {
+        span.attributes.push(Cow::Borrowed(KIND), Value::text(kind));
+    }
 }
 
 fn ids(key: &[u8], value: &mut Json<'_>, span: &mut Span<'_>) -> Read<()> {

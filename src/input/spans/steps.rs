@@ -2,7 +2,7 @@
 
 use super::answers;
 use super::arguments;
-use super::assemble::{Draft, Whole};
+use super::assemble::{Draft, TraceContext};
 use super::calls::{self, Action};
 use super::message::{Block, Role};
 use super::model::Span;
@@ -13,7 +13,7 @@ use super::unwrap::Outcome;
 use crate::input::common;
 use crate::trace::{Actor, Answer, Content, Usage};
 
-impl Whole<'_, '_, '_> {
+impl TraceContext<'_, '_, '_> {
     pub(super) fn steps(&self, draft: &Draft<'_>) -> Vec<SpanStep> {
         let requests = draft.requests;
         let agents = self.agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
