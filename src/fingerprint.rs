@@ -2,7 +2,7 @@
 //!
 //! Events are the messages of agent and user that have text, and the calls; system messages and answers are none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::trace::{Actor, Digest, DigestMap, Event, Step};
+use crate::trace::{Actor, Digest, DigestMap, Event, Step, Trace};
 
 /// A kind of event. Written `agent`, `user`, `tool:<name>`, `user-tool:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,7 +82,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of a trace.
     #[must_use]
-    pub fn of(trace: &crate::trace::Trace) -> Self {
+    pub fn of(trace: &Trace) -> Self {
         let mut builder = FingerprintBuilder::default();
         for step in trace.steps() {
             builder.observe(&step);
@@ -125,7 +125,7 @@ impl Fingerprint {
             total => Ok(total as f64),
         };
         let (left, right) = (total(self, "first")?, total(other, "second")?);
-        let edges: std::collections::BTreeSet<_> = self.edges.keys().chain(other.edges.keys()).collect();
+        let edges: BTreeSet<_> = self.edges.keys().chain(other.edges.keys()).collect();
         let share =
             |side: &Self, total: f64, edge| side.edges.get(edge).map_or(0.0, |count| *count as f64 / total);
         let term = |p: f64, middle: f64| if p > 0.0 { p * (p / middle).log2() } else { 0.0 };
@@ -181,7 +181,18 @@ impl<'de> Deserialize<'de> for Fingerprint {
     }
 }
 
-/// Takes a fingerprint step by step.
+/// Takes a [`Fingerprint`] step by step, for a run that is not in memory as a whole.
+///
+/// ```
+/// use tracelint::{Action, Actor, Fingerprint, FingerprintBuilder, Gate, StepInput};
+///
+/// let (mut gate, mut builder) = (Gate::new(), FingerprintBuilder::default());
+/// builder.observe(&gate.admit(StepInput::message(Actor::User, "where is it?"))?);
+/// builder.observe(&gate.admit(StepInput::action(Actor::Agent, Action::new("look")))?);
+/// let fingerprint: Fingerprint = builder.finish();
+/// assert_eq!(serde_json::to_string(&fingerprint).unwrap(), r#"{"user":{"tool:look":1}}"#);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct FingerprintBuilder {
     ids: DigestMap<u32>,
@@ -193,13 +204,14 @@ pub struct FingerprintBuilder {
 impl FingerprintBuilder {
     /// Takes the next step.
     pub fn observe(&mut self, step: &Step<'_>) {
-        let Some(id) = self.node(step) else { return };
+        let Some(id) = self.id_of(step) else { return };
         if let Some(last) = self.last.replace(id) {
             *self.edges.entry((last, id)).or_default() += 1;
         }
     }
 
-    fn node(&mut self, step: &Step<'_>) -> Option<u32> {
+    /// The number of the step's event among the nodes. `None`: it is no event.
+    fn id_of(&mut self, step: &Step<'_>) -> Option<u32> {
         let (kind, name) = match (step.actor(), step.event()) {
             (Actor::Agent, Event::Message(text)) if !text.is_empty() => (0, ""),
             (Actor::User, Event::Message(text)) if !text.is_empty() => (1, ""),

@@ -27,7 +27,7 @@ impl Companions {
     }
 }
 
-/// What stands beside the runs of a file, looked for when a run does not tell it.
+/// What stands beside the runs of a file, looked for when a run leaves some of it out.
 #[derive(Debug)]
 pub(super) struct Companion {
     run: Arc<Path>,
@@ -39,7 +39,7 @@ impl Companion {
         Self { run, found: OnceLock::new() }
     }
 
-    /// Adds what the run does not tell itself.
+    /// Adds what the run itself leaves out.
     pub(super) fn complete(&self, ending: &mut Ending) {
         let metadata = &ending.metadata;
         if ending.reward.is_some() && metadata.task.is_some() && metadata.termination.is_some() {

@@ -1,5 +1,7 @@
 //! Spans of several files as one source: what waits until all files have been read.
 
+use std::sync::Arc;
+
 use super::record::FileSummary;
 use crate::input::{SpanBatch, SpanPool};
 
@@ -20,8 +22,8 @@ pub(super) struct JoinedFile<T> {
     pub(super) summary: FileSummary,
     /// How many positions it has given out to runs that are no spans.
     pub(super) positions: u64,
-    /// What of it has not been told yet.
-    pub(super) untold: Vec<T>,
+    /// What of it has not been reported yet.
+    pub(super) unreported: Vec<T>,
 }
 
 impl<T> Default for Joined<T> {
@@ -44,23 +46,23 @@ impl<T> Joined<T> {
         self.holds_spans
     }
 
-    /// The file is over; `untold`: what has not been told of it, where nothing has. Gives back the summary where there
-    /// is no more to come: it holds no spans, or it holds other runs as well, whose count that is.
+    /// The file is over; `unreported`: what it gave, where nothing of it has been reported. Gives back the summary where
+    /// no more is to come of it: it holds no spans, or it holds other runs as well, whose count that is.
     pub(super) fn end(
         &mut self,
         file: usize,
         summary: FileSummary,
-        untold: Option<Vec<T>>,
+        unreported: Option<Vec<T>>,
     ) -> Option<FileSummary> {
         if !std::mem::take(&mut self.holds_spans) {
             return Some(summary);
         }
         let positions = summary.runs + summary.runs_lost;
-        let (summary, told) = match &untold {
+        let (summary, finished) = match &unreported {
             Some(_) => (summary, None),
-            None => (FileSummary::new(summary.path.clone()), Some(summary)),
+            None => (FileSummary::new(Arc::clone(&summary.path)), Some(summary)),
         };
-        self.files.push(JoinedFile { file, summary, positions, untold: untold.unwrap_or_default() });
-        told
+        self.files.push(JoinedFile { file, summary, positions, unreported: unreported.unwrap_or_default() });
+        finished
     }
 }

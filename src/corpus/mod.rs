@@ -2,9 +2,11 @@
 //! paths and order.
 
 mod companion;
+mod folding;
 mod joined;
 mod open;
 mod order;
+mod part;
 mod read;
 mod record;
 mod scan;

@@ -76,7 +76,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how many positions a part of a file has given out.
+    /// Records how many positions a part of a file has given out.
     pub(super) fn count(&self, key: Key, positions: u64) {
         self.lock().counts.insert(key, positions);
         self.changed.notify_all();
@@ -134,8 +134,8 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
             each(ScanEvent::Begin(Arc::clone(&summary.path)));
             state.progress.traces += reading.runs;
             summary.add(reading);
-            for item in file.untold.into_iter().chain(items) {
-                item.tell(&mut summary, each);
+            for item in file.unreported.into_iter().chain(items) {
+                item.report(&mut summary, each);
             }
             each(ScanEvent::End(summary));
             (self.progress)(state.progress);
@@ -151,21 +151,20 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
     fn hand_on(&mut self, mut batch: Batch<T>) {
         let (file, part) = self.front;
         self.joined.take(file, batch.reading.set_aside.take());
-        // What is said of a file of spans alone waits for its runs.
-        let is_untold =
-            part == 0 && batch.last.is_some() && self.joined.holds_spans() && batch.is_without_runs();
+        // What a file of spans alone gives is reported with its runs.
+        let waits = part == 0 && batch.last.is_some() && self.joined.holds_spans() && batch.is_without_runs();
         let each = &mut self.each;
         let mut summary = self.summary.take().unwrap_or_else(|| FileSummary::new(Arc::clone(&batch.path)));
-        if part == 0 && !is_untold {
+        if part == 0 && !waits {
             each(ScanEvent::Begin(Arc::clone(&batch.path)));
         }
         self.progress.traces += batch.reading.runs;
         summary.add(batch.reading);
-        let mut untold = is_untold.then(Vec::new);
+        let mut unreported = waits.then(Vec::new);
         for item in batch.items {
-            match &mut untold {
-                Some(untold) => untold.push(item),
-                None => item.tell(&mut summary, each),
+            match &mut unreported {
+                Some(unreported) => unreported.push(item),
+                None => item.report(&mut summary, each),
             }
         }
         let Some(bytes) = batch.last else {
@@ -179,7 +178,7 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         self.counts = self.counts.split_off(&self.front);
         self.progress.bytes += bytes;
         self.progress.files += 1;
-        if let Some(summary) = self.joined.end(file, summary, untold) {
+        if let Some(summary) = self.joined.end(file, summary, unreported) {
             each(ScanEvent::End(summary));
         }
     }
@@ -193,7 +192,7 @@ impl<T> Batch<T> {
 
 impl<T> Item<T> {
     /// Hands the item on.
-    fn tell(self, summary: &mut FileSummary, each: &mut impl FnMut(ScanEvent<T>)) {
+    fn report(self, summary: &mut FileSummary, each: &mut impl FnMut(ScanEvent<T>)) {
         match self {
             Self::Record { mapped, name } => {
                 if let Some(name) = name.filter(|_| summary.without_actions.len() < NAMED) {
@@ -202,8 +201,7 @@ impl<T> Item<T> {
                 each(ScanEvent::Record(mapped));
             }
             Self::Error(error) => {
-                summary.errors += 1;
-                summary.runs_lost += u64::from(error.run().is_some());
+                summary.count(&error);
                 each(ScanEvent::Error(error));
             }
         }

@@ -1,6 +1,5 @@
 //! Reads files as traces, one after the other.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,9 +7,9 @@ use super::companion::{Companion, result_of_trial};
 use super::joined::Joined;
 use super::open::open;
 use super::record::{FileSummary, ScanEvent};
-use super::source::{Discovered, Role, SourceFile, discover};
+use super::source::{Discovered, SourceFile, discover};
 use crate::error::Error;
-use crate::input::{Beside, Format, ReadOptions, Reading, Window, read_window};
+use crate::input::{ReadOptions, Reading, Window, read_window};
 use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
 
 /// Reads the runs of files and directories as [`Trace`]s, in the order in which a scan takes them. `each` may end the
@@ -68,7 +67,7 @@ where
     I: IntoIterator<Item: AsRef<Path>>,
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
-    let Discovered { files, errors: unreachable, not_read } = discover(paths.collect::<Vec<PathBuf>>());
+    let Discovered { files, unread } = discover(paths.collect::<Vec<PathBuf>>());
     let mut joined = Joined::default();
     for (number, file) in files.iter().enumerate() {
         let mut sink = Emitter::new(file, each);
@@ -78,37 +77,27 @@ where
         let mut reading = read_file(file, options, joins, &mut sink);
         joined.take(number, reading.set_aside.take());
         sink.summary.add(reading);
-        let untold = (joined.holds_spans() && !sink.begun).then(|| std::mem::take(&mut sink.untold));
-        if untold.is_none() {
+        let unreported = (joined.holds_spans() && !sink.begun).then(|| std::mem::take(&mut sink.unreported));
+        if unreported.is_none() {
             sink.begin();
         }
         let summary = sink.finish()?;
-        if let Some(summary) = joined.end(number, summary, untold) {
+        if let Some(summary) = joined.end(number, summary, unreported) {
             each(ScanEvent::End(summary))?;
         }
     }
-    let Joined { mut pool, files: waiting, .. } = joined;
-    for waiting in waiting {
+    let Joined { mut pool, files: all_waiting, .. } = joined;
+    for waiting in all_waiting {
         let Some(file) = files.get(waiting.file) else { continue };
         let mut sink = Emitter::new(file, each);
-        (sink.summary, sink.untold) = (waiting.summary, waiting.untold);
+        (sink.summary, sink.unreported) = (waiting.summary, waiting.unreported);
         sink.begin();
         let reading = pool.give(waiting.file, waiting.positions, options, &mut sink);
         sink.summary.add(reading);
         let summary = sink.finish()?;
         each(ScanEvent::End(summary))?;
     }
-    for (path, files) in not_read {
-        each(ScanEvent::NotRead { directory: path.into(), files })?;
-    }
-    for error in unreachable {
-        let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();
-        let summary = FileSummary::unreachable(Arc::clone(&path));
-        each(ScanEvent::Begin(path))?;
-        each(ScanEvent::Error(error))?;
-        each(ScanEvent::End(summary))?;
-    }
-    Ok(())
+    unread.into_events().try_for_each(each)
 }
 
 fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut dyn StepSink) -> Reading {
@@ -118,16 +107,7 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     let again = || open(&file.path).ok();
     match open(&file.path) {
         Ok(input) => {
-            let beside = Beside {
-                header: match &file.role {
-                    Role::RunOf(shared) => Some(shared.get(options)),
-                    Role::Runs | Role::Header => None,
-                },
-                again: file.is_regular.then_some(&again as &dyn Fn() -> Option<Box<dyn Read>>),
-                format: matches!(file.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
-                is_header: matches!(file.role, Role::Header),
-                joins,
-            };
+            let beside = file.beside(&again, options, joins);
             let mut window = Window::over_stream(input, options.most_held);
             read_window(&mut window, &beside, options, sink)
         }
@@ -146,9 +126,9 @@ struct Emitter<'e, F, E> {
     each: &'e mut F,
     failed: Option<E>,
     companion: Option<&'e Companion>,
-    /// Whether it has been told that the file begins. Before its first run, errors wait until it is.
+    /// Whether the beginning of the file has been reported. Errors before its first run wait for that.
     begun: bool,
-    untold: Vec<Error>,
+    unreported: Vec<Error>,
 }
 
 impl<'e, F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> Emitter<'e, F, E> {
@@ -161,14 +141,14 @@ impl<'e, F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> Emitter<'e, F, E> {
             failed: None,
             companion: file.companion.as_deref(),
             begun: false,
-            untold: Vec::new(),
+            unreported: Vec::new(),
         }
     }
 
     fn begin(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
             self.emit(ScanEvent::Begin(Arc::clone(self.path)));
-            for error in std::mem::take(&mut self.untold) {
+            for error in std::mem::take(&mut self.unreported) {
                 self.emit(ScanEvent::Error(error));
             }
         }
@@ -213,13 +193,12 @@ impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F,
     }
 
     fn error(&mut self, error: Error) -> Option<Error> {
-        self.summary.errors += 1;
-        self.summary.runs_lost += u64::from(error.run().is_some());
+        self.summary.count(&error);
         let error = error.in_file(self.path);
         if self.begun {
             self.emit(ScanEvent::Error(error));
         } else {
-            self.untold.push(error);
+            self.unreported.push(error);
         }
         None
     }

@@ -36,7 +36,7 @@ pub struct TraceRecord {
     pub actions: u64,
     /// The verdicts, in the order of the detectors.
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// What the whole run took, as far as the source tells.
+    /// What the whole run took, as far as the source records it.
     pub cost: Cost,
     /// What the steps inside of a detector's findings took, each step once; of the detectors that found something.
     pub costs_inside: Vec<(Cow<'static, str>, Cost)>,
@@ -172,6 +172,12 @@ impl FileSummary {
         Self { is_reachable: false, errors: 1, ..Self::new(path) }
     }
 
+    /// Counts something of the file that could not be read.
+    pub(super) fn count(&mut self, error: &Error) {
+        self.errors += 1;
+        self.runs_lost += u64::from(error.run().is_some());
+    }
+
     /// Adds what another part of the file gave.
     pub(super) fn add(&mut self, reading: Reading) {
         let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);
@@ -185,7 +191,7 @@ impl FileSummary {
     }
 }
 
-/// What a scan tells, in source order.
+/// What a scan reports, in source order.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScanEvent<T = TraceRecord> {

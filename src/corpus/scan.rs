@@ -1,32 +1,46 @@
 //! The parallel scan: detectors over every run of every file, results in source order.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::companion::Companion;
+use super::folding::{Kept, Sink};
 use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::{Discovered, discover};
-use super::work::{Kept, Sink, Work};
-use crate::detectors::{Detector, Verdict};
+use super::work::Work;
+use crate::detectors::Detector;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::FingerprintBuilder;
 use crate::input::{ReadOptions, read_slice};
-use crate::monitor::Monitor;
-use crate::trace::{Digest, Ending, Event, Routing, Step};
 
 /// More threads than this are a mistake.
 const MOST_THREADS: usize = 1024;
 
 /// How a corpus is scanned. Fields may be added: write `..ScanOptions::default()` behind those that you set.
+///
+/// ```
+/// use tracelint::{ReadOptions, ScanOptions, Scanner, default_detectors};
+///
+/// let options = ScanOptions {
+///     read: ReadOptions { text_errors: false, ..ReadOptions::default() },
+///     fingerprints: true,
+///     threads: Some(1),
+///     ..ScanOptions::default()
+/// };
+/// let scanner = Scanner::new(default_detectors(), options)?;
+/// let run = br#"{"version": 1, "steps": [{"name": "look", "status": "ok"}, {"name": "go", "status": "ok"}]}"#;
+/// let file = scanner.scan_slice("run.json".as_ref(), run);
+/// assert!(file.traces[0].fingerprint.as_ref().is_some_and(|fingerprint| !fingerprint.is_empty()));
+/// // No threads at all, or more than can be started, are refused.
+/// assert!(Scanner::new(Vec::new(), ScanOptions { threads: Some(0), ..ScanOptions::default() }).is_err());
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
     /// How files are read.
     pub read: ReadOptions,
     /// Whether fingerprints are taken.
     pub fingerprints: bool,
-    /// Whether the digest of the content of each run is taken, to tell repeated runs.
+    /// Whether the digest of the content of each run is taken, to recognise repeated runs.
     pub digests: bool,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
@@ -70,7 +84,7 @@ impl Default for ScanOptions {
 /// ```
 #[derive(Debug)]
 pub struct Scanner {
-    detectors: Vec<Arc<dyn Detector>>,
+    pub(super) detectors: Vec<Arc<dyn Detector>>,
     pub(super) options: ScanOptions,
 }
 
@@ -97,7 +111,7 @@ impl Scanner {
     }
 
     /// Scans files and directories. `each` is given everything in source order, which is the sorted order of the
-    /// paths, whatever the number of threads; `progress` is told after every file, and within large ones.
+    /// paths, whatever the number of threads; `progress` is called after every file, and within large ones.
     ///
     /// # Errors
     /// Only where threads cannot be started. What cannot be read is an event.
@@ -129,7 +143,7 @@ impl Scanner {
         I: IntoIterator<Item: AsRef<Path>>,
     {
         let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
-        let Discovered { files, errors: unreachable, not_read } = discover(paths.collect::<Vec<PathBuf>>());
+        let Discovered { files, unread } = discover(paths.collect::<Vec<PathBuf>>());
         let threads = match self.options.threads {
             Some(threads) => threads,
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS),
@@ -151,17 +165,7 @@ impl Scanner {
             });
         }
         work.join();
-        let mut each = work.order.into_each();
-        for (path, files) in not_read {
-            each(ScanEvent::NotRead { directory: path.into(), files });
-        }
-        for error in unreachable {
-            let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();
-            let summary = FileSummary::unreachable(Arc::clone(&path));
-            each(ScanEvent::Begin(path));
-            each(ScanEvent::Error(error));
-            each(ScanEvent::End(summary));
-        }
+        unread.into_events().for_each(work.order.into_each());
         Ok(())
     }
 
@@ -190,95 +194,12 @@ impl Scanner {
             match kept {
                 Kept::Record(record) => traces.push(*record),
                 Kept::Error(error) => {
-                    summary.errors += 1;
-                    summary.runs_lost += u64::from(error.run().is_some());
+                    summary.count(&error);
                     errors.push(error.in_file(&path));
                 }
             }
         }
         summary.add(reading);
         FileScan { path, format: summary.format, traces, errors, summary }
-    }
-}
-
-/// Folds the detectors over run after run of a file.
-pub(super) struct Folding<'s> {
-    scanner: &'s Scanner,
-    file: Arc<Path>,
-    companion: Option<Arc<Companion>>,
-    position: u64,
-    actions: u64,
-    /// Serves run after run.
-    monitor: Option<Monitor>,
-    fingerprint: Option<FingerprintBuilder>,
-    digest: Option<Digest>,
-}
-
-impl<'s> Folding<'s> {
-    pub(super) fn new(scanner: &'s Scanner, file: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
-        Self {
-            scanner,
-            file: Arc::clone(file),
-            companion: companion.cloned(),
-            position: 0,
-            actions: 0,
-            monitor: None,
-            fingerprint: None,
-            digest: None,
-        }
-    }
-
-    pub(super) fn begin(&mut self, position: u64, routing: &Routing) {
-        self.position = position;
-        self.actions = 0;
-        match &mut self.monitor {
-            Some(monitor) => monitor.reopen(routing),
-            None => self.monitor = Some(Monitor::open(&self.scanner.detectors, routing)),
-        }
-        self.fingerprint = self.scanner.options.fingerprints.then(FingerprintBuilder::default);
-        self.digest = self.scanner.options.digests.then(Digest::of_nothing);
-    }
-
-    pub(super) fn step(&mut self, step: &Step<'_>) {
-        self.actions += u64::from(matches!(step.event(), Event::Action(_)));
-        if let Some(monitor) = &mut self.monitor {
-            monitor.observe_step(step);
-        }
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.observe(step);
-        }
-        if let Some(digest) = &mut self.digest {
-            *digest = digest.with_step(step);
-        }
-    }
-
-    pub(super) fn end(&mut self, mut ending: Ending) -> Option<TraceRecord> {
-        if let Some(companion) = &self.companion {
-            companion.complete(&mut ending);
-        }
-        let monitor = self.monitor.as_mut()?;
-        let named = |(id, verdict): (&'static str, Verdict)| (Cow::Borrowed(id), verdict);
-        let verdicts: Vec<_> = monitor.peek().into_iter().map(named).collect();
-        let inside = |(id, verdict): &(Cow<'static, str>, Verdict)| match verdict.findings() {
-            [] => None,
-            findings => Some((id.clone(), monitor.cost_inside(findings))),
-        };
-        Some(TraceRecord {
-            file: Arc::clone(&self.file),
-            position: self.position,
-            metadata: ending.metadata,
-            reward: ending.reward,
-            unpaired: ending.unpaired,
-            actions: self.actions,
-            cost: monitor.total_cost(),
-            costs_inside: verdicts.iter().filter_map(inside).collect(),
-            verdicts,
-            digest: self.digest.take(),
-            fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
-        })
-    }
-
-    pub(super) fn abandon(&mut self) {
-        self.fingerprint = None;
     }
 }

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::companion::{Companion, Companions};
 use super::open::{is_input, open};
+use super::record::{FileSummary, ScanEvent};
 use crate::error::{Error, ErrorKind};
-use crate::input::{Header, ReadOptions, read_companion};
+use crate::input::{Beside, Format, Header, ReadOptions, read_companion};
 
 /// A file to read.
 #[derive(Debug, Clone)]
@@ -24,35 +26,69 @@ pub(super) struct SourceFile {
     pub(super) companion: Option<Arc<Companion>>,
 }
 
+impl SourceFile {
+    /// What its reader needs beside its bytes. `again` opens it once more.
+    pub(super) fn beside<'b>(
+        &'b self,
+        again: &'b dyn Fn() -> Option<Box<dyn Read>>,
+        options: &ReadOptions,
+        joins: bool,
+    ) -> Beside<'b> {
+        Beside {
+            header: self.header(options),
+            again: self.is_regular.then_some(again),
+            format: matches!(self.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
+            is_header: matches!(self.role, Role::Header),
+            joins,
+        }
+    }
+
+    /// The header of the directory that it is a run of.
+    pub(super) fn header(&self, options: &ReadOptions) -> Option<&Header> {
+        match &self.role {
+            Role::RunOf(shared) => Some(shared.get(options)),
+            Role::Runs | Role::Header => None,
+        }
+    }
+}
+
+/// What a file is to the files beside it.
 #[derive(Debug, Clone)]
 pub(super) enum Role {
+    /// It holds runs, and stands by itself.
     Runs,
     /// The `results.json` of a tau2 directory whose runs lie beside it.
     Header,
     /// A run of such a directory.
-    RunOf(Arc<Shared>),
+    RunOf(Arc<SharedHeader>),
 }
 
 /// The header of a tau2 directory, read once.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedHeader {
     path: PathBuf,
     header: OnceLock<Header>,
 }
 
-impl Shared {
-    /// What cannot be read is reported where the file itself is read.
-    pub(super) fn get(&self, options: &ReadOptions) -> &Header {
+impl SharedHeader {
+    /// The header. What cannot be read of it is reported where the file itself is read.
+    fn get(&self, options: &ReadOptions) -> &Header {
         self.header
             .get_or_init(|| open(&self.path).map(|input| read_companion(input, options)).unwrap_or_default())
     }
 }
 
+/// What is known of a file before it is opened.
+struct FoundFile {
+    size: u64,
+    is_regular: bool,
+}
+
 /// What is found on the way.
 #[derive(Default)]
 struct Found {
-    /// Path, size and whether it is a regular file, by the path as given.
-    files: BTreeMap<PathBuf, (u64, bool)>,
+    /// By the path as given.
+    files: BTreeMap<PathBuf, FoundFile>,
     /// The places of those files, to read each once however it is spelled.
     places: BTreeSet<PathBuf>,
     /// Files of the directory that is visited whose names are none of inputs.
@@ -63,23 +99,42 @@ struct Found {
 /// What the given paths hold.
 pub(super) struct Discovered {
     pub(super) files: Vec<SourceFile>,
+    pub(super) unread: Unread,
+}
+
+/// What the given paths hold that is not read.
+pub(super) struct Unread {
     /// What could not be reached.
-    pub(super) errors: Vec<Error>,
+    errors: Vec<Error>,
     /// Given directories with files that are not read, since their names are none of inputs, and how many these are.
-    pub(super) not_read: Vec<(PathBuf, u64)>,
+    directories: Vec<(PathBuf, u64)>,
+}
+
+impl Unread {
+    /// The events that come behind those of all files.
+    pub(super) fn into_events<T>(self) -> impl Iterator<Item = ScanEvent<T>> {
+        let directories = self.directories.into_iter();
+        let not_read = directories.map(|(path, files)| ScanEvent::NotRead { directory: path.into(), files });
+        let unreachable = self.errors.into_iter().flat_map(|error| {
+            let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();
+            let summary = FileSummary::unreachable(Arc::clone(&path));
+            [ScanEvent::Begin(path), ScanEvent::Error(error), ScanEvent::End(summary)]
+        });
+        not_read.chain(unreachable)
+    }
 }
 
 /// The files of the given paths, sorted, each once; directories give the files whose names say that they are
 /// inputs. `-` is standard input.
 pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let mut found = Found::default();
-    let mut not_read = Vec::new();
+    let mut directories = Vec::new();
     let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
     // Sorted, so that of two ways to a file it is always the same that is taken.
     sorted.sort();
     for path in sorted {
         if path.as_os_str() == "-" {
-            found.files.insert(path, (0, false));
+            found.files.insert(path, FoundFile { size: 0, is_regular: false });
         } else {
             let before = found.files.len() + found.errors.len();
             found.visit(&path, None, &mut BTreeSet::new(), true);
@@ -92,21 +147,21 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
             }
             match std::mem::take(&mut found.others) {
                 0 => {}
-                others => not_read.push((path, others)),
+                others => directories.push((path, others)),
             }
         }
     }
-    let mut headers: BTreeMap<PathBuf, Arc<Shared>> = BTreeMap::new();
+    let mut headers: BTreeMap<PathBuf, Arc<SharedHeader>> = BTreeMap::new();
     let mut companions = Companions::default();
     let files = found
         .files
         .into_iter()
-        .map(|(path, (size, is_regular))| {
+        .map(|(path, FoundFile { size, is_regular })| {
             let role = match header_of(&path) {
                 Some(header) => Role::RunOf(Arc::clone(
                     headers
                         .entry(header.clone())
-                        .or_insert_with(|| Arc::new(Shared { path: header, header: OnceLock::new() })),
+                        .or_insert_with(|| Arc::new(SharedHeader { path: header, header: OnceLock::new() })),
                 )),
                 None if is_header(&path) => Role::Header,
                 None => Role::Runs,
@@ -117,7 +172,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
             SourceFile { path, size, is_regular, role, companion }
         })
         .collect();
-    Discovered { files, errors: found.errors, not_read }
+    Discovered { files, unread: Unread { errors: found.errors, directories } }
 }
 
 impl Found {
@@ -143,8 +198,9 @@ impl Found {
             let what = "neither a file nor a directory; it is read only where it is named itself";
             self.errors.push(Error::new(ErrorKind::Io, what).in_file(path));
         } else if self.places.insert(place) {
-            let regular = metadata.is_file();
-            self.files.insert(path.to_path_buf(), (if regular { metadata.len() } else { 0 }, regular));
+            let is_regular = metadata.is_file();
+            let size = if is_regular { metadata.len() } else { 0 };
+            self.files.insert(path.to_path_buf(), FoundFile { size, is_regular });
         }
     }
 

@@ -10,6 +10,21 @@ use crate::trace::{Routing, Step, Trace};
 /// A detector: a validated configuration from which folds start.
 ///
 /// A detector is deterministic: no clock, no randomness, no dependence on hash order.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Status, Trace, default_detectors};
+///
+/// let mut run = Trace::builder();
+/// for _ in 0..5 {
+///     run.call("look", &json!({}), Status::Ok, "a wall")?;
+/// }
+/// let trace = run.build()?;
+/// let detectors = default_detectors();
+/// let fired = detectors.iter().filter(|detector| detector.detect(&trace).detected() == Some(true));
+/// assert!(fired.map(|detector| detector.id()).any(|id| id == "loop"));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 pub trait Detector: fmt::Debug + Send + Sync {
     /// The detector's name, in `snake_case`.
     fn id(&self) -> &'static str;
@@ -45,6 +60,21 @@ pub trait Detector: fmt::Debug + Send + Sync {
 }
 
 /// The state of a detector in the middle of a trace.
+///
+/// ```
+/// use tracelint::{Action, Actor, Detector, Fold, Gate, Loop, Routing, Status, StepInput};
+///
+/// let mut gate = Gate::new();
+/// let mut fold: Box<dyn Fold> = Loop::default().start(&Routing::from(None));
+/// for _ in 0..5 {
+///     let look = Action::new("look").answered(Status::Ok, "a wall");
+///     fold.observe(&gate.admit(StepInput::action(Actor::Agent, look))?);
+/// }
+/// // Certain, though the trace is not over.
+/// assert_eq!(fold.certain().len(), 1);
+/// assert_eq!(fold.verdict().detected(), Some(true));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 pub trait Fold: fmt::Debug + Send {
     /// Takes the next step.
     fn observe(&mut self, step: &Step<'_>);

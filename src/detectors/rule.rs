@@ -198,6 +198,20 @@ impl<R: Rule> Detector for R {
 }
 
 /// An entry of the registry: what is known of a detector before it is made.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Actors, Preset, detector_info};
+///
+/// let info = detector_info("loop").unwrap();
+/// let config = info.config(Preset::Default, Actors::Agent);
+/// assert!(config["min_repeats"].is_u64());
+/// let detector = info.build(Preset::Default, Actors::Agent, &json!({"min_repeats": 4}))?;
+/// assert_eq!(detector.id(), "loop");
+/// let error = info.build(Preset::Default, Actors::Agent, &json!({"min_repeats": "many"})).unwrap_err();
+/// assert!(error.message().contains("min_repeats"));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DetectorInfo {

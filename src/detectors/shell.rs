@@ -12,6 +12,24 @@ use crate::trace::{Action, Arguments, Digest};
 const MAX_SHELLS: u8 = 4;
 
 /// The shell tools of common agents, each with the argument that holds its command line.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{
+///     Detector, Evidence, Status, ToolErrorRecovery, ToolErrorRecoveryConfig, Trace, default_subtools,
+/// };
+///
+/// let mut subtools = default_subtools();
+/// assert_eq!(subtools["bash"], "command");
+/// subtools.insert("run_in_container".to_owned(), "script".to_owned());
+/// let detector = ToolErrorRecovery::new(ToolErrorRecoveryConfig { subtools, ..Default::default() })?;
+/// let mut run = Trace::builder();
+/// run.call("run_in_container", &json!({"script": "cargo test"}), Status::Error, "no")?;
+/// let verdict = detector.detect(&run.build()?);
+/// let Evidence::ToolErrorRecovery(evidence) = &verdict.findings()[0].evidence else { panic!("{verdict:?}") };
+/// assert_eq!(evidence.errors[0].tool, "run_in_container:cargo test");
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[must_use]
 pub fn default_subtools() -> BTreeMap<String, String> {
     let tools = [

@@ -13,6 +13,7 @@ mod scalar;
 mod scan;
 mod skip;
 mod string;
+mod value;
 
 use std::borrow::Cow;
 
@@ -21,60 +22,13 @@ pub(crate) use fault::{Fault, Read};
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;
 pub(crate) use string::{JsonString, spelling_of};
+pub(crate) use value::{Kind, Number};
 
 use fault::unexpected;
 use scan::{Extent, Unsound, leading_space, long_string_end, short_end};
 
 /// How deep values may be nested.
 pub(crate) const MAX_DEPTH: u32 = 128;
-
-/// What kind of value comes next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Null,
-    Bool,
-    Number,
-    String,
-    List,
-    Object,
-}
-
-impl Kind {
-    /// With its article, for messages.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool => "a boolean",
-            Self::Number => "a number",
-            Self::String => "a string",
-            Self::List => "a list",
-            Self::Object => "an object",
-        }
-    }
-}
-
-/// A number, kept as exactly as it can be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number<'a> {
-    /// A whole number without fraction or exponent that fits.
-    Integer(i128),
-    /// A whole number that does not fit, as it is spelled.
-    Large(&'a str),
-    /// Any other; finite.
-    Float(f64),
-}
-
-impl Number<'_> {
-    /// As a whole number that fits; `3.0` is one.
-    pub(crate) fn integer(self) -> Option<i64> {
-        match self {
-            Self::Integer(integer) => i64::try_from(integer).ok(),
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
-            Self::Float(float) => (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64),
-            Self::Large(_) => None,
-        }
-    }
-}
 
 /// Reads JSON values one after the other.
 #[derive(Debug, Clone)]
@@ -113,6 +67,7 @@ impl<'a> Json<'a> {
     }
 
     /// The value that began at an offset and has just been read.
+    #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
         let bytes = self.bytes.get(..self.at).unwrap_or_default();
         Raw { bytes, at: start, depth: self.depth, ends: self.ends }
@@ -153,7 +108,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The byte that comes next behind white space; `None` at the end.
+    /// The byte that comes next behind white space; `None`: the text ends.
     #[inline]
     pub(crate) fn peek_byte(&mut self) -> Option<u8> {
         match self.bytes.get(self.at) {
@@ -186,6 +141,7 @@ impl<'a> Json<'a> {
         })
     }
 
+    /// The fault of a value that is not what was expected.
     #[cold]
     fn not(&mut self, expected: &str) -> Fault {
         match self.kind() {
@@ -204,6 +160,7 @@ impl<'a> Json<'a> {
         Fault::shape(self.at, format!("`{name}` is missing"))
     }
 
+    /// Passes over the opening bracket of a list or an object.
     #[inline]
     fn deeper(&mut self) -> Read<()> {
         self.at += 1;

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_are_told_apart() {
+    fn spellings_are_distinguished() {
         let escapes = |text: &str| string_end::<true>(text.as_bytes(), 0).unwrap().escapes;
         let long = "x".repeat(100);
         assert_eq!(escapes("abc\""), Escapes::None);

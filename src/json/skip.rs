@@ -8,19 +8,17 @@ impl<'a> Json<'a> {
     #[inline]
     pub(crate) fn raw(&mut self) -> Read<Raw<'a>> {
         self.space();
-        let (start, depth) = (self.at, self.depth);
+        let start = self.at;
         self.skip()?;
-        let bytes = self.bytes.get(..self.at).unwrap_or_default();
-        Ok(Raw { bytes, at: start, depth, ends: self.ends })
+        Ok(self.raw_since(start))
     }
 
     /// As [`Json::raw`], but all of the value is checked.
     pub(crate) fn checked(&mut self) -> Read<Raw<'a>> {
         self.space();
-        let (start, depth) = (self.at, self.depth);
+        let start = self.at;
         self.check()?;
-        let bytes = self.bytes.get(..self.at).unwrap_or_default();
-        Ok(Raw { bytes, at: start, depth, ends: self.ends })
+        Ok(self.raw_since(start))
     }
 
     /// Passes over a value, and checks all of it, also what stands inside of its strings.

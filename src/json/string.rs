@@ -92,7 +92,7 @@ impl<'a> JsonString<'a> {
         match (self.escapes, self.inner.first(), prefix.as_bytes().first()) {
             (_, _, None) => true,
             (_, None, Some(_)) => false,
-            // The usual case: the first byte tells already.
+            // The usual case: the first byte decides already.
             (_, Some(first), Some(wanted)) if first != wanted && *first != b'\\' => false,
             (Escapes::None, ..) => self.inner.starts_with(prefix.as_bytes()),
             _ => {

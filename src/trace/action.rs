@@ -252,6 +252,23 @@ impl<'a> Action<'a> {
 }
 
 /// The digests by which detectors compare actions, computed once.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Actors, Digests, Status, Trace};
+///
+/// let mut run = Trace::builder();
+/// run.call("Look", &json!({"x": 1, "y": 2}), Status::Ok, "a wall")?;
+/// run.call("look", &json!({"y": 2, "x": 1.0}), Status::Ok, "a door")?;
+/// let trace = run.build()?;
+/// let digests: Vec<Digests> =
+///     trace.steps().filter_map(|step| step.digested(Actors::Agent).map(|(_, digests)| digests)).collect();
+/// assert_ne!(digests[0].name, digests[1].name);
+/// assert_eq!(digests[0].folded_name, digests[1].folded_name);
+/// assert_eq!(digests[0].arguments, digests[1].arguments);
+/// assert_ne!(digests[0].observation, digests[1].observation);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Digests {

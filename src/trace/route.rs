@@ -11,7 +11,7 @@ use super::route_index::{Indices, RouteIndex};
 use super::step::{Actor, Actors};
 use crate::error::{Error, Result};
 
-/// How to tell that a milestone was reached.
+/// What counts as reaching a milestone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// The first step whose progress is at least this score.
@@ -21,6 +21,18 @@ pub enum Target {
 }
 
 /// An action that a reference route expects.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Actor, ExpectedAction};
+///
+/// // Whatever the reason is, the order decides.
+/// let compare = Some(vec!["order".to_owned()]);
+/// let arguments = json!({"order": "O-42", "reason": "late"});
+/// let expected = ExpectedAction::new(Actor::Agent, "cancel_order", &arguments, compare);
+/// assert_eq!(expected.compare(), Some(&["order".to_owned()][..]));
+/// assert_eq!(expected.arguments(), r#"{"order":"O-42","reason":"late"}"#);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedAction {
     actor: Actor,
@@ -102,11 +114,18 @@ impl ExpectedAction {
 }
 
 /// One point that the reference route passes.
+///
+/// ```
+/// use tracelint::{Milestone, Target};
+///
+/// let lamp = Milestone::score(12, 5.0).label("take the lamp");
+/// assert_eq!((lamp.reference_step, lamp.target), (12, Target::Score(5.0)));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Milestone {
     /// The step at which an expert reaches it.
     pub reference_step: u64,
-    /// How to tell that it was reached.
+    /// What counts as reaching it.
     pub target: Target,
     /// What the expert does there, for the reader; of an expected action, its name says it.
     pub label: Option<String>,
@@ -134,6 +153,23 @@ impl Milestone {
 }
 
 /// Milestones in the order of their reference steps, all reached by scores or all by actions.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Actor, ExpectedAction, Milestone, ReferenceRoute, Trace};
+///
+/// let expected = |name: &str| ExpectedAction::new(Actor::Agent, name, &json!({}), None);
+/// let route = ReferenceRoute::new(vec![
+///     Milestone::action(0, expected("open_door")),
+///     Milestone::action(3, expected("take_lamp")),
+/// ])?;
+/// let trace = Trace::builder().route(route).build()?;
+/// assert_eq!(trace.routing().route().map(|route| route.milestones().len()), Some(2));
+/// // Scores and actions do not mix.
+/// let mixed = vec![Milestone::score(0, 1.0), Milestone::action(3, expected("take_lamp"))];
+/// assert!(ReferenceRoute::new(mixed).is_err());
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WireRoute", into = "WireRoute")]
 pub struct ReferenceRoute {

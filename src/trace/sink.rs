@@ -154,6 +154,40 @@ impl Ending {
 }
 
 /// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
+///
+/// ```
+/// use tracelint::{Ending, Event, ReadOptions, Routing, Status, Step, StepSink, read_slice};
+///
+/// /// How many actions of each run failed.
+/// #[derive(Default)]
+/// struct Failures {
+///     of_run: u64,
+///     of_runs: Vec<u64>,
+/// }
+///
+/// impl StepSink for Failures {
+///     fn begin(&mut self, _position: u64, _routing: &Routing) {
+///         self.of_run = 0;
+///     }
+///
+///     fn step(&mut self, step: &Step<'_>) {
+///         if let Event::Action(action) = step.event() {
+///             self.of_run += u64::from(action.status == Status::Error);
+///         }
+///     }
+///
+///     fn end(&mut self, _ending: Ending) {
+///         self.of_runs.push(self.of_run);
+///     }
+///
+///     fn abandon(&mut self) {}
+/// }
+///
+/// let run = br#"{"version": 1, "steps": [{"name": "look", "status": "error"}, {"name": "look", "status": "ok"}]}"#;
+/// let mut failures = Failures::default();
+/// let reading = read_slice(run, &ReadOptions::default(), &mut failures);
+/// assert_eq!((reading.runs, failures.of_runs), (1, vec![1]));
+/// ```
 pub trait StepSink {
     /// The run at this 0-based position of its file begins.
     fn begin(&mut self, position: u64, routing: &Routing);

@@ -162,6 +162,18 @@ impl<'a> StepInput<'a> {
 /// A validated step: indices strictly increase within its trace and progress is finite.
 ///
 /// Only a [`Gate`](crate::Gate) makes one, be it for a whole [`Trace`](crate::Trace) or online.
+///
+/// ```
+/// use tracelint::{Action, Actor, Actors, Gate, StepInput};
+///
+/// let mut gate = Gate::new();
+/// let step = gate.admit(StepInput::action(Actor::User, Action::new("look")).location("kitchen"))?;
+/// assert_eq!((step.index(), step.turn(), step.location()), (0, 0, Some("kitchen")));
+/// // What detectors fold over: the actions of those whom they are asked about.
+/// assert!(step.action_of(Actors::Agent).is_none());
+/// assert_eq!(step.action_of(Actors::All).map(|action| action.name), Some("look"));
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Step<'a> {
     pub(super) index: u64,

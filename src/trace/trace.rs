@@ -143,6 +143,22 @@ impl Trace {
 }
 
 /// Builds a [`Trace`], step by step.
+///
+/// ```
+/// use serde_json::json;
+/// use tracelint::{Actor, Metadata, Status, StepInput, Trace};
+///
+/// let mut metadata = Metadata::default();
+/// metadata.id = Some("run 7".to_owned());
+/// let mut builder = Trace::builder();
+/// builder.push(StepInput::message(Actor::User, "where is it?").at(4))?;
+/// builder.call("look", &json!({"at": "door"}), Status::Ok, "a wall")?;
+/// // A step that does not come after the one before is left out, and the others stay.
+/// assert!(builder.push(StepInput::message(Actor::Agent, "gone").at(2)).is_err());
+/// let trace = builder.metadata(metadata).reward(0.5).build()?;
+/// assert_eq!(trace.steps().map(|step| step.index()).collect::<Vec<_>>(), [4, 5]);
+/// # Ok::<(), tracelint::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct TraceBuilder {
     gate: Gate,

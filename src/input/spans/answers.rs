@@ -6,10 +6,12 @@ use serde_json::Value as Json;
 
 use super::attributes::Value;
 use super::classify::Kind;
-use super::logs::{TellsOf, pair_by_order};
-use super::message::{Block, Reply, Role, blocks};
+use super::dialects::blocks;
+use super::flattened::flattened;
+use super::logs::{Direction, Records, pair_by_order};
+use super::message::{Block, Reply, Role};
 use super::model::Span;
-use super::requests::{Records, Request, flattened};
+use super::request::Request;
 use super::tree::{At, Tree};
 
 /// In how many later places the answer to a call is looked for.
@@ -21,8 +23,8 @@ enum Source<'r> {
     Input(At),
     /// In what a node or an agent gave back.
     Output(At),
-    /// In the input that records tell.
-    Told(&'r [Block]),
+    /// In the input of a request that records alone show.
+    Records(&'r [Block]),
 }
 
 /// Places where answers may stand, in the order of their times.
@@ -41,7 +43,7 @@ impl<'r> Sources<'r> {
             }
         }
         for request in requests.filter(|request| !request.input.is_empty()) {
-            sources.push((request.start, Source::Told(&request.input)));
+            sources.push((request.start, Source::Records(&request.input)));
         }
         sources.sort_by_key(|(time, _)| *time);
         Self(sources)
@@ -76,21 +78,7 @@ impl<'r> Sources<'r> {
                 }
                 continue;
             }
-            let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
-            for reply in source.replies(tree, records) {
-                let Some(id) = reply.id.clone().filter(|id| waiting.contains_key(id.as_str())) else {
-                    continue;
-                };
-                match replies.get_mut(&id) {
-                    // The same answer in two dialects, of which one may tell more.
-                    Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
-                        twin.is_error |= reply.is_error;
-                    }
-                    _ => {
-                        replies.insert(id, reply);
-                    }
-                }
-            }
+            let mut replies = source.replies_by_id(tree, records, |id| waiting.contains_key(id));
             waiting.retain(|id, calls| {
                 if let Some(reply) = replies.remove(*id) {
                     // Only the last call of an id can have been answered since.
@@ -122,9 +110,32 @@ fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
 }
 
 impl Source<'_> {
+    /// The replies to the calls of these ids; of several to one, the last.
+    fn replies_by_id(
+        &self,
+        tree: &Tree<'_, '_>,
+        records: &Records,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> BTreeMap<String, Reply> {
+        let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
+        for reply in self.replies(tree, records) {
+            let Some(id) = reply.id.clone().filter(|id| is_wanted(id)) else { continue };
+            match replies.get_mut(&id) {
+                // The same answer in two dialects, of which one may hold more.
+                Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
+                    twin.is_error |= reply.is_error;
+                }
+                _ => {
+                    replies.insert(id, reply);
+                }
+            }
+        }
+        replies
+    }
+
     fn replies(&self, tree: &Tree<'_, '_>, records: &Records) -> Vec<Reply> {
         let parts = match self {
-            Self::Told(parts) => parts.to_vec(),
+            Self::Records(parts) => parts.to_vec(),
             Self::Input(at) => match tree.span(*at) {
                 Some(span) => inputs(span, *at, records).into_iter().flatten().collect(),
                 None => Vec::new(),
@@ -157,14 +168,14 @@ fn structured(value: &Value<'_>) -> Vec<Block> {
 /// What a model was given, in each of the dialects that its span holds it in.
 pub(super) fn inputs(span: &Span<'_>, at: At, records: &Records) -> Vec<Vec<Block>> {
     let attribute = |name: &str| span.attributes.get(name).map(structured);
-    let told = records.get(&Some(at)).map(|told| {
-        let input = told.iter().filter(|told| told.kind == TellsOf::Input);
-        input.flat_map(|told| told.blocks.iter().cloned()).collect()
+    let recorded = records.get(&Some(at)).map(|events| {
+        let input = events.iter().filter(|event| event.direction == Direction::Input);
+        input.flat_map(|event| event.blocks.iter().cloned()).collect()
     });
     let mut inputs: Vec<Vec<Block>> = [
         attribute("gen_ai.input.messages"),
         flattened(span, "llm.input_messages."),
-        told,
+        recorded,
         flattened(span, "gen_ai.prompt."),
         attribute("gcp.vertex.agent.llm_request"),
         attribute("input.value"),

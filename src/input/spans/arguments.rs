@@ -1,12 +1,13 @@
-//! What tool spans tell of their calls: arguments without the wrappers of frameworks, and ids. Equal calls are then
+//! What tool spans say of their calls: arguments without the wrappers of frameworks, and ids. Equal calls are then
 //! equal.
 
 use serde_json::{Map, Value as Json};
 
 use super::attributes::{Value, json_of_text};
 use super::classify;
+use super::dialects::blocks;
 use super::logs;
-use super::message::{Block, arguments_of, blocks, is_masked, name_of};
+use super::message::{Block, Role, arguments_of, is_masked, name_of};
 use super::model::Span;
 use super::python;
 use crate::trace::Content;
@@ -21,7 +22,7 @@ const ARGUMENTS: &[&str] = &[
     "traceloop.entity.input",
 ];
 
-/// What a tool span tells of its call's arguments: as JSON or, where it is none, as text.
+/// The arguments of a tool span's call: as JSON or, where it is none, as text.
 pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
     let mut found = Content::NotRecorded;
     for name in ARGUMENTS {
@@ -32,8 +33,8 @@ pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
             }
         }
     }
-    for told in logs::of_span(span) {
-        for block in told.blocks {
+    for event in logs::of_span(span) {
+        for block in event.blocks {
             match block {
                 Block::Call(call) if call.arguments.is_recorded() => return call.arguments,
                 _ => {}
@@ -149,18 +150,16 @@ pub(super) fn only_value(arguments: &str) -> Option<String> {
     }
 }
 
-/// The id of a call that the spans around its tool span tell: `LangGraph`'s node of tools holds the one call that it
+/// The id of a call, from the spans around its tool span: `LangGraph`'s node of tools holds the one call that it
 /// runs, `LlamaIndex`'s step the call as Python writes it.
 pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
     let value =
         around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
     if classify::is_tools_node(around) {
-        let mut calls = blocks(&value.to_json(), super::message::Role::Agent).into_iter().filter_map(
-            |block| match block {
-                Block::Call(call) => Some(call),
-                _ => None,
-            },
-        );
+        let mut calls = blocks(&value.to_json(), Role::Agent).into_iter().filter_map(|block| match block {
+            Block::Call(call) => Some(call),
+            _ => None,
+        });
         let only = calls.next().filter(|call| call.name == tool)?;
         return if calls.next().is_none() { only.id } else { None };
     }
@@ -185,7 +184,7 @@ pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
     None
 }
 
-/// The id of a call that the wrapper of its arguments tells.
+/// The id of a call, from the wrapper of its arguments.
 pub(super) fn id_in_wrapper(span: &Span<'_>) -> Option<String> {
     let value = span.attributes.first_of(&["gen_ai.tool.call.arguments", "traceloop.entity.input"])?;
     let Json::Object(members) = value.to_json() else { return None };
@@ -199,11 +198,7 @@ mod tests {
     use super::*;
 
     fn span(attributes: &[(&'static str, &str)]) -> Span<'static> {
-        let mut span = Span::default();
-        for (key, value) in attributes {
-            span.attributes.push((*key).into(), Value::text((*value).to_owned()));
-        }
-        span
+        Span::default().with_attributes(attributes)
     }
 
     #[test]

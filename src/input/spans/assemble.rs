@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers::Sources;
 use super::classify::{self, Kind};
+use super::logs::{self, Records};
 use super::model::{LogRecord, Span};
-use super::requests::{self, Records, Request};
+use super::request::Request;
+use super::requests;
 use super::run::AgentRun;
 use super::tree::{At, Owner, Tree};
 
@@ -29,8 +31,8 @@ pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule:
     runs
 }
 
-fn of_tree(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
-    let records = requests::records(tree, logs);
+fn of_tree(tree: &Tree<'_, '_>, log_records: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
+    let records = logs::records(tree, log_records);
     let of_agents = requests::requests(tree, &records);
     let mut tools: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.tools() {
@@ -68,8 +70,8 @@ fn of_tree(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>], text_rule: bool) -> Vec<
     }
     let has_conversation = tree.spans.iter().any(|span| span.attributes.first_name(CONVERSATION).is_some());
     let trace_id = tree.spans.first().map(|span| &*span.trace_id);
-    let trace_id = trace_id.or_else(|| Some(&*logs.first()?.trace_id)).unwrap_or_default();
-    let trace = Whole {
+    let trace_id = trace_id.or_else(|| Some(&*log_records.first()?.trace_id)).unwrap_or_default();
+    let trace = TraceContext {
         tree,
         trace_id,
         records: &records,
@@ -90,21 +92,21 @@ pub(super) struct Draft<'r> {
     pub(super) start: u64,
 }
 
-/// What is known of a whole trace.
-pub(super) struct Whole<'t, 's, 'a> {
+/// What the runs of a trace are put together from.
+pub(super) struct TraceContext<'t, 's, 'a> {
     pub(super) tree: &'t Tree<'s, 'a>,
     trace_id: &'t str,
     pub(super) records: &'t Records,
     pub(super) sources: &'t Sources<'t>,
     pub(super) names: &'t BTreeSet<String>,
-    /// The agents that each calls.
+    /// The outermost agent spans that each owner calls.
     pub(super) agents: &'t BTreeMap<Owner, Vec<At>>,
     pub(super) text_rule: bool,
-    /// Whether any span tells of a conversation.
+    /// Whether any span names a conversation.
     has_conversation: bool,
 }
 
-impl Whole<'_, '_, '_> {
+impl TraceContext<'_, '_, '_> {
     fn runs(&self, drafts: &[Draft<'_>]) -> Vec<AgentRun> {
         let owners: BTreeSet<&Owner> = drafts.iter().map(|draft| draft.owner).collect();
         let exists = |owner: &Owner| owners.contains(owner);
@@ -197,7 +199,7 @@ impl Whole<'_, '_, '_> {
         }
         let spans = draft.requests.iter().flat_map(|request| request.spans.iter().copied());
         let all = own.into_iter().chain(spans).chain(draft.tools.iter().copied());
-        let told = |at: At| Some(self.tree.span(at)?.attributes.first_name(CONVERSATION)?.into_owned());
-        all.into_iter().find_map(|at| told(at).or_else(|| self.tree.ancestors(at).find_map(told)))
+        let named = |at: At| Some(self.tree.span(at)?.attributes.first_name(CONVERSATION)?.into_owned());
+        all.into_iter().find_map(|at| named(at).or_else(|| self.tree.ancestors(at).find_map(named)))
     }
 }

@@ -25,7 +25,7 @@ pub struct SpanBatch {
 }
 
 impl SpanBatch {
-    /// Reads an input. `None`: it holds no spans and no log records. The reading tells what was passed over and what was
+    /// Reads an input. `None`: it holds no spans and no log records. The reading says what was passed over and what was
     /// wrong.
     #[must_use]
     pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, Reading)> {

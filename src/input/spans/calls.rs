@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::arguments;
 use super::classify::{self, Kind};
-use super::requests::Request;
+use super::request::Request;
 use super::tree::{self, At, Tree};
 use super::unwrap;
 use crate::trace::{Arguments, Content, Digest};
@@ -53,7 +53,7 @@ pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], a
     let agents = pair_agents(tree, agents, requests, &open);
     let turns = turns_without_requests(tree, requests, &tools);
     let mut actions = Vec::new();
-    for (position, tool) in tools.iter().enumerate() {
+    for (position, tool) in tools.into_iter().enumerate() {
         let call = pairs.get(&position).copied();
         let (turn, unseen) = match call {
             Some((request, _)) => (request, 0),
@@ -64,8 +64,8 @@ pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], a
             call,
             span: Some(tool.at),
             is_agent: false,
-            id: tool.id.clone().or_else(|| model?.id.clone()),
-            name: tool.name.clone(),
+            id: tool.id.or_else(|| model?.id.clone()),
+            name: tool.name,
             arguments: arguments(&tool.arguments, model.map(|model| &model.arguments)),
             turn,
             unseen,
@@ -106,7 +106,7 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
         }
     }
     // A request whose calls no span shows stands where it began or, where it encloses tools, where it ended; one that
-    // only messages tell of, behind the one before it.
+    // only messages show, behind the one before it.
     let mut starts: Vec<u64> =
         actions.iter().filter_map(|action| Some(tree.span(action.span?)?.start)).collect();
     starts.sort_unstable();
@@ -118,8 +118,8 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
             (Some(start), Some(end)) if *start < end => end,
             _ => request.start,
         };
-        let told = if request.spans.is_empty() { own.max(last) } else { own };
-        last = *begun.entry(number).or_insert(told);
+        let shown = if request.spans.is_empty() { own.max(last) } else { own };
+        last = *begun.entry(number).or_insert(shown);
     }
     for action in actions.iter_mut() {
         let start = action.order.3;
@@ -159,17 +159,17 @@ fn tool(tree: &Tree<'_, '_>, at: At) -> Option<Tool> {
 /// The place of a call: its request, and its place in the output.
 type Place = (usize, usize);
 
-/// Calls that no span shows yet, by what spans tell of them.
+/// Calls that no span shows yet, by what a span says of its call.
 #[derive(Default)]
-struct Places {
-    ids: BTreeMap<String, BTreeSet<Place>>,
-    names: BTreeMap<String, BTreeSet<Place>>,
-    contents: BTreeMap<(String, Digest), BTreeSet<Place>>,
+struct Places<'r> {
+    ids: BTreeMap<&'r str, BTreeSet<Place>>,
+    names: BTreeMap<&'r str, BTreeSet<Place>>,
+    contents: BTreeMap<(&'r str, Digest), BTreeSet<Place>>,
 }
 
-impl Places {
+impl<'r> Places<'r> {
     /// The calls of requests; with `bare`, only those without an id.
-    fn of(requests: &[Request], bare: bool) -> Self {
+    fn of(requests: &'r [Request], bare: bool) -> Self {
         let mut places = Self::default();
         for (number, request) in requests.iter().enumerate() {
             for (place, call) in request.calls.iter().enumerate() {
@@ -177,13 +177,13 @@ impl Places {
                 match &call.id {
                     Some(_) if bare => continue,
                     Some(id) => {
-                        places.ids.entry(id.clone()).or_default().insert(at);
+                        places.ids.entry(id).or_default().insert(at);
                     }
                     None => {}
                 }
-                places.names.entry(call.name.clone()).or_default().insert(at);
+                places.names.entry(&call.name).or_default().insert(at);
                 for digest in digests(&call.arguments) {
-                    places.contents.entry((call.name.clone(), digest)).or_default().insert(at);
+                    places.contents.entry((&call.name, digest)).or_default().insert(at);
                 }
             }
         }
@@ -202,7 +202,7 @@ fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, Place> {
     for (position, tool) in tools.iter().enumerate() {
         if let Some(id) = &tool.id
             && let Some(at) =
-                all.ids.get_mut(id).and_then(|places| latest(requests, places, &taken, tool.start))
+                all.ids.get_mut(&**id).and_then(|places| latest(requests, places, &taken, tool.start))
         {
             taken.insert(at);
             pairs.insert(position, at);
@@ -214,12 +214,12 @@ fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, Place> {
         }
         let places = if tool.id.is_some() { &mut bare } else { &mut all };
         let same = digests(&tool.arguments).into_iter().find_map(|digest| {
-            let places = places.contents.get_mut(&(tool.name.clone(), digest))?;
+            let places = places.contents.get_mut(&(&*tool.name, digest))?;
             latest(requests, places, &taken, tool.start)
         });
         let at = same.or_else(|| {
             let before = requests.partition_point(|request| request.start <= tool.start).checked_sub(1)?;
-            let within = places.names.get(&tool.name)?.range((before, 0)..=(before, usize::MAX));
+            let within = places.names.get(&*tool.name)?.range((before, 0)..=(before, usize::MAX));
             within.copied().find(|at| !taken.contains(at))
         });
         if let Some(at) = at {
@@ -271,7 +271,7 @@ fn digests(arguments: &Content<String>) -> Vec<Digest> {
     digests
 }
 
-/// What the span tells, unless the model's text is no JSON or tells what the span leaves out.
+/// The span's arguments, unless the model's text is no JSON or holds what the span leaves out.
 fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content<String> {
     let Some(model) = model else { return span.clone() };
     match (span, model) {

@@ -19,7 +19,7 @@ pub(super) enum Kind {
 /// The tool that a framework makes up for the merged answer of several.
 const MERGED: &str = "(merged tools)";
 
-/// By attributes, each in its turn; by the span's name where no attribute tells.
+/// By attributes, each in its turn; by the span's name where no attribute decides.
 pub(super) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
     if attributes.name("gen_ai.tool.name").is_some_and(|name| name == MERGED)
@@ -152,19 +152,14 @@ fn metadata(span: &Span<'_>, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::attributes::Value;
     use super::*;
 
     fn span(name: &'static str, attributes: &[(&'static str, &'static str)]) -> Span<'static> {
-        let mut span = Span { name: name.into(), ..Span::default() };
-        for (key, value) in attributes {
-            span.attributes.push((*key).into(), Value::text(*value));
-        }
-        span
+        Span { name: name.into(), ..Span::default() }.with_attributes(attributes)
     }
 
     #[test]
-    fn kinds_are_told_by_attributes_before_names() {
+    fn attributes_decide_kinds_before_names() {
         for (span, expected) in [
             (span("x", &[("gen_ai.operation.name", "execute_tool")]), Kind::Tool),
             (

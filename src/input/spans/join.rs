@@ -41,7 +41,7 @@ impl<'a> SpanJoin<'a> {
     }
 
     /// Adds an input. `None`: it holds no spans and no log records, and nothing of it was taken; read it by itself.
-    /// What is given back tells what was passed over and what was wrong; its runs are counted at the end.
+    /// The reading says what was passed over and what was wrong; its runs are counted at the end.
     pub fn add(&mut self, bytes: &'a [u8]) -> Option<Reading> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);

@@ -1,11 +1,16 @@
-//! What events tell of a conversation: log records, events of spans, and the list of events that some
+//! What events say of a conversation: log records, events of spans, and the list of events that some
 //! instrumentation keeps in an attribute. In one form, whatever they were.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
 use super::attributes::{Attributes, Value, json_of_text};
-use super::message::{Block, Reply, Role, blocks, is_masked, name_of};
-use super::model::{Record, Span};
+use super::classify::Kind;
+use super::dialects::blocks;
+use super::message::{Block, Reply, Role, is_masked, name_of};
+use super::model::{LogRecord, Record, Span};
+use super::tree::{At, Tree};
 use crate::trace::Content;
 
 /// The name of the event that holds a request's input and output as attributes.
@@ -13,59 +18,93 @@ const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
 /// An event of a conversation.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
-    pub(super) kind: TellsOf,
+pub(super) struct ChatEvent {
+    pub(super) direction: Direction,
     pub(super) blocks: Vec<Block>,
     pub(super) time: u64,
 }
 
-/// What an event is about.
+/// Which way an event goes, seen from the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TellsOf {
+pub(super) enum Direction {
     /// What the model was given.
     Input,
     /// What it gave back.
     Output,
 }
 
-/// What a log record tells.
-pub(super) fn of_record(record: &Record<'_>, time: u64) -> Vec<Told> {
-    tell(&record.name, &record.body, &record.attributes, time)
+/// The records of the spans of a trace; `None` is for those of spans that are not there.
+pub(super) type Records = BTreeMap<Option<At>, Vec<ChatEvent>>;
+
+/// What log records and events of spans say, by span.
+pub(super) fn records(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>]) -> Records {
+    let mut records = Records::new();
+    for log in logs.iter().filter(|log| !tree.is_awaited(&log.span_id)) {
+        let events = of_record(&log.record, log.time);
+        if !events.is_empty() {
+            records.entry(tree.position(&log.span_id)).or_default().extend(events);
+        }
+    }
+    for (at, span) in tree.spans.iter().enumerate() {
+        if tree.kind(at) != Kind::Model || records.contains_key(&Some(at)) {
+            continue;
+        }
+        let events = of_span(span);
+        if !events.is_empty() {
+            records.insert(Some(at), events);
+        }
+    }
+    for events in records.values_mut() {
+        // Answers without ids belong to the calls before them, which are records of their own.
+        let lengths: Vec<usize> = events.iter().map(|event| event.blocks.len()).collect();
+        let mut all: Vec<Block> = events.iter_mut().flat_map(|event| event.blocks.drain(..)).collect();
+        pair_by_order(&mut all);
+        let mut all = all.into_iter();
+        for (event, length) in events.iter_mut().zip(lengths) {
+            event.blocks.extend(all.by_ref().take(length));
+        }
+    }
+    records
 }
 
-/// What the events within a span tell.
-pub(super) fn of_span(span: &Span<'_>) -> Vec<Told> {
-    let mut told = Vec::new();
+/// What a log record says.
+fn of_record(record: &Record<'_>, time: u64) -> Vec<ChatEvent> {
+    chat_events(&record.name, &record.body, &record.attributes, time)
+}
+
+/// What the events within a span say.
+pub(super) fn of_span(span: &Span<'_>) -> Vec<ChatEvent> {
+    let mut found = Vec::new();
     for event in &span.events {
-        told.extend(tell(&event.name, &Value::Null, &event.attributes, span.start));
+        found.extend(chat_events(&event.name, &Value::Null, &event.attributes, span.start));
     }
     if let Some(Json::Array(events)) = span.attributes.get("events").map(Value::to_json) {
         for event in events {
             if let Json::Object(event) = event
                 && let Some(Json::String(name)) = event.get("event.name")
-                && let Some(of) = subject(name)
+                && let Some(speech) = speech_of(name)
             {
-                told.push(tell_members(of, event, span.start));
+                found.push(chat_event(speech, event, span.start));
             }
         }
     }
-    told
+    found
 }
 
-fn tell(name: &str, body: &Value<'_>, attributes: &Attributes<'_>, time: u64) -> Vec<Told> {
+fn chat_events(name: &str, body: &Value<'_>, attributes: &Attributes<'_>, time: u64) -> Vec<ChatEvent> {
     if name == DETAILS {
-        let mut told = Vec::new();
-        for (key, kind, role) in [
-            ("gen_ai.input.messages", TellsOf::Input, Role::Unknown),
-            ("gen_ai.output.messages", TellsOf::Output, Role::Agent),
+        let mut found = Vec::new();
+        for (key, direction, role) in [
+            ("gen_ai.input.messages", Direction::Input, Role::Unknown),
+            ("gen_ai.output.messages", Direction::Output, Role::Agent),
         ] {
             if let Some(value) = attributes.get(key).or_else(|| body.get(key)) {
-                told.push(Told { kind, blocks: blocks(&value.to_json(), role), time });
+                found.push(ChatEvent { direction, blocks: blocks(&value.to_json(), role), time });
             }
         }
-        return told;
+        return found;
     }
-    let Some(of) = subject(name) else { return Vec::new() };
+    let Some(speech) = speech_of(name) else { return Vec::new() };
     let members = match body.to_json() {
         Json::Object(members) => members,
         Json::Null => attributes
@@ -74,22 +113,22 @@ fn tell(name: &str, body: &Value<'_>, attributes: &Attributes<'_>, time: u64) ->
             .collect(),
         other => std::iter::once(("content".to_owned(), other)).collect(),
     };
-    vec![tell_members(of, members, time)]
+    vec![chat_event(speech, members, time)]
 }
 
-/// What an event of this name is about, and who speaks in it.
-fn subject(name: &str) -> Option<(TellsOf, Role)> {
+/// Which way an event of this name goes, and who speaks in it.
+fn speech_of(name: &str) -> Option<(Direction, Role)> {
     Some(match name {
-        "gen_ai.choice" => (TellsOf::Output, Role::Agent),
-        "gen_ai.assistant.message" => (TellsOf::Input, Role::Agent),
-        "gen_ai.user.message" => (TellsOf::Input, Role::User),
-        "gen_ai.system.message" => (TellsOf::Input, Role::System),
-        "gen_ai.tool.message" => (TellsOf::Input, Role::Tool),
+        "gen_ai.choice" => (Direction::Output, Role::Agent),
+        "gen_ai.assistant.message" => (Direction::Input, Role::Agent),
+        "gen_ai.user.message" => (Direction::Input, Role::User),
+        "gen_ai.system.message" => (Direction::Input, Role::System),
+        "gen_ai.tool.message" => (Direction::Input, Role::Tool),
         _ => return None,
     })
 }
 
-fn tell_members((kind, role): (TellsOf, Role), mut members: Map<String, Json>, time: u64) -> Told {
+fn chat_event((direction, role): (Direction, Role), mut members: Map<String, Json>, time: u64) -> ChatEvent {
     // A list of parts may be a text of JSON.
     if let Some(Json::String(text)) = members.get("content")
         && let Some(Json::Array(parts)) = json_of_text(text)
@@ -99,12 +138,11 @@ fn tell_members((kind, role): (TellsOf, Role), mut members: Map<String, Json>, t
         members.insert("content".to_owned(), Json::Array(parts));
     }
     if role == Role::Tool {
-        return Told { kind, blocks: tool_message(&members), time };
+        return ChatEvent { direction, blocks: tool_message(&members), time };
     }
     members.remove("role");
     members.remove("name");
-    let read = blocks(&Json::Object(members), role);
-    Told { kind, blocks: read, time }
+    ChatEvent { direction, blocks: blocks(&Json::Object(members), role), time }
 }
 
 fn tool_message(members: &Map<String, Json>) -> Vec<Block> {
@@ -162,13 +200,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn record(name: &'static str, body: &Json) -> Vec<Told> {
-        tell(name, &Value::text(body.to_string()), &Attributes::default(), 0)
+    fn record(name: &'static str, body: &Json) -> Vec<ChatEvent> {
+        chat_events(name, &Value::text(body.to_string()), &Attributes::default(), 0)
     }
 
-    fn ids(told: &[Told]) -> Vec<Option<String>> {
-        told.iter()
-            .flat_map(|told| &told.blocks)
+    fn ids(events: &[ChatEvent]) -> Vec<Option<String>> {
+        events
+            .iter()
+            .flat_map(|event| &event.blocks)
             .filter_map(|block| match block {
                 Block::Call(ModelCall { id, .. }) | Block::Reply(Reply { id, .. }) => Some(id.clone()),
                 _ => None,
@@ -183,8 +222,12 @@ mod tests {
             json!({"index": 0, "message": {"role": "assistant", "tool_calls": calls}}),
             json!({"index": 0, "message": {}, "tool_calls": calls}),
         ] {
-            let told = record("gen_ai.choice", &body);
-            assert_eq!((told[0].kind, ids(&told)), (TellsOf::Output, vec![Some("c".into())]), "{body}");
+            let events = record("gen_ai.choice", &body);
+            assert_eq!(
+                (events[0].direction, ids(&events)),
+                (Direction::Output, vec![Some("c".into())]),
+                "{body}"
+            );
         }
     }
 
@@ -200,7 +243,7 @@ mod tests {
         ]
         .iter()
         .flat_map(|(name, body)| record(name, body))
-        .flat_map(|told| told.blocks)
+        .flat_map(|event| event.blocks)
         .collect();
         pair_by_order(&mut all);
         let replies: Vec<_> = all
@@ -238,8 +281,8 @@ mod tests {
             event.attributes.push(key.into(), Value::text(text));
             span.events.push(event);
         }
-        let told = of_span(&span);
-        assert_eq!(ids(&told), [Some("c".into()), Some("c".into()), Some("d".into())]);
-        assert!(matches!(&told[1].blocks[0], Block::Reply(reply) if reply.is_error));
+        let events = of_span(&span);
+        assert_eq!(ids(&events), [Some("c".into()), Some("c".into()), Some("d".into())]);
+        assert!(matches!(&events[1].blocks[0], Block::Reply(reply) if reply.is_error));
     }
 }

@@ -4,7 +4,8 @@
 //! trace id, wherever they lay and in whatever order they came. The stages behind it are functions over the spans of
 //! one trace: [`classify`] (what a span is of), [`tree`] (whose run it is part of), [`requests`] (what models were
 //! asked), [`calls`] and [`arguments`] (one action for each call), [`answers`], [`unwrap`], [`status`] and
-//! [`outcomes`] (what came back), and [`assemble`], which makes the [`run`]s of [`steps`].
+//! [`outcomes`] (what came back), and [`assemble`], which makes the [`run`]s of [`steps`]. What is said in spans and
+//! records is read by [`dialects`], [`flattened`] and [`logs`] into the parts of a [`message`].
 //!
 //! To add an encoding: a function that reads it into spans, and a line in [`shape`] that recognises it.
 
@@ -17,6 +18,8 @@ mod calls;
 mod classify;
 mod collection;
 mod damaged;
+mod dialects;
+mod flattened;
 mod join;
 mod logs;
 mod message;
@@ -30,6 +33,7 @@ mod pool;
 mod protobuf;
 mod python;
 mod relatives;
+mod request;
 mod requests;
 mod run;
 mod shape;

@@ -52,7 +52,7 @@ pub(crate) struct Span<'a> {
     pub(crate) name: Cow<'a, str>,
     /// The name of the instrumentation scope.
     pub(crate) scope: Cow<'a, str>,
-    /// Nanoseconds since 1970; `0` where it is not told.
+    /// Nanoseconds since 1970; `0` where it was not recorded.
     pub(crate) start: u64,
     pub(crate) end: Option<u64>,
     pub(crate) status: Code,
@@ -62,7 +62,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// How long it took, where that is told and not negative.
+    /// How long it took, where that was recorded and is not negative.
     pub(crate) fn duration(&self) -> Option<u64> {
         self.end?.checked_sub(self.start)
     }
@@ -91,9 +91,9 @@ impl Span<'_> {
         }
     }
 
-    /// Of two spans of one id, which tells more: an ended one, then the one with more attributes. Whatever else is
+    /// Of two spans of one id, which says more: an ended one, then the one with more attributes. Whatever else is
     /// compared only makes the choice the same in any order.
-    fn telling(&self, other: &Self) -> Ordering {
+    fn by_content(&self, other: &Self) -> Ordering {
         let key = |span: &Self| (span.end, span.status, span.attributes.len(), span.events.len(), span.start);
         key(self).cmp(&key(other)).then_with(|| self.content().cmp(&other.content()))
     }
@@ -110,7 +110,7 @@ pub(crate) struct LogRecord<'a> {
     pub(crate) trace_id: String,
     /// Empty where it belongs to the trace only.
     pub(crate) span_id: String,
-    /// When it was made or, where that is not told, seen.
+    /// When it was made or, where that was not recorded, seen.
     pub(crate) time: u64,
     pub(crate) record: Record<'a>,
 }
@@ -131,7 +131,7 @@ impl LogRecord<'_> {
     }
 }
 
-/// A message of a conversation as an event tells it: a log record, an event of a span, or an item of a span's
+/// A message of a conversation as an event holds it: a log record, an event of a span, or an item of a span's
 /// `events`.
 #[derive(Debug, Clone)]
 pub(crate) struct Record<'a> {
@@ -142,7 +142,7 @@ pub(crate) struct Record<'a> {
 
 /// Puts spans in the order of their starts, whatever order they came in, and leaves one of each id.
 pub(super) fn in_order(spans: &mut Vec<Span<'_>>) {
-    spans.sort_by(|a, b| a.span_id.cmp(&b.span_id).then_with(|| b.telling(a)));
+    spans.sort_by(|a, b| a.span_id.cmp(&b.span_id).then_with(|| b.by_content(a)));
     spans.dedup_by(|later, first| later.span_id == first.span_id);
     spans.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.span_id.cmp(&b.span_id)));
 }
@@ -214,6 +214,17 @@ fn hex_of_base64(text: &str) -> Option<String> {
         }
     }
     if matches!(bytes.len(), 8 | 16) { id_of_bytes(&bytes) } else { None }
+}
+
+#[cfg(test)]
+impl Span<'static> {
+    /// With these attributes of text, for tests.
+    pub(super) fn with_attributes(mut self, attributes: &[(&'static str, &str)]) -> Self {
+        for (key, value) in attributes {
+            self.attributes.push((*key).into(), Value::text((*value).to_owned()));
+        }
+        self
+    }
 }
 
 #[cfg(test)]

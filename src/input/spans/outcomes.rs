@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assemble::Whole;
+use super::assemble::TraceContext;
 use super::calls::Action;
 use super::classify::Kind;
 use super::message::Reply;
 use super::model::{Code, Span};
-use super::requests::Request;
+use super::request::Request;
 use super::status::{self, Verdict};
 use super::tree::At;
 use super::unwrap::{self, Outcome};
 use crate::trace::Content;
 
-impl Whole<'_, '_, '_> {
+impl TraceContext<'_, '_, '_> {
     /// What came back from each action, and how it ended.
     pub(super) fn outcomes(
         &self,
@@ -39,9 +39,9 @@ impl Whole<'_, '_, '_> {
         let mut wanted = Vec::new();
         let mut wanting = Vec::new();
         for (number, (action, result)) in actions.iter().zip(&results).enumerate() {
-            let told = result.as_ref().is_some_and(|result| result.text.is_recorded())
+            let is_held = result.as_ref().is_some_and(|result| result.text.is_recorded())
                 || status::exception_message(&views(action)).is_some();
-            if let Some(id) = action.id.clone().filter(|_| !told) {
+            if let Some(id) = action.id.clone().filter(|_| !is_held) {
                 let asked =
                     action.call.and_then(|(request, _)| requests.get(request)).map(|request| request.start);
                 let began = action.span.and_then(|at| Some(self.tree.span(at)?.start));

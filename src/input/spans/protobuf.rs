@@ -1,4 +1,4 @@
-//! Whether bytes are a request of OTLP as protobuf, told without its types.
+//! Whether bytes are a request of OTLP as protobuf, decided without its types.
 
 /// Fields of one message: number, and the bytes of those that have a length.
 struct Fields<'a> {

@@ -8,7 +8,17 @@ use super::attributes::{Attributes, Value, is_read};
 use super::model::{Code, Span, SpanEvent, id};
 use super::otlp_json::{events, ident};
 use super::wire;
-use crate::json::{Json, Kind, Read};
+use crate::json::{Json, Kind, Raw, Read};
+
+/// What the members of a row give.
+#[derive(Default)]
+struct Row<'a> {
+    span: Span<'a>,
+    /// The kind that stands beside the attributes.
+    kind: Option<Cow<'a, str>>,
+    duration: Option<u64>,
+    children: Vec<Raw<'a>>,
+}
 
 /// A span that stands by itself: of Phoenix (`span_id`, `name`, `start_time`), of the console (`context`), of TRAIL
 /// (`span_name`, `child_spans`), or as scripts write them (`spanContext`). Its children follow it.
@@ -18,64 +28,11 @@ pub(super) fn row<'a>(
     trace: Option<&str>,
     into: &mut SpanCollection<'a>,
 ) -> Read<()> {
-    let mut span = Span::default();
-    let mut kind = None;
-    let mut duration = None;
-    let mut children = Vec::new();
-    json.object(|key, value| {
-        match key {
-            b"context" | b"spanContext" | b"span_context" if value.kind()? == Kind::Object => {
-                value.object(|key, value| ids(key, value, &mut span))?;
-            }
-            b"trace_id" | b"traceId" | b"span_id" | b"spanId" | b"parent_id" | b"parent_span_id"
-            | b"parentId" | b"parentSpanId" => ids(key, value, &mut span)?,
-            b"context.trace_id" => span.trace_id = ident(value)?.unwrap_or_default(),
-            b"context.span_id" => span.span_id = ident(value)?.unwrap_or_default(),
-            b"name" | b"span_name" => span.name = wire::text(value)?.unwrap_or_default(),
-            b"span_kind" | b"kind" => kind = wire::text(value)?,
-            b"start_time" | b"startTime" | b"timestamp" | b"startTimeUnixNano" => {
-                span.start = moment(value)?.unwrap_or_default();
-            }
-            b"end_time" | b"endTime" | b"endTimeUnixNano" => {
-                span.end = moment(value)?.filter(|end| *end != 0);
-            }
-            b"duration" | b"duration_ns" => duration = took(key, value)?,
-            b"status" => (span.status, span.message) = wire::status(value)?,
-            b"status_code" => span.status = wire::code(value)?,
-            b"status_message" => span.message = wire::text(value)?.unwrap_or_default(),
-            b"attributes" | b"span_attributes" => span.attributes = wire::attributes(value)?,
-            b"scope_name" => span.scope = wire::text(value)?.unwrap_or_default(),
-            b"instrumentation_scope" | b"instrumentationScope" if value.kind()? == Kind::Object => {
-                value.object(|key, value| {
-                    match key {
-                        b"name" => span.scope = wire::text(value)?.unwrap_or_default(),
-                        _ => value.skip()?,
-                    }
-                    Ok(())
-                })?;
-            }
-            b"events" if value.kind()? == Kind::List => span.events = events(value)?,
-            b"child_spans" | b"children" if value.kind()? == Kind::List => {
-                value.list(|child| {
-                    children.push(child.raw()?);
-                    Ok(())
-                })?;
-            }
-            // Columns of a table of attributes.
-            _ => match key.strip_prefix(b"attributes.").map(String::from_utf8_lossy) {
-                Some(name) if is_read(&name) => {
-                    let read = wire::plain(value)?;
-                    span.attributes.push(Cow::Owned(name.into_owned()), read);
-                }
-                _ => value.skip()?,
-            },
-        }
-        Ok(())
-    })?;
-    if let Some(kind) = kind.filter(|_| span.attributes.get("openinference.span.kind").is_none())
-        && ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known))
-    {
-        span.attributes.push(Cow::Borrowed("openinference.span.kind"), Value::text(kind));
+    let mut read = Row::default();
+    json.object(|key, value| row_member(key, value, &mut read))?;
+    let Row { mut span, kind, duration, children } = read;
+    if let Some(kind) = kind {
+        set_kind(&mut span, kind);
     }
     if span.parent.is_none() {
         span.parent = parent.map(str::to_owned);
@@ -84,7 +41,7 @@ pub(super) fn row<'a>(
         trace.unwrap_or_default().clone_into(&mut span.trace_id);
     }
     if span.end.is_none() {
-        span.end = duration.and_then(|duration: u64| span.start.checked_add(duration));
+        span.end = duration.and_then(|duration| span.start.checked_add(duration));
     }
     let (own, trace) = (span.span_id.clone(), span.trace_id.clone());
     into.push_span(span);
@@ -95,6 +52,63 @@ pub(super) fn row<'a>(
         })?;
     }
     Ok(())
+}
+
+fn row_member<'a>(key: &[u8], value: &mut Json<'a>, row: &mut Row<'a>) -> Read<()> {
+    match key {
+        b"context" | b"spanContext" | b"span_context" if value.kind()? == Kind::Object => {
+            value.object(|key, value| ids(key, value, &mut row.span))?;
+        }
+        b"trace_id" | b"traceId" | b"span_id" | b"spanId" | b"parent_id" | b"parent_span_id"
+        | b"parentId" | b"parentSpanId" => ids(key, value, &mut row.span)?,
+        b"context.trace_id" => row.span.trace_id = ident(value)?.unwrap_or_default(),
+        b"context.span_id" => row.span.span_id = ident(value)?.unwrap_or_default(),
+        b"name" | b"span_name" => row.span.name = wire::text(value)?.unwrap_or_default(),
+        b"span_kind" | b"kind" => row.kind = wire::text(value)?,
+        b"start_time" | b"startTime" | b"timestamp" | b"startTimeUnixNano" => {
+            row.span.start = moment(value)?.unwrap_or_default();
+        }
+        b"end_time" | b"endTime" | b"endTimeUnixNano" => {
+            row.span.end = moment(value)?.filter(|end| *end != 0);
+        }
+        b"duration" | b"duration_ns" => row.duration = took(key, value)?,
+        b"status" => (row.span.status, row.span.message) = wire::status(value)?,
+        b"status_code" => row.span.status = wire::code(value)?,
+        b"status_message" => row.span.message = wire::text(value)?.unwrap_or_default(),
+        b"attributes" | b"span_attributes" => row.span.attributes = wire::attributes(value)?,
+        b"scope_name" => row.span.scope = wire::text(value)?.unwrap_or_default(),
+        b"instrumentation_scope" | b"instrumentationScope" if value.kind()? == Kind::Object => {
+            value.object(|key, value| match key {
+                b"name" => wire::text(value).map(|name| row.span.scope = name.unwrap_or_default()),
+                _ => value.skip(),
+            })?;
+        }
+        b"events" if value.kind()? == Kind::List => row.span.events = events(value)?,
+        b"child_spans" | b"children" if value.kind()? == Kind::List => {
+            value.list(|child| {
+                row.children.push(child.raw()?);
+                Ok(())
+            })?;
+        }
+        // Columns of a table of attributes.
+        _ => match key.strip_prefix(b"attributes.").map(String::from_utf8_lossy) {
+            Some(name) if is_read(&name) => {
+                let read = wire::plain(value)?;
+                row.span.attributes.push(Cow::Owned(name.into_owned()), read);
+            }
+            _ => value.skip()?,
+        },
+    }
+    Ok(())
+}
+
+/// Sets the kind that stands beside the attributes, where they have none and it is one that is looked at.
+fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
+    const KIND: &str = "openinference.span.kind";
+    let is_known = ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known));
+    if is_known && span.attributes.get(KIND).is_none() {
+        span.attributes.push(Cow::Borrowed(KIND), Value::text(kind));
+    }
 }
 
 fn ids(key: &[u8], value: &mut Json<'_>, span: &mut Span<'_>) -> Read<()> {
@@ -282,7 +296,7 @@ fn jaeger_event<'a>(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> SpanEvent<'a> {
     event
 }
 
-/// A span's row by its id, for those who ask whether an object is one.
+/// Whether a text is long enough to be the id of a span's row: other objects have short ids.
 pub(super) fn is_id(text: &str) -> bool {
     text.len() >= 8 && id(text).is_some()
 }

@@ -11,7 +11,7 @@ pub(crate) const SPAN_LABEL: &str = "span_id";
 /// The run of one agent within a trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentRun {
-    /// The trace id; of further agents of the trace, with what tells them apart.
+    /// The trace id; of further agents of the trace, with what distinguishes them.
     pub(crate) id: String,
     /// The span that the run is known by: the agent's, else the first of its spans.
     pub(crate) span: Option<String>,

@@ -1,10 +1,12 @@
-//! How an action ended, by the first sign that tells it.
+//! How an action ended, by the first sign that shows it.
 
-use super::model::{Code, Span};
+use std::borrow::Cow;
+
+use super::model::{Code, Span, SpanEvent};
 use super::unwrap::{self, Outcome};
 use crate::trace::{Content, Provenance, Status, UnknownReason};
 
-/// A status, and what told it.
+/// A status, and what it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) status: Status,
@@ -34,15 +36,15 @@ pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome, text_rule: bool) -
     let named = |keys: &[&str]| views.iter().find_map(|span| span.attributes.first_name(keys));
     let error_type = named(&["error.type"]);
     let exception = exceptions(views).next();
-    let told = named(&["gen_ai.tool.status", "tool.execution.status", "gen_ai.task.status"]);
-    let failed = told.as_deref().is_some_and(|told| matches!(told, "error" | "failure" | "failed"));
+    let stated = named(&["gen_ai.tool.status", "tool.execution.status", "gen_ai.task.status"]);
+    let failed = stated.as_deref().is_some_and(|status| matches!(status, "error" | "failure" | "failed"));
     if views.iter().any(|span| span.status == Code::Error)
         || exception.is_some()
         || error_type.is_some()
         || failed
     {
         let exception_type = exception.and_then(|event| event.attributes.name("exception.type"));
-        let error_type = error_type.or(exception_type).map(std::borrow::Cow::into_owned);
+        let error_type = error_type.or(exception_type).map(Cow::into_owned);
         return Verdict { error_type, ..Verdict::refused() };
     }
     if let Some(verdict) = of_outcome(outcome, text_rule) {
@@ -54,8 +56,8 @@ pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome, text_rule: bool) -
             ..Verdict::new(Status::Unknown, Provenance::None)
         };
     }
-    let told = views.iter().any(|span| span.status == Code::Ok) || told.is_some();
-    Verdict::new(Status::Ok, if told { Provenance::ErrorType } else { Provenance::None })
+    let is_stated = views.iter().any(|span| span.status == Code::Ok) || stated.is_some();
+    Verdict::new(Status::Ok, if is_stated { Provenance::ErrorType } else { Provenance::None })
 }
 
 /// Of a call that no span shows, by its answer.
@@ -115,7 +117,7 @@ fn is_refusal(text: &str) -> bool {
     unknown && names_tool || arguments
 }
 
-fn exceptions<'s, 'a>(views: &[&'s Span<'a>]) -> impl Iterator<Item = &'s super::model::SpanEvent<'a>> {
+fn exceptions<'s, 'a>(views: &[&'s Span<'a>]) -> impl Iterator<Item = &'s SpanEvent<'a>> {
     views.iter().copied().flat_map(|span| span.events.iter().filter(|event| event.name == "exception"))
 }
 
@@ -126,7 +128,7 @@ pub(super) fn exception_message(views: &[&Span<'_>]) -> Option<String> {
 
 /// What the status of a span says, where that is more than the name of a type.
 pub(super) fn status_message(views: &[&Span<'_>]) -> Option<String> {
-    let told = |span: &&Span<'_>| {
+    let message = |span: &&Span<'_>| {
         let message = span.message.trim();
         let bare = message.trim_end_matches([':', ' ']);
         let is_type = !bare.contains(char::is_whitespace)
@@ -134,65 +136,62 @@ pub(super) fn status_message(views: &[&Span<'_>]) -> Option<String> {
             && bare.chars().any(|char| char.is_uppercase() || char == '_' || char == '.');
         (!bare.is_empty() && !is_type).then(|| message.to_owned())
     };
-    views.iter().find_map(told)
+    views.iter().find_map(message)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::attributes::Value;
-    use super::super::model::SpanEvent;
     use super::*;
 
-    fn told(text: &str) -> Outcome {
+    fn outcome(text: &str) -> Outcome {
         Outcome { text: Content::Present(text.to_owned()), ..Outcome::default() }
     }
 
     fn span(status: Code, attributes: &[(&'static str, &'static str)]) -> Span<'static> {
-        let mut span = Span { status, end: Some(1), ..Span::default() };
-        for (key, value) in attributes {
-            span.attributes.push((*key).into(), Value::text(*value));
-        }
-        span
+        Span { status, end: Some(1), ..Span::default() }.with_attributes(attributes)
     }
 
     #[test]
-    fn the_first_sign_tells() {
+    fn the_first_sign_counts() {
         let exception = || {
             let mut made = span(Code::Unset, &[]);
             made.events.push(SpanEvent { name: "exception".into(), ..SpanEvent::default() });
             made
         };
         let open = Span { end: None, ..span(Code::Unset, &[]) };
-        let flagged = Outcome { is_error: true, ..told("x") };
+        let flagged = Outcome { is_error: true, ..outcome("x") };
         for (span, outcome, status, provenance) in [
-            (span(Code::Error, &[]), told("fine"), Status::Error, Provenance::ErrorType),
-            (exception(), told("fine"), Status::Error, Provenance::ErrorType),
-            (span(Code::Ok, &[("error.type", "X")]), told("fine"), Status::Error, Provenance::ErrorType),
+            (span(Code::Error, &[]), outcome("fine"), Status::Error, Provenance::ErrorType),
+            (exception(), outcome("fine"), Status::Error, Provenance::ErrorType),
+            (span(Code::Ok, &[("error.type", "X")]), outcome("fine"), Status::Error, Provenance::ErrorType),
             (
                 span(Code::Ok, &[("gen_ai.tool.status", "error")]),
-                told("fine"),
+                outcome("fine"),
                 Status::Error,
                 Provenance::ErrorType,
             ),
             (span(Code::Ok, &[]), flagged.clone(), Status::Error, Provenance::Flag),
-            (span(Code::Ok, &[]), told("Error: no"), Status::Error, Provenance::Text),
-            (span(Code::Ok, &[]), told("no Error"), Status::Ok, Provenance::ErrorType),
+            (span(Code::Ok, &[]), outcome("Error: no"), Status::Error, Provenance::Text),
+            (span(Code::Ok, &[]), outcome("no Error"), Status::Ok, Provenance::ErrorType),
             (
                 span(Code::Unset, &[("gen_ai.tool.status", "success")]),
-                told("x"),
+                outcome("x"),
                 Status::Ok,
                 Provenance::ErrorType,
             ),
-            (span(Code::Unset, &[]), told("x"), Status::Ok, Provenance::None),
-            (open.clone(), told("x"), Status::Unknown, Provenance::None),
+            (span(Code::Unset, &[]), outcome("x"), Status::Ok, Provenance::None),
+            (open.clone(), outcome("x"), Status::Unknown, Provenance::None),
             (open, flagged, Status::Error, Provenance::Flag),
         ] {
             let verdict = of_tool(&[&span], &outcome, true);
             assert_eq!((verdict.status, verdict.provenance), (status, provenance), "{span:?} {outcome:?}");
         }
         let done = span(Code::Ok, &[]);
-        assert_eq!(of_tool(&[&done], &told("Error: no"), false).status, Status::Ok);
-        assert_eq!(of_tool(&[&done], &told(r#"{"result": "Error: no"}"#), true).provenance, Provenance::Text);
+        assert_eq!(of_tool(&[&done], &outcome("Error: no"), false).status, Status::Ok);
+        assert_eq!(
+            of_tool(&[&done], &outcome(r#"{"result": "Error: no"}"#), true).provenance,
+            Provenance::Text
+        );
     }
 
     #[test]
@@ -209,7 +208,7 @@ mod tests {
             "1 validation error for f",
             "Error while decoding function arguments: x",
         ] {
-            let verdict = of_answer(&told(text), true);
+            let verdict = of_answer(&outcome(text), true);
             assert_eq!(
                 (verdict.status, verdict.provenance),
                 (Status::Error, Provenance::ErrorType),
@@ -219,14 +218,14 @@ mod tests {
         for text in
             ["order 7 not found", "The function sin was plotted", "42", "no results found by the search tool"]
         {
-            assert_eq!(of_answer(&told(text), true).status, Status::Ok, "{text}");
+            assert_eq!(of_answer(&outcome(text), true).status, Status::Ok, "{text}");
         }
-        assert_eq!(of_answer(&told("Error: no"), true).provenance, Provenance::Text);
+        assert_eq!(of_answer(&outcome("Error: no"), true).provenance, Provenance::Text);
     }
 
     #[test]
     fn a_bare_type_is_no_message() {
-        for (message, told) in [
+        for (message, expected) in [
             ("TOOL_ERROR", None),
             ("ToolRetryError: ", None),
             ("pydantic_ai.exceptions.ToolRetryError", None),
@@ -236,7 +235,7 @@ mod tests {
             ("timeout", Some("timeout")),
         ] {
             let span = Span { message: message.into(), ..Span::default() };
-            assert_eq!(status_message(&[&span]).as_deref(), told, "{message}");
+            assert_eq!(status_message(&[&span]).as_deref(), expected, "{message}");
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use super::answers;
 use super::arguments;
-use super::assemble::{Draft, Whole};
+use super::assemble::{Draft, TraceContext};
 use super::calls::{self, Action};
 use super::message::{Block, Role};
 use super::model::Span;
-use super::requests::Request;
+use super::request::Request;
 use super::run::{SpanAction, SpanEventStep, SpanStep};
 use super::status::Verdict;
 use super::unwrap::Outcome;
 use crate::input::common;
 use crate::trace::{Actor, Answer, Content, Usage};
 
-impl Whole<'_, '_, '_> {
+impl TraceContext<'_, '_, '_> {
     pub(super) fn steps(&self, draft: &Draft<'_>) -> Vec<SpanStep> {
         let requests = draft.requests;
         let agents = self.agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
@@ -47,16 +47,15 @@ impl Whole<'_, '_, '_> {
         for (action, outcome) in actions.iter().zip(outcomes) {
             // What was said up to the turn of the action comes before it; the last words of a request that encloses
             // its actions come behind them.
-            while let Some((request, told)) = unsaid.next_if(|(request, _)| {
-                *request < action.turn
-                    || *request == action.turn && last_turn_of(*request) == turn_of(*request)
+            while let Some((number, request)) = unsaid.next_if(|(number, _)| {
+                *number < action.turn || *number == action.turn && last_turn_of(*number) == turn_of(*number)
             }) {
-                self.say(turn_of(request), last_turn_of(request), told, &mut steps);
+                self.say(turn_of(number), last_turn_of(number), request, &mut steps);
             }
             steps.push(self.step(requests, action, turn_of(action.turn) + action.unseen, outcome));
         }
-        for (request, told) in unsaid {
-            self.say(turn_of(request), last_turn_of(request), told, &mut steps);
+        for (number, request) in unsaid {
+            self.say(turn_of(number), last_turn_of(number), request, &mut steps);
         }
         steps
     }

@@ -257,7 +257,7 @@ impl<'s, 'a> Tree<'s, 'a> {
     }
 }
 
-/// The id of the call that a tool span tells itself. A placeholder is none.
+/// The id of its call that a tool span has itself. A placeholder is none.
 pub(super) fn call_id(span: &Span<'_>) -> Option<String> {
     let id = span.attributes.first_name(&["gen_ai.tool.call.id", "tool.id"])?;
     (!id.starts_with('<')).then(|| id.into_owned())
@@ -265,7 +265,6 @@ pub(super) fn call_id(span: &Span<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::attributes::Value;
     use super::*;
 
     fn span(
@@ -274,16 +273,13 @@ mod tests {
         name: &'static str,
         attributes: &[(&'static str, &'static str)],
     ) -> Span<'static> {
-        let mut span = Span {
+        let span = Span {
             span_id: id.into(),
             parent: (!parent.is_empty()).then(|| parent.into()),
             name: name.into(),
             ..Span::default()
         };
-        for (key, value) in attributes {
-            span.attributes.push((*key).into(), Value::text(*value));
-        }
-        span
+        span.with_attributes(attributes)
     }
 
     const AGENT: (&str, &str) = ("openinference.span.kind", "AGENT");

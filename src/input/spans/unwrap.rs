@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::arguments::is_left_out;
 use super::attributes::{Value, json_of_text};
-use super::logs::{self, TellsOf};
+use super::logs::{self, Direction};
 use super::message::{Block, is_masked, name_of};
 use super::model::Span;
 use crate::trace::{Content, canonical_value};
@@ -36,11 +36,11 @@ pub(super) struct Outcome {
     pub(super) text: Content<String>,
     /// Whether the wrapper or the result itself says that it is an error.
     pub(super) is_error: bool,
-    /// The id of the call, where the wrapper tells it.
+    /// The id of the call, where the wrapper has it.
     pub(super) id: Option<String>,
 }
 
-/// What a tool span tells of its result. `NotRecorded` where it tells none.
+/// The result that a tool span holds. `NotRecorded` where it holds none.
 pub(super) fn result(span: &Span<'_>) -> Outcome {
     for name in RESULTS {
         if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
@@ -57,8 +57,8 @@ pub(super) fn result(span: &Span<'_>) -> Outcome {
             return outcome_of_value(value);
         }
     }
-    for told in logs::of_span(span).into_iter().filter(|told| told.kind == TellsOf::Output) {
-        for block in told.blocks {
+    for event in logs::of_span(span).into_iter().filter(|event| event.direction == Direction::Output) {
+        for block in event.blocks {
             if let Block::Reply(reply) = block {
                 let mut outcome = outcome(reply.content);
                 outcome.is_error |= reply.is_error;
@@ -191,7 +191,7 @@ pub(super) fn own_text(text: &str) -> Cow<'_, str> {
 fn is_error_text(text: &str) -> bool {
     if first_key(text).as_deref() == Some("error")
         && let Some(Json::Object(members)) = json_of_text(text)
-        && members.get("error").is_some_and(tells)
+        && members.get("error").is_some_and(is_set)
     {
         return true;
     }
@@ -208,7 +208,8 @@ fn first_key(text: &str) -> Option<String> {
     json.key().ok().map(|key| String::from_utf8_lossy(&key).into_owned())
 }
 
-fn tells(value: &Json) -> bool {
+/// Whether a value below `error` stands for an error.
+fn is_set(value: &Json) -> bool {
     !matches!(value, Json::Null | Json::Bool(false)) && value.as_str() != Some("")
 }
 
@@ -219,7 +220,7 @@ fn is_error_value(value: &Json, depth: u8) -> bool {
         return true;
     }
     match (members.len(), members.get("error"), members.get("result")) {
-        (1, Some(error), _) => tells(error),
+        (1, Some(error), _) => is_set(error),
         (1, _, Some(inner)) if depth == 0 => match inner {
             Json::String(text) if json_of_text(text).is_some() => is_error_text(text),
             inner => is_error_value(inner, 1),
@@ -235,11 +236,7 @@ mod tests {
     use serde_json::json;
 
     fn span(attributes: &[(&'static str, &str)]) -> Span<'static> {
-        let mut span = Span::default();
-        for (key, value) in attributes {
-            span.attributes.push((*key).into(), Value::text((*value).to_owned()));
-        }
-        span
+        Span::default().with_attributes(attributes)
     }
 
     #[test]

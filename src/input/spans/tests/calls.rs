@@ -211,10 +211,10 @@ fn texts_bear_the_tokens_of_requests_without_calls() {
         tool(4, 1, 7, "look", "a", &json!({}), "r"),
         request(5, 20, 30, json!([text])),
     ]);
-    let told: Vec<_> = traces[0]
+    let tokens: Vec<_> = traces[0]
         .steps()
         .map(|step| (step.turn(), step.usage().and_then(|usage| usage.input_tokens)))
         .collect();
-    assert_eq!(told, [(0, None), (0, Some(10)), (1, None), (1, Some(20)), (2, Some(30))]);
+    assert_eq!(tokens, [(0, None), (0, Some(10)), (1, None), (1, Some(20)), (2, Some(30))]);
     assert_eq!(steps(&traces[0])[4], "agent: x");
 }

@@ -1,4 +1,4 @@
-//! Whole traces, as each kind of instrumentation tells them, and what bad input comes to.
+//! Whole traces, as each kind of instrumentation records them, and what bad input comes to.
 
 mod agents;
 mod answers;
@@ -79,7 +79,7 @@ fn join(inputs: &[String]) -> (Vec<Trace>, Vec<Reading>) {
 
 /// `turn name arguments -> status/provenance observation`, and messages as `actor: text`.
 fn steps(trace: &Trace) -> Vec<String> {
-    let told = |text: Option<String>, recorded: bool| match text {
+    let shown = |text: Option<String>, recorded: bool| match text {
         Some(text) => text,
         None if recorded => "-".to_owned(),
         None => "?".to_owned(),
@@ -92,13 +92,13 @@ fn steps(trace: &Trace) -> Vec<String> {
                 "{} {} {} -> {}/{} {}",
                 step.turn(),
                 action.name,
-                told(
+                shown(
                     action.arguments.as_ref().present().and_then(crate::trace::Arguments::canonical),
                     action.arguments.is_recorded()
                 ),
                 action.status,
                 action.provenance,
-                told(
+                shown(
                     action.observation.present().map(|text| text.to_str().into_owned()),
                     action.observation.is_recorded()
                 ),

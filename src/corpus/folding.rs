@@ -1,0 +1,161 @@
+//! The folds over the runs of a file: detectors, fingerprint, digest.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::companion::Companion;
+use super::record::TraceRecord;
+use super::scan::Scanner;
+use crate::detectors::Verdict;
+use crate::error::Error;
+use crate::fingerprint::FingerprintBuilder;
+use crate::monitor::Monitor;
+use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
+
+/// How many runs of one part are kept back before they are handed on.
+const MOST_KEPT: usize = 1024;
+
+/// What was read and is not handed on yet.
+pub(super) enum Kept {
+    Record(Box<TraceRecord>),
+    Error(Error),
+}
+
+/// Folds the detectors over run after run of a file, and keeps the records and errors.
+pub(super) struct Sink<'s> {
+    folding: Folding<'s>,
+    pub(super) kept: Rc<RefCell<Vec<Kept>>>,
+    /// Takes what is kept when that becomes much; it is given the number of positions so far. `None`: all is kept.
+    hand_on: Option<&'s dyn Fn(u64)>,
+}
+
+impl<'s> Sink<'s> {
+    pub(super) fn new(scanner: &'s Scanner, path: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
+        Self { folding: Folding::new(scanner, path, companion), kept: Rc::default(), hand_on: None }
+    }
+
+    /// The same, with what is to take the records and errors when they become many.
+    pub(super) fn handing_on<'h>(self, hand_on: &'h dyn Fn(u64)) -> Sink<'h>
+    where
+        's: 'h,
+    {
+        Sink { hand_on: Some(hand_on), ..self }
+    }
+}
+
+impl StepSink for Sink<'_> {
+    fn begin(&mut self, position: u64, routing: &Routing) {
+        self.folding.begin(position, routing);
+    }
+
+    fn step(&mut self, step: &Step<'_>) {
+        self.folding.step(step);
+    }
+
+    fn end(&mut self, ending: Ending) {
+        let Some(record) = self.folding.end(ending) else { return };
+        let positions = record.position + 1;
+        let many = {
+            let mut kept = self.kept.borrow_mut();
+            kept.push(Kept::Record(Box::new(record)));
+            kept.len() >= MOST_KEPT
+        };
+        if many && let Some(hand_on) = self.hand_on {
+            hand_on(positions);
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.folding.abandon();
+    }
+
+    fn error(&mut self, error: Error) -> Option<Error> {
+        self.kept.borrow_mut().push(Kept::Error(error));
+        None
+    }
+}
+
+/// The state of all folds over the run that is read.
+struct Folding<'s> {
+    scanner: &'s Scanner,
+    file: Arc<Path>,
+    companion: Option<Arc<Companion>>,
+    position: u64,
+    actions: u64,
+    /// Serves run after run.
+    monitor: Option<Monitor>,
+    fingerprint: Option<FingerprintBuilder>,
+    digest: Option<Digest>,
+}
+
+impl<'s> Folding<'s> {
+    fn new(scanner: &'s Scanner, file: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
+        Self {
+            scanner,
+            file: Arc::clone(file),
+            companion: companion.cloned(),
+            position: 0,
+            actions: 0,
+            monitor: None,
+            fingerprint: None,
+            digest: None,
+        }
+    }
+
+    fn begin(&mut self, position: u64, routing: &Routing) {
+        self.position = position;
+        self.actions = 0;
+        match &mut self.monitor {
+            Some(monitor) => monitor.reopen(routing),
+            None => self.monitor = Some(Monitor::open(&self.scanner.detectors, routing)),
+        }
+        self.fingerprint = self.scanner.options.fingerprints.then(FingerprintBuilder::default);
+        self.digest = self.scanner.options.digests.then(Digest::of_nothing);
+    }
+
+    fn step(&mut self, step: &Step<'_>) {
+        self.actions += u64::from(matches!(step.event(), Event::Action(_)));
+        if let Some(monitor) = &mut self.monitor {
+            monitor.observe_step(step);
+        }
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.observe(step);
+        }
+        if let Some(digest) = &mut self.digest {
+            *digest = digest.with_step(step);
+        }
+    }
+
+    fn end(&mut self, mut ending: Ending) -> Option<TraceRecord> {
+        if let Some(companion) = &self.companion {
+            companion.complete(&mut ending);
+        }
+        let monitor = self.monitor.as_mut()?;
+        let named = |(id, verdict): (&'static str, Verdict)| (Cow::Borrowed(id), verdict);
+        let verdicts: Vec<_> = monitor.peek().into_iter().map(named).collect();
+        let inside = |(id, verdict): &(Cow<'static, str>, Verdict)| match verdict.findings() {
+            [] => None,
+            findings => Some((id.clone(), monitor.cost_inside(findings))),
+        };
+        Some(TraceRecord {
+            file: Arc::clone(&self.file),
+            position: self.position,
+            metadata: ending.metadata,
+            reward: ending.reward,
+            unpaired: ending.unpaired,
+            actions: self.actions,
+            cost: monitor.total_cost(),
+            costs_inside: verdicts.iter().filter_map(inside).collect(),
+            verdicts,
+            digest: self.digest.take(),
+            fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
+        })
+    }
+
+    fn abandon(&mut self) {
+        self.fingerprint = None;
+    }
+}

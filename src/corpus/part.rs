@@ -1,0 +1,149 @@
+//! What one thread does with a file: it reads runs itself, and cuts off pieces for the others.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::folding::{Kept, Sink};
+use super::open::open;
+use super::order::Batch;
+use super::record::{Progress, ScanEvent, TraceRecord};
+use super::source::SourceFile;
+use super::work::{Job, Work};
+use crate::input::{Piece, Pieces, Reading, Window, read_or_cut};
+
+/// What one thread reads of a file by itself, and what it cuts off for others.
+pub(super) struct Part<'w, 's, T, M, F, P> {
+    work: &'w Work<'s, T, M, F, P>,
+    file: usize,
+    source: &'s SourceFile,
+    kept: Rc<RefCell<Vec<Kept>>>,
+    /// The number of the next batch.
+    next: u64,
+    /// The first batch whose runs are numbered as those that are read now.
+    since: u64,
+    /// How many of their positions have been handed on.
+    handed_on: u64,
+    /// How many positions there are before them, once that is known.
+    base: Option<u64>,
+}
+
+impl<'w, 's, T, M, F, P> Part<'w, 's, T, M, F, P>
+where
+    T: Send,
+    M: Fn(TraceRecord) -> T + Sync,
+    F: FnMut(ScanEvent<T>) + Send,
+    P: Fn(Progress) + Sync,
+{
+    /// The start of a file, whose runs are put into `kept`.
+    pub(super) fn new(
+        work: &'w Work<'s, T, M, F, P>,
+        file: usize,
+        source: &'s SourceFile,
+        kept: Rc<RefCell<Vec<Kept>>>,
+    ) -> Self {
+        Self { work, file, source, kept, next: 0, since: 0, handed_on: 0, base: None }
+    }
+
+    /// Reads the file, and cuts it where it is large and there are threads to share it.
+    pub(super) fn read(&mut self, window: &mut Window<'_>, sink: Sink<'_>) -> Reading {
+        let (work, source) = (self.work, self.source);
+        let options = &work.scanner.options.read;
+        let again = || open(&source.path).ok();
+        let beside = source.beside(&again, options, work.scanner.options.join);
+        let cut = work.threads > 1 && !window.is_whole();
+        // The sink hands on what it has when that becomes much; the pieces, before each of them.
+        let shared = RefCell::new(self);
+        let hand_on = |positions: u64| shared.borrow_mut().hand_on(positions);
+        let mut sink = sink.handing_on(&hand_on);
+        if cut {
+            let mut cutter = Cutter { part: &shared };
+            read_or_cut(window, &beside, options, &mut sink, Some(&mut cutter))
+        } else {
+            read_or_cut(window, &beside, options, &mut sink, None)
+        }
+    }
+
+    /// Hands on the runs that were read so far, with this many positions since the last piece.
+    fn hand_on(&mut self, positions: u64) {
+        let kept = self.kept.take();
+        let key = (self.file, self.next);
+        self.next += 1;
+        self.work.order.count(key, positions - self.handed_on);
+        self.handed_on = positions;
+        let base = self.base();
+        let items = self.work.finished(kept, base, &self.source.path);
+        let batch =
+            Batch { path: Arc::clone(&self.source.path), items, reading: Reading::default(), last: None };
+        self.work.order.deliver(key, batch);
+        self.make_room();
+    }
+
+    /// How many positions there are before the runs that are read now. Asked before the first of them is handed on.
+    fn base(&mut self) -> u64 {
+        let (work, key) = (self.work, (self.file, self.since));
+        *self.base.get_or_insert_with(|| work.base(key))
+    }
+
+    /// Waits, or reads pieces, while too much waits for what comes before it.
+    fn make_room(&self) {
+        while self.work.threads > 1 && self.work.order.is_crowded() {
+            match self.work.take_job() {
+                Some(job) => self.work.read_job(job),
+                None => self.work.order.wait(),
+            }
+        }
+    }
+
+    fn cut(&mut self, piece: Piece, positions: u64) {
+        if positions > self.handed_on || !self.kept.borrow().is_empty() {
+            self.hand_on(positions);
+        }
+        let key = (self.file, self.next);
+        self.next += 1;
+        self.since = self.next;
+        self.handed_on = 0;
+        self.base = None;
+        if let Some(job) = self.work.queue_job(Job { key, piece, file: self.file }) {
+            self.work.read_job(job);
+        }
+        self.make_room();
+    }
+
+    /// Hands on the rest, and ends the file.
+    pub(super) fn end(mut self, mut reading: Reading) {
+        let mut kept = self.kept.take();
+        kept.extend(std::mem::take(&mut reading.errors).into_iter().map(Kept::Error));
+        let base = self.base();
+        let items = self.work.finished(kept, base, &self.source.path);
+        let key = (self.file, self.next);
+        self.next += 1;
+        let path = Arc::clone(&self.source.path);
+        self.work.order.deliver(key, Batch { path, items, reading, last: Some(self.source.size) });
+    }
+}
+
+/// Gives the pieces of a file to whoever is free.
+struct Cutter<'c, 'p, 'w, 's, T, M, F, P> {
+    part: &'c RefCell<&'p mut Part<'w, 's, T, M, F, P>>,
+}
+
+impl<T, M, F, P> Pieces for Cutter<'_, '_, '_, '_, T, M, F, P>
+where
+    T: Send,
+    M: Fn(TraceRecord) -> T + Sync,
+    F: FnMut(ScanEvent<T>) + Send,
+    P: Fn(Progress) + Sync,
+{
+    fn bytes(&self) -> usize {
+        self.part.borrow().work.scanner.options.piece_bytes
+    }
+
+    fn buffer(&mut self) -> Vec<u8> {
+        self.part.borrow().work.take_buffer()
+    }
+
+    fn piece(&mut self, piece: Piece, positions: u64) {
+        self.part.borrow_mut().cut(piece, positions);
+    }
+}

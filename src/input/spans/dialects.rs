@@ -1,0 +1,371 @@
+//! The dialects of messages that spans hold: what was said, called and answered.
+//!
+//! Every dialect is read by one walk over the JSON, because instrumentations nest them in one another: a message of
+//! one library in the serialized response of another.
+
+use serde_json::{Map, Value as Json};
+
+use super::attributes::json_of_text;
+use super::message::{Block, ModelCall, Reply, Role, arguments_of, is_masked, name_of};
+use super::python;
+use crate::trace::Content;
+
+/// The parts of a conversation, in order.
+pub(super) fn blocks(value: &Json, role: Role) -> Vec<Block> {
+    walk(value, role, Content::NotRecorded)
+}
+
+/// As [`blocks`], of a convention that leaves empty arguments out.
+pub(super) fn blocks_of_flattened(value: &Json, role: Role) -> Vec<Block> {
+    walk(value, role, Content::Present("{}".to_owned()))
+}
+
+fn walk(value: &Json, role: Role, bare_arguments: Content<String>) -> Vec<Block> {
+    let mut walk = Walk { blocks: Vec::new(), bare_arguments };
+    walk.value(value, role);
+    walk.blocks
+}
+
+struct Walk {
+    blocks: Vec<Block>,
+    /// The arguments of a call that has none.
+    bare_arguments: Content<String>,
+}
+
+impl Walk {
+    fn value(&mut self, value: &Json, role: Role) {
+        match value {
+            Json::Array(items) => items.iter().for_each(|item| self.value(item, role)),
+            Json::Object(members) => self.object(members, role),
+            Json::String(text) => self.text(text, role),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, role: Role) {
+        if text.contains("ToolCall") && (text.contains("ToolCall(") || text.contains("ToolCallResult(")) {
+            return self.python(text);
+        }
+        if !text.trim().is_empty() && !is_masked(text) {
+            self.blocks.push(Block::Text(role, text.to_owned()));
+        }
+    }
+
+    /// Messages as Python's `repr` writes them.
+    fn python(&mut self, text: &str) {
+        let results = python::calls(text, "ToolCallResult");
+        if results.is_empty() {
+            for members in python::calls(text, "ToolCall") {
+                self.call(&members, None);
+            }
+        }
+        for members in results {
+            let origin = members.get("origin").and_then(Json::as_object);
+            self.blocks.push(Block::Reply(Reply {
+                id: origin.and_then(|origin| name_of(origin, &["id"])),
+                content: content(members.get("result")),
+                is_error: members.get("error").and_then(Json::as_bool) == Some(true),
+            }));
+        }
+    }
+
+    fn object(&mut self, members: &Map<String, Json>, outer: Role) {
+        // Messages as `LangChain` serializes them.
+        if let Some(inner) = members.get("kwargs").and_then(Json::as_object)
+            && members.contains_key("lc")
+        {
+            let class = members.get("id").and_then(Json::as_array).and_then(|id| id.last()?.as_str());
+            let role = class.map_or(outer, Role::of_name);
+            return self.object(inner, role);
+        }
+        if let (Some(kind), Some(inner)) =
+            (members.get("type").and_then(Json::as_str), members.get("data").and_then(Json::as_object))
+        {
+            return self.object(inner, Role::of_name(kind));
+        }
+        let kind = members.get("type").and_then(Json::as_str).unwrap_or_default();
+        let named = ["role", "_role"].iter().find_map(|key| members.get(*key)?.as_str());
+        let role = match named.map(Role::of_name) {
+            Some(role) => {
+                if role == Role::Agent {
+                    self.blocks.push(Block::Turn);
+                }
+                role
+            }
+            None => match Role::of_name(kind) {
+                Role::Unknown => outer,
+                role => role,
+            },
+        };
+        match kind {
+            "tool_call" | "tool_use" | "toolCall" | "server_tool_use" | "custom_tool_call" => {
+                // With the whole call below a key of the same name.
+                let inner = members.get("tool_call").and_then(Json::as_object).unwrap_or(members);
+                return self.call(inner, None);
+            }
+            "function_call" => return self.call(members, None),
+            "invalid_tool_call" => return self.invalid_call(members),
+            "tool_call_response" | "tool_result" | "function_call_output" | "custom_tool_call_output" => {
+                return self.reply(members);
+            }
+            "reasoning" | "thinking" => return,
+            _ => {}
+        }
+        let is_reply = role == Role::Tool
+            && (members.contains_key("tool_call_id") || members.contains_key("id"))
+            && members.contains_key("content");
+        if is_reply {
+            return self.reply(members);
+        }
+        self.members(members, role);
+    }
+
+    fn members(&mut self, members: &Map<String, Json>, role: Role) {
+        let calls_before = self.blocks.len();
+        for (key, value) in members {
+            match (key.as_str(), value) {
+                ("content" | "text" | "_content" | "replies", Json::String(text)) => self.text(text, role),
+                ("content" | "_content" | "parts" | "contents", Json::Array(_) | Json::Object(_)) => {
+                    self.value(value, role);
+                }
+                (
+                    "message" | "message_content" | "messages" | "choices" | "candidates" | "generations"
+                    | "output" | "outputs" | "update" | "replies" | "response" | "delta" | "input" | "inputs",
+                    Json::Array(_) | Json::Object(_),
+                ) => self.value(value, role),
+                ("message", Json::String(text)) => match json_of_text(text) {
+                    Some(inner) => self.value(&inner, role),
+                    None => self.text(text, role),
+                },
+                _ => {}
+            }
+        }
+        // Calls stand behind the text, whatever the order of the keys.
+        for key in
+            ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"]
+        {
+            match (key, members.get(key)) {
+                ("additional_kwargs", Some(Json::Object(inner))) => {
+                    if let Some(Json::Array(calls)) = inner.get("tool_calls") {
+                        self.calls(calls);
+                    }
+                }
+                (_, Some(Json::Array(calls))) => self.calls(calls),
+                (_, Some(Json::Object(call))) => {
+                    self.call(call, None);
+                }
+                _ => {}
+            }
+        }
+        if let Some(Json::Array(calls)) = members.get("invalid_tool_calls") {
+            for call in calls {
+                if let Json::Object(call) = call {
+                    self.invalid_call(call);
+                }
+            }
+        }
+        for key in ["function_response", "functionResponse", "toolResult", "tool_call_result"] {
+            if let Some(Json::Object(reply)) = members.get(key) {
+                self.reply(reply);
+            }
+        }
+        self.drop_repeated(calls_before);
+    }
+
+    fn calls(&mut self, calls: &[Json]) {
+        for call in calls {
+            if let Json::Object(call) = call {
+                self.call(call, None);
+            }
+        }
+    }
+
+    fn invalid_call(&mut self, members: &Map<String, Json>) {
+        let why = name_of(members, &["error"]).unwrap_or_default();
+        self.call(members, Some(why));
+    }
+
+    fn call(&mut self, members: &Map<String, Json>, refused: Option<String>) {
+        let outer = members;
+        let members = match members.get("tool_call") {
+            Some(Json::Object(inner)) => inner,
+            _ => members,
+        };
+        let function = match members.get("function") {
+            Some(Json::Object(function)) => function,
+            _ => members,
+        };
+        let Some(name) = name_of(function, &["name", "tool_name"]) else { return };
+        let id = ["call_id", "toolUseId", "tool_id", "tool_call_id", "id"];
+        let arguments =
+            ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter().find_map(|key| function.get(*key));
+        self.blocks.push(Block::Call(ModelCall {
+            id: name_of(members, &id).or_else(|| name_of(outer, &id)),
+            name,
+            arguments: match arguments {
+                None => self.bare_arguments.clone(),
+                Some(value) => arguments_of(value),
+            },
+            refused,
+        }));
+    }
+
+    fn reply(&mut self, members: &Map<String, Json>) {
+        let origin = members.get("origin").and_then(Json::as_object);
+        let id = ["tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"];
+        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.get(*key));
+        let flags = [members.get("is_error"), members.get("isError"), members.get("error")];
+        let status = members.get("status").and_then(Json::as_str) == Some("error");
+        self.blocks.push(Block::Reply(Reply {
+            id: match origin {
+                Some(origin) => name_of(origin, &["id"]),
+                None => name_of(members, &id),
+            },
+            content: content(found),
+            is_error: status || flags.into_iter().flatten().any(|flag| flag == &Json::Bool(true)),
+        }));
+    }
+
+    /// Several keys of one message may hold the same calls; the first counts, with the arguments of the first that has them.
+    fn drop_repeated(&mut self, from: usize) {
+        let mut kept: Vec<Block> = Vec::new();
+        for block in self.blocks.split_off(from.min(self.blocks.len())) {
+            if let Block::Call(call) = &block
+                && call.id.is_some()
+                && let Some(Block::Call(twin)) =
+                    kept.iter_mut().find(|other| matches!(other, Block::Call(other) if other.id == call.id))
+            {
+                if !twin.arguments.is_present() {
+                    twin.arguments = call.arguments.clone();
+                }
+            } else {
+                kept.push(block);
+            }
+        }
+        self.blocks.append(&mut kept);
+    }
+}
+
+fn content(value: Option<&Json>) -> Content<Json> {
+    match value {
+        None => Content::NotRecorded,
+        Some(Json::String(text)) if is_masked(text) => Content::NotRecorded,
+        Some(value) => Content::Present(value.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[expect(clippy::needless_pass_by_value, reason = "values are made where they are given")]
+    fn short(value: Json) -> Vec<String> {
+        blocks(&value, Role::Unknown)
+            .into_iter()
+            .filter_map(|block| match block {
+                Block::Text(role, text) => Some(format!("{role:?}: {text}")),
+                Block::Call(call) => Some(format!(
+                    "call {} {} {:?}{}",
+                    call.id.unwrap_or_default(),
+                    call.name,
+                    call.arguments.present().unwrap_or("?".into()),
+                    call.refused.map(|why| format!(" refused: {why}")).unwrap_or_default()
+                )),
+                Block::Reply(reply) => Some(format!(
+                    "reply {} {}{}",
+                    reply.id.unwrap_or_default(),
+                    reply.content.present().unwrap_or(json!("?")),
+                    if reply.is_error { " error" } else { "" }
+                )),
+                Block::Turn => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn dialects_of_calls_are_read() {
+        let call = ["call c f \"{\\\"x\\\":1}\""];
+        for message in [
+            json!([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f", "arguments": {"x": 1}}]}]),
+            json!({"choices": [{"message": {"role": "assistant", "content": null,
+                "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{\"x\":1}"}}]}}]}),
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {"x": 1}}]}),
+            json!({"output": [{"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{\"x\":1}"}]}),
+            json!({"content": {"parts": [{"function_call": {"id": "c", "name": "f", "args": {"x": 1}}}]}}),
+            json!([{"text": ""}, {"toolUse": {"toolUseId": "c", "name": "f", "input": {"x": 1}}}]),
+            json!({"generations": [[{"message": {"lc": 1, "id": ["x", "AIMessage"], "kwargs": {"content": "",
+                "tool_calls": [{"name": "f", "args": {"x": 1}, "id": "c", "type": "tool_call"}],
+                "additional_kwargs": {"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}}}}]]}),
+            json!([{"update": {"messages": [{"type": "ai", "data": {"content": "", "tool_calls":
+                [{"name": "f", "args": {"x": 1}, "id": "c"}]}}]}}]),
+            json!([{"message": {"role": "assistant",
+                "tool_calls": [{"tool_call": {"id": "c", "function": {"name": "f", "arguments": "{\"x\":1}"}}}],
+                "contents": [{"message_content": {"type": "tool_use"}, "tool_call": {"id": "c", "function": {"name": "f"}}}]}}]),
+            json!({"replies": ["ChatMessage(_content=[ToolCall(tool_name='f', arguments={'x': 1}, id='c', extra=None)])"]}),
+            json!({"replies": [{"role": "assistant", "content": [{"tool_call": {"tool_name": "f", "arguments": {"x": 1}, "id": "c"}}]}]}),
+        ] {
+            assert_eq!(short(message.clone())[..], call, "{message}");
+        }
+    }
+
+    #[test]
+    fn dialects_of_answers_are_read() {
+        for (message, answer) in [
+            (
+                json!([{"role": "user", "parts": [{"type": "tool_call_response", "id": "c", "response": {"a": 1}}]}]),
+                "reply c {\"a\":1}",
+            ),
+            (
+                json!([{"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "name": "f", "result": "r"}]}]),
+                "reply c \"r\"",
+            ),
+            (json!({"role": "tool", "tool_call_id": "c", "content": "r"}), "reply c \"r\""),
+            (
+                json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "r", "is_error": true}]}]}),
+                "reply c \"r\" error",
+            ),
+            (json!([{"type": "function_call_output", "call_id": "c", "output": "r"}]), "reply c \"r\""),
+            (
+                json!({"messages": [{"type": "tool", "data": {"content": "r", "type": "tool", "tool_call_id": "c", "status": "error"}}]}),
+                "reply c \"r\" error",
+            ),
+            (
+                json!({"contents": [{"role": "user", "parts": [{"function_response": {"id": "c", "name": "f", "response": {"a": 1}}}]}]}),
+                "reply c {\"a\":1}",
+            ),
+            (
+                json!([{"toolResult": {"toolUseId": "c", "status": "error", "content": [{"text": "r"}]}}]),
+                "reply c [{\"text\":\"r\"}] error",
+            ),
+            (
+                json!({"messages": ["ToolCallResult(result='r', origin=ToolCall(tool_name='f', arguments={}, id='c'), error=True)"]}),
+                "reply c \"r\" error",
+            ),
+        ] {
+            assert_eq!(short(message.clone()), [answer], "{message}");
+        }
+    }
+
+    #[test]
+    fn texts_refusals_and_masks() {
+        assert_eq!(
+            short(
+                json!([{"role": "user", "content": "hi"}, {"role": "assistant", "parts": [{"type": "text", "content": "ho"}]}])
+            ),
+            ["User: hi", "Agent: ho"]
+        );
+        assert_eq!(
+            short(json!({"tool_calls": [], "invalid_tool_calls":
+            [{"type": "invalid_tool_call", "id": "c", "name": "f", "args": "{\"x\"", "error": "not valid JSON"}]})),
+            ["call c f \"{\\\"x\\\"\" refused: not valid JSON"]
+        );
+        assert_eq!(
+            short(
+                json!([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f"}, {"type": "text"}]}])
+            ),
+            ["call c f \"?\""]
+        );
+        assert_eq!(short(json!({"role": "user", "content": "__REDACTED__"})), [""; 0]);
+    }
+}

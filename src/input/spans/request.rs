@@ -1,0 +1,279 @@
+//! A request to a model, as a model's span, log records or the output of an agent show it.
+
+use std::borrow::Cow;
+
+use serde_json::Value as Json;
+
+use super::attributes::{Attributes, Value, json_of_text};
+use super::classify::Kind;
+use super::dialects::blocks;
+use super::flattened::flattened;
+use super::logs::{self, ChatEvent, Direction, Records};
+use super::message::{Block, ModelCall, Role};
+use super::model::Span;
+use super::python;
+use super::tree::{At, Tree};
+use crate::trace::Usage;
+
+/// A request to a model, with what came back.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Request {
+    pub(super) start: u64,
+    pub(super) end: Option<u64>,
+    /// The spans that show it, first the one whose output counts. None where records alone show it.
+    pub(super) spans: Vec<At>,
+    /// The span that it lies below, or that its records belong to.
+    pub(super) parent: Option<At>,
+    /// Whether its output was recorded, be it without content.
+    pub(super) has_output: bool,
+    pub(super) calls: Vec<ModelCall>,
+    pub(super) texts: Vec<String>,
+    /// Where records alone show it: what was put in.
+    pub(super) input: Vec<Block>,
+    pub(super) usage: Usage,
+    pub(super) model: Option<String>,
+    /// The id of the response.
+    pub(super) response: Option<String>,
+}
+
+impl Request {
+    /// Another span shows the same request.
+    pub(super) fn take_in(&mut self, other: Request) {
+        let better = !self.has_content() && (other.has_content() || !self.has_output && other.has_output);
+        if better {
+            self.calls = other.calls;
+            self.texts = other.texts;
+            self.spans.splice(0..0, other.spans);
+        } else {
+            self.spans.extend(other.spans);
+        }
+        self.has_output |= other.has_output;
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+        if self.input.is_empty() {
+            self.input = other.input;
+        }
+        let usage = &mut self.usage;
+        usage.input_tokens = usage.input_tokens.or(other.usage.input_tokens);
+        usage.output_tokens = usage.output_tokens.or(other.usage.output_tokens);
+        usage.cached_tokens = usage.cached_tokens.or(other.usage.cached_tokens);
+        self.model = self.model.take().or(other.model);
+        self.response = self.response.take().or(other.response);
+    }
+
+    fn has_content(&self) -> bool {
+        !self.calls.is_empty() || !self.texts.is_empty()
+    }
+
+    /// Takes the output apart into what was said and what was called.
+    fn set_output(&mut self, output: Vec<Block>) {
+        for block in output {
+            match block {
+                Block::Text(Role::Agent | Role::Unknown, text) => {
+                    // Instrumentation may give the same text in two ways.
+                    if self.texts.last() != Some(&text) {
+                        self.texts.push(text);
+                    }
+                }
+                Block::Call(call) => {
+                    let twin = |other: &ModelCall| call.id.is_some() && *other == call;
+                    if !self.calls.iter().any(twin) {
+                        self.calls.push(call);
+                    }
+                }
+                Block::Text(..) | Block::Reply(_) | Block::Turn => {}
+            }
+        }
+    }
+}
+
+/// The request that a model's span shows.
+pub(super) fn of_span(tree: &Tree<'_, '_>, records: &Records, at: At, span: &Span<'_>) -> Request {
+    let attributes = &span.attributes;
+    let name = |keys: &[&str]| attributes.first_name(keys).map(Cow::into_owned);
+    let mut request = Request {
+        start: span.start,
+        end: span.end,
+        spans: vec![at],
+        parent: tree.parent(at),
+        usage: usage(attributes),
+        model: name(&["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"]),
+        response: name(&["gen_ai.response.id"]),
+        ..Request::default()
+    };
+    let events = records.get(&Some(at)).map(Vec::as_slice).unwrap_or_default();
+    if let Some(output) = output(span, events) {
+        request.has_output = true;
+        request.set_output(output);
+    }
+    if !request.has_content() {
+        request.calls = refused_around(tree, at);
+    }
+    request
+}
+
+fn usage(attributes: &Attributes<'_>) -> Usage {
+    Usage {
+        duration_ns: None,
+        input_tokens: attributes.first_count(&[
+            "gen_ai.usage.input_tokens",
+            "gen_ai.usage.prompt_tokens",
+            "llm.token_count.prompt",
+        ]),
+        output_tokens: attributes.first_count(&[
+            "gen_ai.usage.output_tokens",
+            "gen_ai.usage.completion_tokens",
+            "llm.token_count.completion",
+        ]),
+        cached_tokens: attributes.first_count(&[
+            "gen_ai.usage.cache_read.input_tokens",
+            "gen_ai.usage.cache_read_input_tokens",
+            "llm.token_count.prompt_details.cache_read",
+        ]),
+    }
+}
+
+/// The output of a model's span, from the first dialect in which it has calls, else from the first in which it has
+/// text. `None`: none was recorded.
+fn output(span: &Span<'_>, events: &[ChatEvent]) -> Option<Vec<Block>> {
+    let attributes = &span.attributes;
+    let sources: [&dyn Fn() -> Option<Vec<Block>>; 6] = [
+        &|| Some(blocks(&attributes.get("gen_ai.output.messages")?.to_json(), Role::Agent)),
+        &|| flattened(span, "llm.output_messages."),
+        &|| {
+            let mut output = events.iter().filter(|event| event.direction == Direction::Output).peekable();
+            output.peek()?;
+            Some(output.flat_map(|event| event.blocks.clone()).collect())
+        },
+        &|| flattened(span, "gen_ai.completion."),
+        &|| Some(blocks(&attributes.get("gcp.vertex.agent.llm_response")?.to_json(), Role::Agent)),
+        // What holds other voices as well is no output, but a history.
+        &|| {
+            let output = blocks(&attributes.get("output.value")?.to_json(), Role::Agent);
+            let other =
+                |block: &Block| matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _));
+            (!output.iter().any(other)).then_some(output)
+        },
+    ];
+    let mut said = None;
+    let mut is_recorded = false;
+    for source in sources {
+        let Some(output) = source() else { continue };
+        is_recorded = true;
+        if output.iter().any(|block| matches!(block, Block::Call(_))) {
+            return Some(output);
+        }
+        if said.is_none() && output.iter().any(|block| matches!(block, Block::Text(..))) {
+            said = Some(output);
+        }
+    }
+    is_recorded.then(|| said.unwrap_or_default())
+}
+
+/// Calls that the framework took for none, as the node around a model span lists them.
+fn refused_around(tree: &Tree<'_, '_>, at: At) -> Vec<ModelCall> {
+    let around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
+    for span in around.filter_map(|outer| tree.span(outer)) {
+        let output =
+            span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output"]);
+        let Some(text) = output.and_then(Value::as_str).filter(|text| text.contains("invalid_tool_calls"))
+        else {
+            continue;
+        };
+        let Some(value) = json_of_text(&text) else { continue };
+        let calls = blocks(&value, Role::Agent).into_iter().filter_map(|block| match block {
+            Block::Call(call) if call.refused.is_some() => Some(call),
+            _ => None,
+        });
+        return calls.collect();
+    }
+    Vec::new()
+}
+
+/// Requests that records alone show: one for each output, however many choices it has.
+pub(super) fn of_records(at: Option<At>, events: &[ChatEvent]) -> Vec<Request> {
+    let mut requests: Vec<Request> = Vec::new();
+    let mut input: Vec<Block> = Vec::new();
+    let mut in_output = false;
+    for event in events {
+        match event.direction {
+            Direction::Input => {
+                in_output = false;
+                input.extend(event.blocks.iter().cloned());
+            }
+            Direction::Output => {
+                if !in_output {
+                    requests.push(Request {
+                        start: event.time,
+                        end: Some(event.time),
+                        parent: at,
+                        has_output: true,
+                        input: std::mem::take(&mut input),
+                        ..Request::default()
+                    });
+                }
+                in_output = true;
+                if let Some(request) = requests.last_mut() {
+                    request.set_output(event.blocks.clone());
+                }
+            }
+        }
+    }
+    if !input.is_empty() && !requests.is_empty() {
+        // What came last is no output, but may answer.
+        requests.push(Request {
+            start: events.last().map_or(0, |event| event.time),
+            input,
+            parent: at,
+            ..Request::default()
+        });
+    }
+    requests
+}
+
+/// The requests of an agent without model spans, as its output repeats their messages.
+pub(super) fn of_agent(at: At, span: &Span<'_>) -> Vec<Request> {
+    let messages = match span.attributes.get("output.value").map(Value::to_json) {
+        Some(Json::Object(mut output)) => output.remove("messages"),
+        Some(Json::String(text)) if text.contains("tool_calls") => python::list_behind(&text, "messages"),
+        _ => None,
+    };
+    let Some(messages) = messages else { return Vec::new() };
+    let mut parts = blocks(&messages, Role::Unknown);
+    if !parts.iter().any(|block| matches!(block, Block::Call(_))) {
+        return Vec::new();
+    }
+    logs::pair_by_order(&mut parts);
+    let mut requests: Vec<Request> = Vec::new();
+    let mut input = Vec::new();
+    let mut open = false;
+    for block in parts {
+        match block {
+            Block::Turn => open = false,
+            Block::Call(_) | Block::Text(Role::Agent, _) => {
+                if !open {
+                    requests.push(Request {
+                        start: span.start,
+                        end: Some(span.start),
+                        parent: Some(at),
+                        has_output: true,
+                        input: std::mem::take(&mut input),
+                        ..Request::default()
+                    });
+                    open = true;
+                }
+                if let Some(request) = requests.last_mut() {
+                    request.set_output(vec![block]);
+                }
+            }
+            other => {
+                open = false;
+                input.push(other);
+            }
+        }
+    }
+    if !input.is_empty() {
+        requests.push(Request { start: span.start, input, parent: Some(at), ..Request::default() });
+    }
+    requests
+}
