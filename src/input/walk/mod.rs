@@ -222,28 +222,44 @@ impl Walk<'_, '_, '_> {
     }
 
     fn object(&mut self, window: &mut Window<'_>) -> Result<Stop> {
-        let class = loop {
-            match self.classify(&mut Json::new(window.unread())) {
-                Some(class) => break class,
-                None if window.unread().len() < CLASSIFIED && window.grow()? => {}
-                None => break if self.reader.list.is_empty() { Class::Run } else { self.guess(window) },
-            }
-        };
-        match class {
+        match self.class_of(window)? {
             Class::Holder => self.holder(window),
             Class::Run => self.single(window),
         }
     }
 
-    /// What an object is of which only a part is known, which ends before anything decisive.
-    fn guess(&self, window: &Window<'_>) -> Class {
-        let mut json = Json::new(window.unread());
+    /// What the object that begins here is. As much of it is looked at as that takes; of one that says something of
+    /// its runs, no more than the beginning.
+    fn class_of(&self, window: &mut Window<'_>) -> Result<Class> {
+        loop {
+            let known = window.unread();
+            let beginning = known.get(..CLASSIFIED).unwrap_or(known);
+            if let Some(class) = self.classify(&mut Json::new(beginning)) {
+                return Ok(class);
+            }
+            if known.len() > CLASSIFIED {
+                if self.says_something_of_runs(beginning) {
+                    return Ok(Class::Holder);
+                }
+                if let Some(class) = self.classify(&mut Json::new(known)) {
+                    return Ok(class);
+                }
+            }
+            if !window.grow()? {
+                let holds = self.says_something_of_runs(window.unread());
+                return Ok(if holds { Class::Holder } else { Class::Run });
+            }
+        }
+    }
+
+    /// Whether an object has a key, as far as it is known, that stands beside a list of runs.
+    fn says_something_of_runs(&self, object: &[u8]) -> bool {
         let mut beside = false;
-        let _ = json.object(|key, value| {
+        let _ = Json::new(object).object(|key, value| {
             beside |= self.reader.is_header_key(key);
             value.skip_any()
         });
-        if beside || !window.is_whole() { Class::Holder } else { Class::Run }
+        beside && !self.reader.list.is_empty()
     }
 
     /// A run that is no item of a list.
