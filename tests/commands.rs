@@ -34,8 +34,11 @@ const OWN: &[(&str, &str)] = &[
 ];
 
 /// Arguments that only take long, and what is tried instead.
-const SHORTER: &[(&str, &str)] =
-    &[("--rounds 15 --min-mb 200", "--rounds 1"), ("--samples 4000", "--samples 10 --resamples 50")];
+const SHORTER: &[(&str, &str)] = &[
+    ("--rounds 15 --min-mb 200", "--rounds 1"),
+    ("--rounds 5 --min-mb 200", "--rounds 1 --min-mb 1"),
+    ("--samples 4000", "--samples 10 --resamples 50"),
+];
 
 /// Commands that are no examples, or none of this build: what they begin with, and what tries them instead.
 const ELSEWHERE: &[(&str, &str)] = &[
