@@ -154,7 +154,7 @@ impl Rules {
 
 impl Default for FeedbackBlindness {
     fn default() -> Self {
-        Self::made_ready(FeedbackBlindnessConfig::default())
+        Self::from_checked(FeedbackBlindnessConfig::default())
     }
 }
 
@@ -175,10 +175,10 @@ impl FeedbackBlindness {
             return Err(Error::config("patterns", "an empty phrase would match every observation"));
         }
         PassedOver::validate(&config.exempt, config.transient.as_ref())?;
-        Ok(Self::made_ready(config))
+        Ok(Self::from_checked(config))
     }
 
-    fn made_ready(config: FeedbackBlindnessConfig) -> Self {
+    fn from_checked(config: FeedbackBlindnessConfig) -> Self {
         Self(Arc::new(Rules {
             patterns: Phrases::new(config.patterns.iter().map(String::as_str)),
             passed_over: PassedOver::new(&config.exempt, config.transient.as_ref()),

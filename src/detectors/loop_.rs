@@ -92,7 +92,7 @@ pub struct Loop {
 
 impl Default for Loop {
     fn default() -> Self {
-        Self::made_ready(LoopConfig::default())
+        Self::from_checked(LoopConfig::default())
     }
 }
 
@@ -116,10 +116,10 @@ impl Loop {
             }
         }
         PassedOver::validate(&config.exempt, config.transient.as_ref())?;
-        Ok(Self::made_ready(config))
+        Ok(Self::from_checked(config))
     }
 
-    fn made_ready(config: LoopConfig) -> Self {
+    fn from_checked(config: LoopConfig) -> Self {
         Self { passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())), config }
     }
 }

@@ -168,7 +168,7 @@ pub struct MalformedCall {
 
 impl Default for MalformedCall {
     fn default() -> Self {
-        Self::made_ready(&MalformedCallConfig::default())
+        Self::from_checked(&MalformedCallConfig::default())
     }
 }
 
@@ -184,10 +184,10 @@ impl MalformedCall {
         if config.rejections.iter().any(|rejection| rejection.trim().is_empty()) {
             return Err(Error::config("rejections", "an empty text would match every error"));
         }
-        Ok(Self::made_ready(config))
+        Ok(Self::from_checked(config))
     }
 
-    fn made_ready(config: &MalformedCallConfig) -> Self {
+    fn from_checked(config: &MalformedCallConfig) -> Self {
         let rules = CallRules::new(config.rejections.iter().map(String::as_str));
         Self {
             actors: config.actors,

@@ -82,7 +82,7 @@ pub struct RouteInefficiency {
 
 impl Default for RouteInefficiency {
     fn default() -> Self {
-        let waste = WasteRules::made_ready(&WastedActionsConfig::default());
+        let waste = WasteRules::from_checked(&WastedActionsConfig::default());
         Self { config: RouteInefficiencyConfig::default(), waste: Arc::new(waste) }
     }
 }

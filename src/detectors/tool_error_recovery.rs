@@ -54,7 +54,7 @@ pub struct ToolErrorRecovery {
 
 impl Default for ToolErrorRecovery {
     fn default() -> Self {
-        Self::made_ready(ToolErrorRecoveryConfig::default())
+        Self::from_checked(ToolErrorRecoveryConfig::default())
     }
 }
 
@@ -67,10 +67,10 @@ impl ToolErrorRecovery {
         if !(config.threshold > 0.0 && config.threshold <= 1.0) {
             return Err(Error::config("threshold", format!("{} is not in (0, 1]", config.threshold)));
         }
-        Ok(Self::made_ready(config))
+        Ok(Self::from_checked(config))
     }
 
-    fn made_ready(config: ToolErrorRecoveryConfig) -> Self {
+    fn from_checked(config: ToolErrorRecoveryConfig) -> Self {
         Self { subtools: Arc::new(Subtools::new(&config.subtools)), config }
     }
 }

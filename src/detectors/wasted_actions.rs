@@ -64,7 +64,7 @@ pub(super) struct WasteRules {
 
 impl Default for WastedActions {
     fn default() -> Self {
-        Self(Arc::new(WasteRules::made_ready(&WastedActionsConfig::default())))
+        Self(Arc::new(WasteRules::from_checked(&WastedActionsConfig::default())))
     }
 }
 
@@ -91,10 +91,10 @@ impl WasteRules {
             return Err(Error::config("min_share", format!("{} is not in [0, 1]", config.min_share)));
         }
         PassedOver::validate(&config.exempt, config.transient.as_ref())?;
-        Ok(Self::made_ready(config))
+        Ok(Self::from_checked(config))
     }
 
-    pub(super) fn made_ready(config: &WastedActionsConfig) -> Self {
+    pub(super) fn from_checked(config: &WastedActionsConfig) -> Self {
         Self {
             actors: config.actors,
             min_wasted: config.min_wasted,
