@@ -295,6 +295,20 @@ mod tests {
     }
 
     #[test]
+    fn places_in_what_was_mended_are_those_of_the_bytes() {
+        let bytes = b"a\xffb\n\xe2\x82cd\xfe\n\xffe";
+        let mended = Mended::of(bytes);
+        let origin = Place { line: 7, column: 3 };
+        let window = Window::over_mended(&mended, bytes, origin);
+        for at in (0..=mended.text.len()).rev().chain(0..=mended.text.len()) {
+            let expected = origin.after(bytes.get(..mended.original(at)).unwrap());
+            assert_eq!(window.place(at), expected, "{at}");
+        }
+        let behind = window.place(mended.text.len()).location();
+        assert_eq!(behind, Location { line: 9, column: 3 });
+    }
+
+    #[test]
     fn what_is_taken_is_the_input_in_order() {
         let text = "ab\ncd\n\nefg\nh".repeat(20_000);
         for size in [1, 1000, 100_000] {

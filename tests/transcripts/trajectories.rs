@@ -202,3 +202,11 @@ fn only_the_next_message_of_the_user_answers() {
     assert_eq!(costs(&trace)[1], [Some(9), Some(2), None, None, None]);
     assert_eq!(said(&trace), [(1, [Some(7), None, Some(1)])]);
 }
+
+#[test]
+fn places_in_text_that_is_no_utf8_are_those_of_its_bytes() {
+    let text = b"{\"environment\": \"\xff\xff\", \"trajectory\": [{\"action\": \"ls\", \"observation\": \"a\"},\n \"\xff\", ]}\n";
+    let (_, reading) = read(text);
+    let place = reading.errors[0].location().unwrap();
+    assert_eq!((place.line, place.column), (2, 7), "{:?}", reading.errors);
+}
