@@ -404,6 +404,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 fn busy(work: &[&Input], job: impl Fn(&Input) -> bool) -> f64 {
     let worked = || {
+        // Only a thread that is put in the queue again has all its time counted.
+        std::thread::yield_now();
         let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         told.split_whitespace().next()?.parse::<u64>().ok()
     };
