@@ -15,8 +15,9 @@ use crate::fingerprint::FingerprintBuilder;
 use crate::monitor::Monitor;
 use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 
-/// How many runs of one part are kept back before they are handed on.
-const MOST_KEPT: usize = 1024;
+/// How many runs of one part are kept back before they are handed on. With few, their memory is used again while it is
+/// near: measured on runs of 3 KB, 1024 take a tenth more time.
+const MOST_KEPT: usize = 64;
 
 /// What was read and is not handed on yet.
 pub(super) enum Kept {
@@ -135,7 +136,7 @@ impl<'s> Folding<'s> {
         }
         let monitor = self.monitor.as_mut()?;
         let named = |(id, verdict): (&'static str, Verdict)| (Cow::Borrowed(id), verdict);
-        let verdicts: Vec<_> = monitor.peek().into_iter().map(named).collect();
+        let verdicts: Vec<_> = monitor.verdicts().map(named).collect();
         let inside = |(id, verdict): &(Cow<'static, str>, Verdict)| match verdict.findings() {
             [] => None,
             findings => Some((id.clone(), monitor.cost_inside(findings))),

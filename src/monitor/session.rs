@@ -190,7 +190,12 @@ impl Monitor {
     /// same.
     #[must_use]
     pub fn peek(&self) -> Vec<(&'static str, Verdict)> {
-        self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
+        self.verdicts().collect()
+    }
+
+    /// As [`Monitor::peek`], one after the other.
+    pub(crate) fn verdicts(&self) -> impl ExactSizeIterator<Item = (&'static str, Verdict)> {
+        self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict())))
     }
 
     /// What the steps of the trace took so far.
