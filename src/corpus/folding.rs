@@ -20,8 +20,9 @@ use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 const MOST_KEPT: usize = 64;
 
 /// What was read and is not handed on yet.
+#[expect(clippy::large_enum_variant, reason = "nearly all are records, and a box would be one allocation more for each")]
 pub(super) enum Kept {
-    Record(Box<TraceRecord>),
+    Record(TraceRecord),
     Error(Error),
 }
 
@@ -61,7 +62,7 @@ impl StepSink for Sink<'_> {
         let positions = record.position + 1;
         let many = {
             let mut kept = self.kept.borrow_mut();
-            kept.push(Kept::Record(Box::new(record)));
+            kept.push(Kept::Record(record));
             kept.len() >= MOST_KEPT
         };
         if many && let Some(hand_on) = self.hand_on {
