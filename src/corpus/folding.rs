@@ -20,7 +20,10 @@ use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 const MOST_KEPT: usize = 64;
 
 /// What was read and is not handed on yet.
-#[expect(clippy::large_enum_variant, reason = "nearly all are records, and a box would be one allocation more for each")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are records, and a box would be one allocation more for each"
+)]
 pub(super) enum Kept {
     Record(TraceRecord),
     Error(Error),
