@@ -314,7 +314,13 @@ fn the_replication_reads_the_bundled_files_by_default() {
     assert_eq!(first["inputs"].as_array().unwrap().len(), 9);
     assert_eq!(first["overall"]["sims"], 407);
     assert_eq!(first["duplicates"].as_array().unwrap().len(), 1);
-    for title in ["Overall", "By model", "Strongest signals", "Direction", "scripted-quitter\n  airline"] {
+    for title in [
+        "Overall",
+        "By model",
+        "Recovery and reward by model and domain, the surest first",
+        "Direction",
+        "scripted-quitter\n  airline",
+    ] {
         assert!(out.contains(title), "no {title}: {out}");
     }
     assert!(out.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
@@ -332,8 +338,9 @@ fn the_replication_reads_the_bundled_files_by_default() {
     let (pass_k, _) = ends("replicate_tau2", &["--as-published", "--pass-k"], 0);
     assert!(pass_k.starts_with(&published) && pass_k.contains("pass^4"), "{pass_k}");
     assert!(pass_k.lines().all(|line| line.chars().count() <= 80), "{pass_k}");
-    let compared = "  On the same 407 runs, |r| with reward is 0.502 for recovery rate and 0.324 for\n  error count: a \
-                    difference of +0.178, resampled by task [+0.";
+    let compared = "  On the same 407 runs, r with reward is +0.502 for recovery rate and -0.324 for\n  error count. As \
+                    errors should count against reward, their sign is turned: a\n  difference of +0.178, \
+                    resampled by task [+0.";
     assert!(out.contains(compared), "{out}");
 }
 
