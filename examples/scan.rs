@@ -39,7 +39,7 @@ struct Arguments {
     #[command(flatten)]
     reading: Reading,
     /// Detectors, with commas between; default: all but the opt-in ones, of which those with an entry in --config
-    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
     #[arg(long, default_value = "agent")]

@@ -233,6 +233,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
             "overall",
             "by_model",
             "by_model_domain",
+            "alone",
             "contrasts",
             "direction",
             "inputs",

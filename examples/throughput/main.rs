@@ -270,7 +270,8 @@ fn single_in(
         let options = ScanOptions { threads: Some(threads), ..ScanOptions::default() };
         let scanner = Scanner::new(default_detectors(), options)?;
         let start = Instant::now();
-        let mut out = common::output::Output::create(&folder.join("out.jsonl"), &[])?;
+        let mut out =
+            std::io::BufWriter::with_capacity(1 << 17, std::fs::File::create(folder.join("out.jsonl"))?);
         let mut failure = None;
         let map = |record: TraceRecord| common::json_line(&record);
         scanner.scan_map(
@@ -286,7 +287,7 @@ fn single_in(
                 }
             },
         )?;
-        out.finish()?;
+        out.flush()?;
         match failure {
             Some(failure) => Err(failure.into()),
             None => Ok(start.elapsed().as_secs_f64()),
