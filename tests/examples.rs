@@ -613,7 +613,7 @@ fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
 
 #[test]
 fn a_scan_writes_its_tables_as_a_merge_does() {
-    let folder = Folder::new("tables");
+    let folder = Folder::new("tables_again");
     let path = |name: &str| folder.path(name);
     let (json, markdown, csv) = (path("a.json"), path("a.md"), path("csv"));
     let files = ["--json", &json, "--markdown", &markdown, "--csv", &csv, "golden/tau2"];
@@ -910,7 +910,7 @@ fn the_scan_reads_standard_input() {
 
 #[test]
 fn the_calibration_is_the_same_bytes_every_time() {
-    let folder = Folder::new("calibration");
+    let folder = Folder::new("calibration_again");
     let json = folder.path("report.json");
     let report = |threads: &str| {
         let told = ends("calibrate", &["--threads", threads, "--json", &json], 0);
