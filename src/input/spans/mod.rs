@@ -18,6 +18,7 @@ mod calls;
 mod classify;
 mod collection;
 mod damaged;
+mod data;
 mod dialects;
 mod flattened;
 mod join;

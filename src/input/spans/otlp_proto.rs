@@ -59,9 +59,9 @@ fn take_spans(request: ExportTraceServiceRequest, into: &mut SpanCollection<'_>)
 fn span(span: trace::Span) -> Span<'static> {
     let status = span.status.unwrap_or_default();
     Span {
-        trace_id: id_of_bytes(&span.trace_id).unwrap_or_default(),
-        span_id: id_of_bytes(&span.span_id).unwrap_or_default(),
-        parent: id_of_bytes(&span.parent_span_id),
+        trace_id: id_of_bytes(&span.trace_id).unwrap_or_default().into(),
+        span_id: id_of_bytes(&span.span_id).unwrap_or_default().into(),
+        parent: id_of_bytes(&span.parent_span_id).map(Cow::Owned),
         name: Cow::Owned(span.name),
         scope: Cow::Borrowed(""),
         start: span.start_time_unix_nano,
@@ -115,8 +115,8 @@ fn take_logs(request: ExportLogsServiceRequest, into: &mut SpanCollection<'_>) {
 fn log(record: logs::LogRecord) -> super::LogRecord<'static> {
     let time = [record.time_unix_nano, record.observed_time_unix_nano].into_iter().find(|time| *time != 0);
     log_record(
-        id_of_bytes(&record.trace_id),
-        id_of_bytes(&record.span_id),
+        id_of_bytes(&record.trace_id).map(Cow::Owned),
+        id_of_bytes(&record.span_id).map(Cow::Owned),
         time,
         (!record.event_name.is_empty()).then_some(Cow::Owned(record.event_name)),
         value(record.body),

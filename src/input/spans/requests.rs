@@ -8,12 +8,12 @@ use super::request::{self, Request};
 use super::tree::{At, Owner, Tree};
 
 /// The requests of every agent, in order.
-pub(super) fn requests(tree: &Tree<'_, '_>, records: &Records) -> BTreeMap<Owner, Vec<Request>> {
+pub(super) fn requests<'s>(tree: &Tree<'s, '_>, records: &Records<'s>) -> BTreeMap<Owner, Vec<Request<'s>>> {
     let mut of_owner: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.of_kind(Kind::Model) {
         of_owner.entry(tree.owner(at)).or_default().push(at);
     }
-    let mut requests: BTreeMap<Owner, Vec<Request>> = BTreeMap::new();
+    let mut requests: BTreeMap<Owner, Vec<Request<'s>>> = BTreeMap::new();
     for (owner, models) in of_owner {
         requests.insert(owner, of_spans(tree, records, &models));
     }
@@ -55,7 +55,7 @@ pub(super) fn requests(tree: &Tree<'_, '_>, records: &Records) -> BTreeMap<Owner
 }
 
 /// The requests that model spans show. Those that lie in one another are one.
-fn of_spans(tree: &Tree<'_, '_>, records: &Records, models: &[At]) -> Vec<Request> {
+fn of_spans<'s>(tree: &Tree<'s, '_>, records: &Records<'s>, models: &[At]) -> Vec<Request<'s>> {
     let all: BTreeSet<At> = models.iter().copied().collect();
     let mut below: BTreeMap<At, Vec<At>> = BTreeMap::new();
     let mut parents: BTreeMap<At, At> = BTreeMap::new();
@@ -65,7 +65,7 @@ fn of_spans(tree: &Tree<'_, '_>, records: &Records, models: &[At]) -> Vec<Reques
             parents.insert(*at, outer);
         }
     }
-    let read: BTreeMap<At, Request> = models
+    let mut read: BTreeMap<At, Request<'s>> = models
         .iter()
         .filter_map(|at| Some((*at, request::of_span(tree, records, *at, tree.span(*at)?))))
         .collect();
@@ -79,37 +79,33 @@ fn of_spans(tree: &Tree<'_, '_>, records: &Records, models: &[At]) -> Vec<Reques
         }
         found
     };
-    let join = |members: Vec<At>| {
-        let members = members.into_iter().filter_map(|at| read.get(&at).cloned());
-        members.reduce(|mut first, second| {
-            first.take_in(second);
-            first
-        })
-    };
     let mut requests = Vec::new();
     for at in models.iter().filter(|at| !parents.contains_key(at)) {
         let branches: Vec<Vec<At>> = below.get(at).into_iter().flatten().map(|at| whole(*at)).collect();
         let has_output = |branch: &&Vec<At>| {
             branch.iter().any(|at| read.get(at).is_some_and(|request| request.has_output))
         };
-        if branches.iter().filter(has_output).count() > 1 {
-            // A span around several requests is none.
-            requests.extend(branches.into_iter().filter_map(join));
-        } else {
-            requests.extend(join(whole(*at)));
+        // A span around several requests is none.
+        let several = branches.iter().filter(has_output).count() > 1;
+        for members in if several { branches } else { vec![whole(*at)] } {
+            let members = members.into_iter().filter_map(|at| read.remove(&at));
+            requests.extend(members.reduce(|mut first, second| {
+                first.take_in(second);
+                first
+            }));
         }
     }
     requests
 }
 
 /// Requests with the same id of their response are one.
-fn join_same_response(requests: &mut Vec<Request>) {
-    let mut first: BTreeMap<String, usize> = BTreeMap::new();
-    let mut kept: Vec<Request> = Vec::with_capacity(requests.len());
+fn join_same_response<'s>(requests: &mut Vec<Request<'s>>) {
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut kept: Vec<Request<'_>> = Vec::with_capacity(requests.len());
     for request in requests.drain(..) {
-        match request.response.clone() {
+        match request.response {
             Some(response) => {
-                if let Some(twin) = first.get(&response).and_then(|at| kept.get_mut(*at)) {
+                if let Some(twin) = first.get(response).and_then(|at| kept.get_mut(*at)) {
                     twin.take_in(request);
                 } else {
                     first.insert(response, kept.len());
@@ -124,7 +120,7 @@ fn join_same_response(requests: &mut Vec<Request>) {
 
 /// A span without output beside one that has it shows the same request: they overlap, or no tool ran between them.
 /// `tools`: when tools began, in order.
-fn join_without_output(tools: &[u64], requests: &mut Vec<Request>) {
+fn join_without_output(tools: &[u64], requests: &mut Vec<Request<'_>>) {
     if requests.iter().all(|request| request.has_output) || !requests.iter().any(|request| request.has_output)
     {
         return;
@@ -133,9 +129,9 @@ fn join_without_output(tools: &[u64], requests: &mut Vec<Request>) {
         let at = tools.partition_point(|start| *start < from);
         tools.get(at).is_some_and(|start| *start < to)
     };
-    let mut kept: Vec<Request> = Vec::with_capacity(requests.len());
+    let mut kept: Vec<Request<'_>> = Vec::with_capacity(requests.len());
     for request in requests.drain(..) {
-        let same = |other: &Request| {
+        let same = |other: &Request<'_>| {
             !request.spans.is_empty()
                 && !other.spans.is_empty()
                 && request.has_output != other.has_output

@@ -1,5 +1,7 @@
 //! The steps of an agent's run: what was said and what was done, turn by turn.
 
+use std::borrow::Cow;
+
 use super::answers;
 use super::arguments;
 use super::assemble::{Draft, TraceContext};
@@ -13,12 +15,12 @@ use super::unwrap::Outcome;
 use crate::input::common;
 use crate::trace::{Actor, Answer, Content, Usage};
 
-impl TraceContext<'_, '_, '_> {
-    pub(super) fn steps(&self, draft: &Draft<'_>) -> Vec<SpanStep> {
+impl<'s> TraceContext<'_, 's> {
+    pub(super) fn steps(&self, draft: &Draft<'_, 's>) -> Vec<SpanStep> {
         let requests = draft.requests;
         let agents = self.agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
-        let actions = calls::actions(self.tree, requests, draft.tools, agents);
-        let outcomes = self.outcomes(requests, &actions);
+        let mut actions = calls::actions(self.tree, requests, draft.tools, agents);
+        let outcomes = self.outcomes(requests, &mut actions);
         // The requests that nobody recorded have turns as well.
         let mut unseen = vec![0; requests.len().max(1)];
         for action in &actions {
@@ -44,7 +46,7 @@ impl TraceContext<'_, '_, '_> {
             }
         }
         let mut unsaid = requests.iter().enumerate().peekable();
-        for (action, outcome) in actions.iter().zip(outcomes) {
+        for (action, outcome) in actions.into_iter().zip(outcomes) {
             // What was said up to the turn of the action comes before it; the last words of a request that encloses
             // its actions come behind them.
             while let Some((number, request)) = unsaid.next_if(|(number, _)| {
@@ -52,7 +54,8 @@ impl TraceContext<'_, '_, '_> {
             }) {
                 self.say(turn_of(number), last_turn_of(number), request, &mut steps);
             }
-            steps.push(self.step(requests, action, turn_of(action.turn) + action.unseen, outcome));
+            let turn = turn_of(action.turn) + action.unseen;
+            steps.push(self.step(requests, action, turn, outcome));
         }
         for (number, request) in unsaid {
             self.say(turn_of(number), last_turn_of(number), request, &mut steps);
@@ -61,10 +64,10 @@ impl TraceContext<'_, '_, '_> {
     }
 
     /// The texts of a request's output, which come in the last of its turns.
-    fn say(&self, first: usize, last: usize, request: &Request, steps: &mut Vec<SpanStep>) {
+    fn say(&self, first: usize, last: usize, request: &Request<'s>, steps: &mut Vec<SpanStep>) {
         // Its tokens are counted in the first.
         let usage = if first == last { request.usage } else { Usage::default() };
-        let span = request.spans.first().and_then(|at| Some(self.tree.span(*at)?.span_id.clone()));
+        let span = request.spans.first().and_then(|at| Some(self.tree.span(*at)?.span_id.to_string()));
         for text in &request.texts {
             let text = text.trim();
             if !text.is_empty() {
@@ -82,15 +85,13 @@ impl TraceContext<'_, '_, '_> {
 
     /// What the user said last before the first request: what stands before an answer of the agent belongs to an
     /// earlier trace.
-    fn user_texts(&self, request: &Request) -> Vec<String> {
-        let inputs = if request.input.is_empty() {
-            let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
-            spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)).collect()
-        } else {
-            vec![request.input.clone()]
-        };
-        for input in inputs {
-            let mut texts: Vec<String> = Vec::new();
+    fn user_texts(&self, request: &Request<'s>) -> Vec<String> {
+        let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
+        let shown = spans.flat_map(|(at, span)| answers::inputs(span, at, self.records));
+        let own = (!request.input.is_empty()).then(|| request.input.clone());
+        let is_own = own.is_some();
+        for input in own.into_iter().chain(shown.take_while(|_| !is_own)) {
+            let mut texts: Vec<Cow<'s, str>> = Vec::new();
             for block in input {
                 match block {
                     Block::Text(Role::User, text)
@@ -103,7 +104,7 @@ impl TraceContext<'_, '_, '_> {
                 }
             }
             if !texts.is_empty() {
-                return texts;
+                return texts.into_iter().map(Cow::into_owned).collect();
             }
         }
         Vec::new()
@@ -111,19 +112,19 @@ impl TraceContext<'_, '_, '_> {
 
     fn step(
         &self,
-        requests: &[Request],
-        action: &Action,
+        requests: &[Request<'s>],
+        action: Action<'s>,
         turn: usize,
-        outcome: Option<(Outcome, Verdict)>,
+        outcome: Option<(Outcome<'s>, Verdict)>,
     ) -> SpanStep {
-        let span = action.span.and_then(|at| self.tree.span(at));
+        let span = action.views.first().copied();
         let request = action.call.map_or(action.turn, |(request, _)| request);
         let request = requests.get(request);
         let began =
             span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
-        let shown = span.map(|span| span.span_id.clone()).or_else(|| {
+        let shown = span.map(|span| span.span_id.to_string()).or_else(|| {
             let at = request?.spans.first()?;
-            Some(self.tree.span(*at)?.span_id.clone())
+            Some(self.tree.span(*at)?.span_id.to_string())
         });
         // Those of a request that nobody recorded are not known, or are in the sum of the one that encloses it.
         let tokens = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
@@ -134,28 +135,28 @@ impl TraceContext<'_, '_, '_> {
             usage,
             event,
         };
-        if let Some(text) = self.own_words(action, span) {
+        if let Some(text) = self.own_words(&action, span) {
             return step(tokens, SpanEventStep::Message(Actor::Agent, text));
         }
         let usage = Usage { duration_ns: span.and_then(Span::duration), ..tokens };
         let answer = outcome.map(|(outcome, verdict)| Answer {
-            observation: outcome.text.map(Into::into),
+            observation: outcome.text.map(|text| text.into_owned().into()),
             status: verdict.status,
             provenance: verdict.provenance,
             reason: verdict.reason,
             error_type: verdict.error_type.map(Into::into),
         });
         let action = SpanAction {
-            id: action.id.clone(),
-            name: action.name.clone(),
-            arguments: action.arguments.clone(),
+            id: action.id.map(Cow::into_owned),
+            name: action.name.into_owned(),
+            arguments: action.arguments.map(Cow::into_owned),
             answer,
         };
         step(usage, SpanEventStep::Action(Box::new(action)))
     }
 
     /// What a framework's own call says: a final answer, or a hand-off to another agent. `None`: it is an action.
-    fn own_words(&self, action: &Action, span: Option<&Span<'_>>) -> Option<String> {
+    fn own_words(&self, action: &Action<'s>, span: Option<&Span<'_>>) -> Option<String> {
         let name = &*action.name;
         let hands_over = ["transfer_to_", "handoff_to_", "handoff to "]
             .iter()
@@ -179,15 +180,15 @@ impl TraceContext<'_, '_, '_> {
         }
         Some(match &action.arguments {
             Content::Present(arguments) if name == "final_answer" => {
-                arguments::only_value(arguments).unwrap_or_else(|| arguments.clone())
+                arguments::only_value(arguments).map_or_else(|| arguments.to_string(), Cow::into_owned)
             }
             Content::Present(arguments) if arguments != "{}" => format!("{name} {arguments}"),
             _ => name.to_owned(),
         })
     }
 
-    fn is_pydantic(&self, action: &Action) -> bool {
-        action.span.is_none() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
+    fn is_pydantic(&self, action: &Action<'s>) -> bool {
+        action.views.is_empty() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
     }
 }
 

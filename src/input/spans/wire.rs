@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::attributes::{Attributes, Value, is_read};
+use super::attributes::{Attributes, Value, Wording, is_read};
 use super::model::Code;
 use crate::json::{Json, Kind, Number, Read};
-use crate::trace::{Text, Words};
 
 /// A whole number as a number, as a float or as a text; what is none of that is passed over.
 pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
@@ -87,7 +86,7 @@ pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
         }
         Kind::Bool => Value::Bool(json.boolean()?),
         Kind::Number => number(json)?,
-        Kind::String => Value::Text(Words::Lying(Text::from(json.text()?))),
+        Kind::String => Value::Text(Wording::from(json.text()?)),
         Kind::List => {
             let mut items = Vec::new();
             json.list(|item| {
@@ -134,7 +133,7 @@ pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
             | b"bool_value" => found = plain(value)?,
             b"intValue" | b"int_value" => {
                 found = match plain(value)? {
-                    Value::Text(words) => match words.text().to_str().trim().parse() {
+                    Value::Text(words) => match words.as_str().trim().parse() {
                         Ok(integer) => Value::Integer(integer),
                         Err(_) => Value::Text(words),
                     },
@@ -143,7 +142,7 @@ pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
             }
             b"doubleValue" | b"double_value" => {
                 found = match plain(value)? {
-                    Value::Text(words) => match words.text().to_str().trim().parse::<f64>() {
+                    Value::Text(words) => match words.as_str().trim().parse::<f64>() {
                         Ok(float) if float.is_finite() => Value::Float(float),
                         _ => Value::Text(words),
                     },
