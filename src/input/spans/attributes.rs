@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use serde_json::Number;
 
 use super::data::Data;
+use super::names;
 use crate::json::{Escapes, JsonString};
 
 /// A value of an attribute.
@@ -160,11 +161,8 @@ pub(crate) struct Attributes<'a> {
 }
 
 /// The bit of a name, which others share.
-#[inline]
 fn bit(name: &str) -> u64 {
-    let byte = |at: usize| u64::from(name.as_bytes().get(at).copied().unwrap_or_default());
-    let length = name.len();
-    1 << ((length as u64 + 5 * byte(length.wrapping_sub(1)) + 11 * byte(length / 2)) % 64)
+    1 << (names::place(name.as_bytes()) % 64)
 }
 
 impl<'a> Attributes<'a> {
@@ -223,7 +221,7 @@ impl<'a> Attributes<'a> {
     }
 
     pub(super) fn into_owned(self) -> Attributes<'static> {
-        let own = self.entries.into_iter().map(|(key, value)| (owned_key(key), value.into_owned()));
+        let own = self.entries.into_iter().map(|(key, value)| (names::owned(key), value.into_owned()));
         let mut entries: Vec<_> = own.collect();
         // What is owned is held.
         entries.shrink_to_fit();
@@ -231,119 +229,9 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// A key on its own: of most attributes one that everybody shares.
-fn owned_key(key: Cow<'_, str>) -> Cow<'static, str> {
-    const KEYS: &[&str] = &[
-        "agent.name",
-        "gen_ai.agent.name",
-        "gen_ai.completion.0.content",
-        "gen_ai.completion.0.role",
-        "gen_ai.conversation.id",
-        "gen_ai.input.messages",
-        "gen_ai.operation.name",
-        "gen_ai.output.messages",
-        "gen_ai.prompt.0.content",
-        "gen_ai.prompt.0.role",
-        "gen_ai.provider.name",
-        "gen_ai.request.model",
-        "gen_ai.response.finish_reasons",
-        "gen_ai.response.id",
-        "gen_ai.response.model",
-        "gen_ai.system",
-        "gen_ai.tool.call.arguments",
-        "gen_ai.tool.call.id",
-        "gen_ai.tool.call.result",
-        "gen_ai.tool.name",
-        "gen_ai.tool.type",
-        "gen_ai.usage.input_tokens",
-        "gen_ai.usage.output_tokens",
-        "input.value",
-        "llm.model_name",
-        "llm.token_count.completion",
-        "llm.token_count.prompt",
-        "llm.token_count.total",
-        "metadata",
-        "openinference.span.kind",
-        "output.value",
-        "session.id",
-        "tool.name",
-        "tool.parameters",
-        "traceloop.entity.input",
-        "traceloop.entity.name",
-        "traceloop.entity.output",
-        "traceloop.span.kind",
-    ];
-    match KEYS.binary_search(&&*key).ok().and_then(|at| KEYS.get(at)) {
-        Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(key.into_owned()),
-    }
-}
-
-/// Whether some rule reads an attribute of this name. What nobody reads is not kept: definitions of tools and
-/// bookkeeping of frameworks are most of what a span holds.
-pub(super) fn is_read(key: &str) -> bool {
-    const UNREAD: &[&str] = &[
-        "gen_ai.tool.definitions",
-        "gen_ai.tool.description",
-        "gen_ai.system_instructions",
-        "gen_ai.workflow.",
-        "gen_ai.agent.tools",
-        "gen_ai.agent.description",
-        "tool.description",
-        "tool.json_schema",
-        "exception.stacktrace",
-    ];
-    const READ: &[&str] = &[
-        "gen_ai.",
-        "llm.input_messages.",
-        "llm.output_messages.",
-        "llm.token_count.",
-        "llm.model_name",
-        "openinference.span.kind",
-        "traceloop.span.kind",
-        "traceloop.entity.",
-        "traceloop.association.properties.lc_agent_name",
-        "traceloop.association.properties.langgraph_node",
-        "gcp.vertex.agent.",
-        "tool.",
-        "tool_arguments",
-        "tool_response",
-        "input.value",
-        "output.value",
-        "metadata",
-        "session.id",
-        "agent.name",
-        "agent_name",
-        "graph.node.id",
-        "logfire.msg",
-        "error.type",
-        "event.name",
-        "exception.",
-    ];
-    READ.iter().any(|read| key.starts_with(read)) && !UNREAD.iter().any(|unread| key.starts_with(unread))
-        || matches!(key, "events" | "content" | "message" | "id" | "role" | "name" | "model_name")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_that_many_have_are_shared() {
-        for (key, is_shared) in
-            [("gen_ai.tool.name", true), ("agent.name", true), ("traceloop.span.kind", true), ("x", false)]
-        {
-            let own = owned_key(Cow::Owned(key.to_owned()));
-            assert_eq!((&*own, matches!(own, Cow::Borrowed(_))), (key, is_shared));
-        }
-    }
-
-    #[test]
-    fn what_nobody_reads_is_not_kept() {
-        assert!(is_read("gen_ai.tool.name") && is_read("llm.output_messages.0.message.role"));
-        assert!(!is_read("gen_ai.tool.definitions") && !is_read("llm.tools.0.tool.json_schema"));
-        assert!(!is_read("traceloop.association.properties.langgraph_path") && !is_read("http.url"));
-    }
 
     #[test]
     fn a_number_may_be_spelled_as_text() {

@@ -25,6 +25,7 @@ mod join;
 mod logs;
 mod message;
 mod model;
+mod names;
 mod otlp_json;
 #[cfg(feature = "otlp")]
 mod otlp_proto;

@@ -11,8 +11,9 @@ use opentelemetry_proto::tonic::trace::v1 as trace;
 use prost::Message;
 
 use super::SpanCollection;
-use super::attributes::{Attributes, Value, is_read};
+use super::attributes::{Attributes, Value};
 use super::model::{Code, Span, SpanEvent, id_of_bytes};
+use super::names::is_read;
 use super::otlp_json::log_record;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -80,7 +81,7 @@ fn span(span: trace::Span) -> Span<'static> {
 fn attributes(list: Vec<KeyValue>) -> Attributes<'static> {
     let mut found = Attributes::default();
     for attribute in list {
-        if is_read(&attribute.key) {
+        if is_read(attribute.key.as_bytes()) {
             found.push(Cow::Owned(attribute.key), value(attribute.value));
         }
     }

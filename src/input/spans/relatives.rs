@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use super::SpanCollection;
-use super::attributes::{Attributes, Value, is_read};
+use super::attributes::{Attributes, Value};
 use super::model::{Code, Span, SpanEvent, id};
+use super::names::is_read;
 use super::otlp_json::{events, ident};
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
@@ -92,7 +93,7 @@ fn row_member<'a>(key: &[u8], value: &mut Json<'a>, row: &mut Row<'a>) -> Read<(
         }
         // Columns of a table of attributes.
         _ => match key.strip_prefix(b"attributes.").map(String::from_utf8_lossy) {
-            Some(name) if is_read(&name) => {
+            Some(name) if is_read(name.as_bytes()) => {
                 let read = wire::plain(value)?;
                 row.span.attributes.push(Cow::Owned(name.into_owned()), read);
             }
@@ -239,7 +240,7 @@ fn jaeger_span<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<(
                 let is_set = matches!(value, Value::Bool(true)) || value.as_str() == Some("true");
                 span.status = if is_set { Code::Error } else { Code::Unset };
             }
-            _ if is_read(&key) => span.attributes.push(key, value),
+            _ if is_read(key.as_bytes()) => span.attributes.push(key, value),
             _ => {}
         }
     }
@@ -288,7 +289,7 @@ fn jaeger_event<'a>(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> SpanEvent<'a> {
     for (key, value) in fields {
         if matches!(&*key, "event" | "name") && event.name.is_empty() {
             event.name = Cow::Owned(value.as_str().unwrap_or_default().to_owned());
-        } else if is_read(&key) {
+        } else if is_read(key.as_bytes()) {
             attributes.push(key, value);
         }
     }

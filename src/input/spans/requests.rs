@@ -54,41 +54,43 @@ pub(super) fn requests<'s>(tree: &Tree<'s, '_>, records: &Records<'s>) -> BTreeM
     requests
 }
 
-/// The requests that model spans show. Those that lie in one another are one.
+/// The requests that model spans show, which come in order. Those that lie in one another are one.
 fn of_spans<'s>(tree: &Tree<'s, '_>, records: &Records<'s>, models: &[At]) -> Vec<Request<'s>> {
-    let all: BTreeSet<At> = models.iter().copied().collect();
-    let mut below: BTreeMap<At, Vec<At>> = BTreeMap::new();
-    let mut parents: BTreeMap<At, At> = BTreeMap::new();
-    for at in models {
-        if let Some(outer) = tree.ancestors(*at).find(|outer| all.contains(outer)) {
-            below.entry(outer).or_default().push(*at);
-            parents.insert(*at, outer);
+    let place = |at: At| models.binary_search(&at).ok();
+    let mut read: Vec<Option<Request<'s>>> = models
+        .iter()
+        .map(|at| tree.span(*at).map(|span| request::of_span(tree, records, *at, span)))
+        .collect();
+    // By place among the models, those right below.
+    let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut inner: BTreeSet<usize> = BTreeSet::new();
+    for (number, at) in models.iter().enumerate() {
+        if let Some(outer) = tree.ancestors(*at).find_map(place) {
+            below.entry(outer).or_default().push(number);
+            inner.insert(number);
         }
     }
-    let mut read: BTreeMap<At, Request<'s>> = models
-        .iter()
-        .filter_map(|at| Some((*at, request::of_span(tree, records, *at, tree.span(*at)?))))
-        .collect();
     // Everything below a span, with it.
-    let whole = |root: At| {
+    let whole = |root: usize| {
         let mut found = vec![root];
         let mut next = 0;
-        while let Some(at) = found.get(next) {
-            found.extend(below.get(at).into_iter().flatten());
+        while let Some(number) = found.get(next) {
+            found.extend(below.get(number).into_iter().flatten());
             next += 1;
         }
         found
     };
-    let mut requests = Vec::new();
-    for at in models.iter().filter(|at| !parents.contains_key(at)) {
-        let branches: Vec<Vec<At>> = below.get(at).into_iter().flatten().map(|at| whole(*at)).collect();
-        let has_output = |branch: &&Vec<At>| {
-            branch.iter().any(|at| read.get(at).is_some_and(|request| request.has_output))
+    let mut requests = Vec::with_capacity(models.len());
+    for number in (0..models.len()).filter(|number| !inner.contains(number)) {
+        let branches: Vec<Vec<usize>> =
+            below.get(&number).into_iter().flatten().map(|number| whole(*number)).collect();
+        let has_output = |number: &usize| {
+            read.get(*number).and_then(Option::as_ref).is_some_and(|request| request.has_output)
         };
         // A span around several requests is none.
-        let several = branches.iter().filter(has_output).count() > 1;
-        for members in if several { branches } else { vec![whole(*at)] } {
-            let members = members.into_iter().filter_map(|at| read.remove(&at));
+        let several = branches.iter().filter(|branch| branch.iter().any(has_output)).count() > 1;
+        for members in if several { branches } else { vec![whole(number)] } {
+            let members = members.into_iter().filter_map(|number| read.get_mut(number)?.take());
             requests.extend(members.reduce(|mut first, second| {
                 first.take_in(second);
                 first

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::attributes::{Attributes, Value, Wording, is_read};
+use super::attributes::{Attributes, Value, Wording};
 use super::model::Code;
+use super::names;
 use crate::json::{Json, Kind, Number, Read};
 
 /// A whole number as a number, as a float or as a text; what is none of that is passed over.
@@ -204,25 +205,25 @@ pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
             if item.kind()? != Kind::Object {
                 return item.skip();
             }
+            // What its name is, where some rule reads that; and its value, where it stands before the name.
             let (mut name, mut later, mut value) = (None, None, None);
             item.object(|key, json| {
                 match key {
-                    b"key" => name = text(json)?,
-                    b"value" => match name.as_deref() {
-                        Some(name) if !is_read(name) => json.skip()?,
-                        Some(_) => value = Some(any_value(json)?),
+                    b"key" if json.kind()? == Kind::String => name = Some(names::read(json.text()?)),
+                    b"key" => name = None,
+                    b"value" => match &name {
+                        Some(Some(_)) => value = Some(any_value(json)?),
+                        Some(None) => json.skip()?,
                         None => later = Some(json.raw()?),
                     },
                     _ => json.skip()?,
                 }
                 Ok(())
             })?;
-            if let Some(name) = name.filter(|name| is_read(name)) {
-                match (value, later) {
-                    (Some(value), _) => found.push(name, value),
-                    (None, Some(later)) => found.push(name, any_value(&mut later.json())?),
-                    (None, None) => {}
-                }
+            match (name.flatten(), value, later) {
+                (Some(name), Some(value), _) => found.push(name, value),
+                (Some(name), None, Some(later)) => found.push(name, any_value(&mut later.json())?),
+                _ => {}
             }
             Ok(())
         })?,
@@ -248,7 +249,7 @@ fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Re
     json.object(|key, value| {
         let name = format!("{prefix}{}", String::from_utf8_lossy(key));
         let nested = value.kind()? == Kind::Object;
-        if is_read(&name) && !(nested && is_group(&name)) {
+        if names::is_read(name.as_bytes()) && !(nested && is_group(&name)) {
             let read = plain(value)?;
             found.push(Cow::Owned(name), read);
         } else if nested {

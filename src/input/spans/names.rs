@@ -1,0 +1,193 @@
+//! The names of attributes: those that some rule reads, and those of them that many spans have.
+
+use std::borrow::Cow;
+
+use crate::json::{Escapes, JsonString};
+
+/// Names that many spans have, all of which some rule reads. They are known at a look, and shared.
+const COMMON: &[&str] = &[
+    "agent.name",
+    "gen_ai.agent.name",
+    "gen_ai.completion.0.content",
+    "gen_ai.completion.0.role",
+    "gen_ai.conversation.id",
+    "gen_ai.input.messages",
+    "gen_ai.operation.name",
+    "gen_ai.output.messages",
+    "gen_ai.output.type",
+    "gen_ai.prompt.0.content",
+    "gen_ai.prompt.0.role",
+    "gen_ai.provider.name",
+    "gen_ai.request.max_tokens",
+    "gen_ai.request.model",
+    "gen_ai.response.finish_reasons",
+    "gen_ai.response.id",
+    "gen_ai.response.model",
+    "gen_ai.system",
+    "gen_ai.tool.call.arguments",
+    "gen_ai.tool.call.id",
+    "gen_ai.tool.call.result",
+    "gen_ai.tool.name",
+    "gen_ai.tool.type",
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.output_tokens",
+    "input.value",
+    "llm.model_name",
+    "llm.token_count.completion",
+    "llm.token_count.prompt",
+    "llm.token_count.total",
+    "metadata",
+    "openinference.span.kind",
+    "output.value",
+    "session.id",
+    "tool.name",
+    "tool.parameters",
+    "traceloop.entity.input",
+    "traceloop.entity.name",
+    "traceloop.entity.output",
+    "traceloop.span.kind",
+];
+
+/// How many places the table of common names has: a power of two, several times as many as there are names.
+const PLACES: usize = 256;
+
+/// By place, the number of a common name, counted from 1. One whose place is taken has the next that is free.
+static TABLE: [u8; PLACES] = table();
+
+#[expect(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "done when compiled")]
+const fn table() -> [u8; PLACES] {
+    let mut table = [0; PLACES];
+    let mut number = 0;
+    while number < COMMON.len() {
+        let mut at = place(COMMON[number].as_bytes());
+        while table[at] != 0 {
+            at = (at + 1) % PLACES;
+        }
+        number += 1;
+        table[at] = number as u8;
+    }
+    table
+}
+
+/// Where a name is looked for first, by its length and some of its bytes.
+#[expect(clippy::indexing_slicing, reason = "within the length")]
+pub(super) const fn place(name: &[u8]) -> usize {
+    let length = name.len();
+    if length == 0 {
+        return 0;
+    }
+    let (last, third, middle) = (name[length - 1], name[length - length / 3 - 1], name[length / 2]);
+    (length + 7 * last as usize + 31 * third as usize + 67 * middle as usize) % PLACES
+}
+
+/// A common name.
+fn common(name: &[u8]) -> Option<&'static str> {
+    let places = (place(name)..PLACES).chain(0..PLACES);
+    let numbers = places.map(|at| usize::from(TABLE.get(at).copied().unwrap_or_default()));
+    let mut known = numbers.map_while(|number| COMMON.get(number.checked_sub(1)?).copied());
+    known.find(|known| known.as_bytes() == name)
+}
+
+/// A name as JSON spells it; `None`: no rule reads it.
+pub(super) fn read(name: JsonString<'_>) -> Option<Cow<'_, str>> {
+    if name.escapes() != Escapes::None {
+        return Some(name.decode()).filter(|name| is_read(name.as_bytes()));
+    }
+    if let Some(common) = common(name.inner()) {
+        return Some(Cow::Borrowed(common));
+    }
+    is_read(name.inner()).then(|| name.decode())
+}
+
+/// A name on its own: of most attributes one that everybody shares.
+pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
+    match common(name.as_bytes()) {
+        Some(common) => Cow::Borrowed(common),
+        None => Cow::Owned(name.into_owned()),
+    }
+}
+
+/// Whether some rule reads an attribute of this name. What nobody reads is not kept: definitions of tools and
+/// bookkeeping of frameworks are most of what a span holds.
+pub(super) fn is_read(name: &[u8]) -> bool {
+    // By the first byte: the beginnings of names that are read, and of those among them that are not.
+    let (read, unread): (&[&str], &[&str]) = match name.first() {
+        Some(b'g') => (
+            &["gen_ai.", "gcp.vertex.agent.", "graph.node.id"],
+            &[
+                "gen_ai.tool.definitions",
+                "gen_ai.tool.description",
+                "gen_ai.system_instructions",
+                "gen_ai.workflow.",
+                "gen_ai.agent.tools",
+                "gen_ai.agent.description",
+            ],
+        ),
+        Some(b'l') => (
+            &[
+                "llm.input_messages.",
+                "llm.output_messages.",
+                "llm.token_count.",
+                "llm.model_name",
+                "logfire.msg",
+            ],
+            &[],
+        ),
+        Some(b't') => (
+            &[
+                "tool.",
+                "tool_arguments",
+                "tool_response",
+                "traceloop.span.kind",
+                "traceloop.entity.",
+                "traceloop.association.properties.lc_agent_name",
+                "traceloop.association.properties.langgraph_node",
+            ],
+            &["tool.description", "tool.json_schema"],
+        ),
+        Some(b'e') => (&["error.type", "event.name", "exception."], &["exception.stacktrace"]),
+        Some(b'o') => (&["openinference.span.kind", "output.value"], &[]),
+        Some(b'i') => (&["input.value"], &[]),
+        Some(b'm') => (&["metadata"], &[]),
+        Some(b's') => (&["session.id"], &[]),
+        Some(b'a') => (&["agent.name", "agent_name"], &[]),
+        _ => (&[], &[]),
+    };
+    let begins = |start: &&str| name.starts_with(start.as_bytes());
+    read.iter().any(begins) && !unread.iter().any(begins)
+        || matches!(name, b"events" | b"content" | b"message" | b"id" | b"role" | b"name" | b"model_name")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_names_are_read_and_shared() {
+        for name in COMMON {
+            assert_eq!(common(name.as_bytes()), Some(*name));
+            assert!(is_read(name.as_bytes()), "{name}");
+        }
+        for (name, is_shared) in
+            [("gen_ai.tool.name", true), ("agent.name", true), ("traceloop.span.kind", true), ("x", false), ("", false)]
+        {
+            let own = owned(Cow::Owned(name.to_owned()));
+            assert_eq!((&*own, matches!(own, Cow::Borrowed(_))), (name, is_shared));
+        }
+    }
+
+    #[test]
+    fn few_names_share_a_place() {
+        let mut places: Vec<usize> = COMMON.iter().map(|name| place(name.as_bytes())).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert!(places.len() + 5 > COMMON.len(), "{} of {}", places.len(), COMMON.len());
+    }
+
+    #[test]
+    fn what_nobody_reads_is_not_kept() {
+        assert!(is_read(b"gen_ai.tool.name") && is_read(b"llm.output_messages.0.message.role"));
+        assert!(!is_read(b"gen_ai.tool.definitions") && !is_read(b"llm.tools.0.tool.json_schema"));
+        assert!(!is_read(b"traceloop.association.properties.langgraph_path") && !is_read(b"http.url"));
+    }
+}
