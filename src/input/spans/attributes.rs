@@ -32,14 +32,14 @@ pub(crate) enum Wording<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Spelled<'a> {
     spelling: JsonString<'a>,
-    decoded: OnceLock<Box<str>>,
+    decoded: OnceLock<String>,
 }
 
 impl Wording<'_> {
     pub(crate) fn as_str(&self) -> &str {
         match self {
             Self::Plain(text) => text,
-            Self::Spelled(text) => text.decoded.get_or_init(|| text.spelling.decode().into()),
+            Self::Spelled(text) => text.decoded.get_or_init(|| text.spelling.decode().into_owned()),
         }
     }
 

@@ -156,24 +156,27 @@ fn tool<'s>(tree: &Tree<'s, 's>, at: At) -> Option<Tool<'s>> {
         .iter()
         .find(|span| span.attributes.first_name(&["gen_ai.tool.name", "tool.name"]).is_some())
         .map_or_else(|| classify::tool_name(span), |span| classify::tool_name(span));
-    let results: Vec<Outcome<'_>> = views.iter().map(|span| unwrap::result(span)).collect();
+    let (mut result, mut wrapped): (Option<Outcome<'_>>, _) = (None, None);
+    for view in &views {
+        let outcome = unwrap::result(view);
+        wrapped = wrapped.or_else(|| outcome.id.clone());
+        result = result.filter(|first| first.text.is_recorded()).or(Some(outcome));
+    }
     let id = views.iter().find_map(|span| tree::call_id(span)).map(Cow::Borrowed);
     let id = id
         .or_else(|| views.iter().find_map(|span| arguments::id_in_wrapper(span)))
-        .or_else(|| results.iter().find_map(|result| result.id.clone()))
+        .or(wrapped)
         .or_else(|| {
             let outermost = positions.last().copied()?;
             let mut around = tree.ancestors(outermost).take_while(|at| tree.kind(*at) == Kind::Chain).take(3);
             around.find_map(|at| arguments::id_around(tree.span(at)?, name))
         });
-    let recorded = |first: Outcome<'s>, second| if first.text.is_recorded() { first } else { second };
-    let result = results.into_iter().reduce(recorded)?;
     let arguments = views
         .iter()
         .map(|span| arguments::arguments(span))
         .find(Content::is_recorded)
         .unwrap_or(Content::NotRecorded);
-    Some(Tool { at, start: span.start, views, id, name, arguments, result })
+    Some(Tool { at, start: span.start, views, id, name, arguments, result: result? })
 }
 
 /// The place of a call: its request, and its place in the output.

@@ -226,6 +226,10 @@ impl<'t> Walk<'t> {
 
     /// Several keys of one message may hold the same calls; the first counts, with the arguments of the first that has them.
     fn drop_repeated(&mut self, from: usize) {
+        let said = self.blocks.get(from..).unwrap_or_default();
+        if said.iter().filter(|block| matches!(block, Block::Call(_))).count() < 2 {
+            return;
+        }
         let mut kept: Vec<Block<'t>> = Vec::new();
         for block in self.blocks.split_off(from.min(self.blocks.len())) {
             if let Block::Call(call) = &block

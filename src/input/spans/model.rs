@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::attributes::{Attributes, Value};
+use crate::trace::SpanId;
 
 /// How a span says that it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
@@ -62,6 +63,11 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
+    /// Its id, where that is one by the standard.
+    pub(super) fn own_id(&self) -> Option<SpanId> {
+        self.span_id.parse().ok()
+    }
+
     /// How long it took, where that was recorded and is not negative.
     pub(crate) fn duration(&self) -> Option<u64> {
         self.end?.checked_sub(self.start)
@@ -142,8 +148,12 @@ pub(crate) struct Record<'a> {
 
 /// Puts spans in the order of their starts, whatever order they came in, and leaves one of each id.
 pub(super) fn in_order(spans: &mut Vec<Span<'_>>) {
-    spans.sort_by(|a, b| a.span_id.cmp(&b.span_id).then_with(|| b.by_content(a)));
-    spans.dedup_by(|later, first| later.span_id == first.span_id);
+    let mut ids: Vec<&str> = spans.iter().map(|span| &*span.span_id).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
+        spans.sort_by(|a, b| a.span_id.cmp(&b.span_id).then_with(|| b.by_content(a)));
+        spans.dedup_by(|later, first| later.span_id == first.span_id);
+    }
     spans.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.span_id.cmp(&b.span_id)));
 }
 
@@ -177,12 +187,13 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 /// An id in one spelling: lower-case hex where it is hex, with or without `0x`, or base64 of 8 or 16 bytes. `None`
 /// where it is empty or all zeros.
 pub(super) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
-    // The usual spelling, seen in one look.
-    let (usual, any) = text.bytes().fold((true, false), |(usual, any), byte| {
-        (usual && matches!(byte, b'0'..=b'9' | b'a'..=b'f'), any || byte != b'0')
+    // The usual spelling; every byte is looked at, as that takes fewer steps than to look for the first that is other.
+    let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
+        let is_digit = byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6;
+        (usual & is_digit, zeros & (byte == b'0'))
     });
     if usual {
-        return any.then_some(text);
+        return (!zeros).then_some(text);
     }
     let text = text.trim();
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);

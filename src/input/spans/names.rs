@@ -110,51 +110,46 @@ pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
 /// Whether some rule reads an attribute of this name. What nobody reads is not kept: definitions of tools and
 /// bookkeeping of frameworks are most of what a span holds.
 pub(super) fn is_read(name: &[u8]) -> bool {
-    // By the first byte: the beginnings of names that are read, and of those among them that are not.
-    let (read, unread): (&[&str], &[&str]) = match name.first() {
-        Some(b'g') => (
-            &["gen_ai.", "gcp.vertex.agent.", "graph.node.id"],
-            &[
-                "gen_ai.tool.definitions",
-                "gen_ai.tool.description",
-                "gen_ai.system_instructions",
-                "gen_ai.workflow.",
-                "gen_ai.agent.tools",
-                "gen_ai.agent.description",
-            ],
-        ),
-        Some(b'l') => (
-            &[
-                "llm.input_messages.",
-                "llm.output_messages.",
-                "llm.token_count.",
-                "llm.model_name",
-                "logfire.msg",
-            ],
-            &[],
-        ),
-        Some(b't') => (
-            &[
-                "tool.",
-                "tool_arguments",
-                "tool_response",
-                "traceloop.span.kind",
-                "traceloop.entity.",
-                "traceloop.association.properties.lc_agent_name",
-                "traceloop.association.properties.langgraph_node",
-            ],
-            &["tool.description", "tool.json_schema"],
-        ),
-        Some(b'e') => (&["error.type", "event.name", "exception."], &["exception.stacktrace"]),
-        Some(b'o') => (&["openinference.span.kind", "output.value"], &[]),
-        Some(b'i') => (&["input.value"], &[]),
-        Some(b'm') => (&["metadata"], &[]),
-        Some(b's') => (&["session.id"], &[]),
-        Some(b'a') => (&["agent.name", "agent_name"], &[]),
-        _ => (&[], &[]),
+    let begins = |start: &str| name.starts_with(start.as_bytes());
+    let is_read = match name.first() {
+        Some(b'g') => {
+            let is_unread = begins("gen_ai.tool.definitions")
+                || begins("gen_ai.tool.description")
+                || begins("gen_ai.system_instructions")
+                || begins("gen_ai.workflow.")
+                || begins("gen_ai.agent.tools")
+                || begins("gen_ai.agent.description");
+            begins("gen_ai.") && !is_unread || begins("gcp.vertex.agent.") || begins("graph.node.id")
+        }
+        Some(b'l') => {
+            begins("llm.input_messages.")
+                || begins("llm.output_messages.")
+                || begins("llm.token_count.")
+                || begins("llm.model_name")
+                || begins("logfire.msg")
+        }
+        Some(b't') => {
+            begins("tool.") && !begins("tool.description") && !begins("tool.json_schema")
+                || begins("traceloop.span.kind")
+                || begins("traceloop.entity.")
+                || begins("traceloop.association.properties.lc_agent_name")
+                || begins("traceloop.association.properties.langgraph_node")
+                || begins("tool_arguments")
+                || begins("tool_response")
+        }
+        Some(b'e') => {
+            begins("error.type")
+                || begins("event.name")
+                || begins("exception.") && !begins("exception.stacktrace")
+        }
+        Some(b'o') => begins("openinference.span.kind") || begins("output.value"),
+        Some(b'i') => begins("input.value"),
+        Some(b'm') => begins("metadata"),
+        Some(b's') => begins("session.id"),
+        Some(b'a') => begins("agent.name") || begins("agent_name"),
+        _ => false,
     };
-    let begins = |start: &&str| name.starts_with(start.as_bytes());
-    read.iter().any(begins) && !unread.iter().any(begins)
+    is_read
         || matches!(name, b"events" | b"content" | b"message" | b"id" | b"role" | b"name" | b"model_name")
 }
 

@@ -67,7 +67,7 @@ impl<'s> TraceContext<'_, 's> {
     fn say(&self, first: usize, last: usize, request: &Request<'s>, steps: &mut Vec<SpanStep>) {
         // Its tokens are counted in the first.
         let usage = if first == last { request.usage } else { Usage::default() };
-        let span = request.spans.first().and_then(|at| Some(self.tree.span(*at)?.span_id.to_string()));
+        let span = request.spans.first().and_then(|at| self.tree.span(*at)).and_then(Span::own_id);
         for text in &request.texts {
             let text = text.trim();
             if !text.is_empty() {
@@ -75,7 +75,7 @@ impl<'s> TraceContext<'_, 's> {
                 steps.push(SpanStep {
                     turn: last as u64,
                     time: time(request.start),
-                    span: span.clone(),
+                    span,
                     usage,
                     event,
                 });
@@ -122,10 +122,7 @@ impl<'s> TraceContext<'_, 's> {
         let request = requests.get(request);
         let began =
             span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
-        let shown = span.map(|span| span.span_id.to_string()).or_else(|| {
-            let at = request?.spans.first()?;
-            Some(self.tree.span(*at)?.span_id.to_string())
-        });
+        let shown = span.or_else(|| self.tree.span(*request?.spans.first()?)).and_then(Span::own_id);
         // Those of a request that nobody recorded are not known, or are in the sum of the one that encloses it.
         let tokens = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
         let step = |usage, event| SpanStep {

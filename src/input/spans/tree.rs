@@ -123,8 +123,8 @@ impl<'s, 'a> Tree<'s, 'a> {
     fn cut_circles(&mut self) {
         // 0: not seen, 1: on the way up that is being followed, 2: known to end.
         let mut seen = vec![0_u8; self.parents.len()];
+        let mut path = Vec::new();
         for start in 0..self.parents.len() {
-            let mut path = Vec::new();
             let mut next = Some(start);
             while let Some(at) = next {
                 match seen.get_mut(at) {
@@ -140,7 +140,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 path.push(at);
                 next = self.parent(at);
             }
-            for at in path {
+            for at in path.drain(..) {
                 if let Some(mark) = seen.get_mut(at) {
                     *mark = 2;
                 }
