@@ -32,11 +32,11 @@ pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule:
 
 fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
     let records = logs::records(tree, log_records);
-    let of_agents = requests::requests(tree, &records);
     let mut tools: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.tools() {
         tools.entry(tree.owner(at)).or_default().push(at);
     }
+    let of_agents = requests::requests(tree, &records, &tools);
     let mut owners: BTreeSet<Owner> = of_agents.keys().chain(tools.keys()).cloned().collect();
     if owners.is_empty() {
         // Somebody was there, and did nothing.

@@ -57,7 +57,9 @@ impl<'a> SpanCollection<'a> {
             bundle.spans.push(span);
         } else {
             let id = span.trace_id.to_string();
-            self.traces.insert(id, Bundle { spans: vec![span], logs: Vec::new() });
+            let mut spans = Vec::with_capacity(8);
+            spans.push(span);
+            self.traces.insert(id, Bundle { spans, logs: Vec::new() });
         }
     }
 

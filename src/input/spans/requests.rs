@@ -7,8 +7,12 @@ use super::logs::Records;
 use super::request::{self, Request};
 use super::tree::{At, Owner, Tree};
 
-/// The requests of every agent, in order.
-pub(super) fn requests<'s>(tree: &Tree<'s, '_>, records: &Records<'s>) -> BTreeMap<Owner, Vec<Request<'s>>> {
+/// The requests of every agent, in order. `tools`: its tool spans.
+pub(super) fn requests<'s>(
+    tree: &Tree<'s, '_>,
+    records: &Records<'s>,
+    tools: &BTreeMap<Owner, Vec<At>>,
+) -> BTreeMap<Owner, Vec<Request<'s>>> {
     let mut of_owner: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.of_kind(Kind::Model) {
         of_owner.entry(tree.owner(at)).or_default().push(at);
@@ -42,14 +46,12 @@ pub(super) fn requests<'s>(tree: &Tree<'s, '_>, records: &Records<'s>) -> BTreeM
             }
         }
     }
-    let mut tools: BTreeMap<Owner, Vec<u64>> = BTreeMap::new();
-    for at in tree.tools() {
-        tools.entry(tree.owner(at)).or_default().extend(tree.span(at).map(|span| span.start));
-    }
     for (owner, requests) in &mut requests {
         requests.sort_by_key(|request| request.start);
         join_same_response(requests);
-        join_without_output(tools.get(owner).map(Vec::as_slice).unwrap_or_default(), requests);
+        let tools = tools.get(owner).into_iter().flatten();
+        let began: Vec<u64> = tools.filter_map(|at| Some(tree.span(*at)?.start)).collect();
+        join_without_output(&began, requests);
     }
     requests
 }
@@ -82,8 +84,11 @@ fn of_spans<'s>(tree: &Tree<'s, '_>, records: &Records<'s>, models: &[At]) -> Ve
     };
     let mut requests = Vec::with_capacity(models.len());
     for number in (0..models.len()).filter(|number| !inner.contains(number)) {
-        let branches: Vec<Vec<usize>> =
-            below.get(&number).into_iter().flatten().map(|number| whole(*number)).collect();
+        let Some(branches) = below.get(&number) else {
+            requests.extend(read.get_mut(number).and_then(Option::take));
+            continue;
+        };
+        let branches: Vec<Vec<usize>> = branches.iter().map(|number| whole(*number)).collect();
         let has_output = |number: &usize| {
             read.get(*number).and_then(Option::as_ref).is_some_and(|request| request.has_output)
         };

@@ -34,7 +34,7 @@ fn whole(float: f64) -> Option<u64> {
 
 /// A text; what is none is passed over.
 pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
-    if json.kind()? == Kind::String {
+    if json.peek_byte() == Some(b'"') {
         return json.string().map(Some);
     }
     json.skip()?;
@@ -81,13 +81,13 @@ pub(super) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
 /// A value that is written as plain JSON.
 pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
     Ok(match json.kind()? {
+        Kind::String => Value::Text(Wording::from(json.text()?)),
         Kind::Null => {
             json.null()?;
             Value::Null
         }
         Kind::Bool => Value::Bool(json.boolean()?),
         Kind::Number => number(json)?,
-        Kind::String => Value::Text(Wording::from(json.text()?)),
         Kind::List => {
             let mut items = Vec::new();
             json.list(|item| {
@@ -124,7 +124,7 @@ fn number<'a>(json: &mut Json<'_>) -> Read<Value<'a>> {
 
 /// A value as OTLP writes it: `{"stringValue": …}` and so on. A bare value is taken as it is.
 pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
-    if json.kind()? != Kind::Object {
+    if json.peek_byte() != Some(b'{') {
         return plain(json);
     }
     let mut found = Value::Null;
@@ -202,14 +202,14 @@ pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
     let mut found = Attributes::default();
     match json.kind()? {
         Kind::List => json.list(|item| {
-            if item.kind()? != Kind::Object {
+            if item.peek_byte() != Some(b'{') {
                 return item.skip();
             }
             // What its name is, where some rule reads that; and its value, where it stands before the name.
             let (mut name, mut later, mut value) = (None, None, None);
             item.object(|key, json| {
                 match key {
-                    b"key" if json.kind()? == Kind::String => name = Some(names::read(json.text()?)),
+                    b"key" if json.peek_byte() == Some(b'"') => name = Some(names::read(json.text()?)),
                     b"key" => name = None,
                     b"value" => match &name {
                         Some(Some(_)) => value = Some(any_value(json)?),
