@@ -8,7 +8,7 @@ use super::classify::Kind;
 use super::data::Data;
 use super::dialects::blocks;
 use super::flattened::flattened;
-use super::logs::{Direction, Records, pair_by_order};
+use super::logs::{self, Direction, Records, pair_by_order};
 use super::message::{Block, Reply, Role};
 use super::model::Span;
 use super::request::Request;
@@ -172,14 +172,10 @@ pub(super) fn inputs<'s>(
     records: &Records<'s>,
 ) -> impl Iterator<Item = Vec<Block<'s>>> {
     let attribute = |name: &str| span.attributes.get(name).map(structured);
-    let recorded = move || {
-        let input = records.get(&Some(at))?.iter().filter(|event| event.direction == Direction::Input);
-        Some(input.flat_map(|event| event.blocks.iter().cloned()).collect())
-    };
     let inputs = (0..6).filter_map(move |dialect| match dialect {
         0 => attribute("gen_ai.input.messages"),
         1 => flattened(span, "llm.input_messages."),
-        2 => recorded(),
+        2 => logs::said(records, at, span, Direction::Input),
         3 => flattened(span, "gen_ai.prompt."),
         4 => attribute("gcp.vertex.agent.llm_request"),
         _ => attribute("input.value"),

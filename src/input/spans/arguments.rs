@@ -34,7 +34,7 @@ pub(super) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
             }
         }
     }
-    for event in logs::of_span(span) {
+    for event in logs::of_span(span, logs::BOTH) {
         for block in event.blocks {
             match block {
                 Block::Call(call) if call.arguments.is_recorded() => return call.arguments,

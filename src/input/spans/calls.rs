@@ -62,11 +62,8 @@ pub(super) fn actions<'s>(
         open.remove(call);
     }
     let agents = pair_agents(tree, agents, requests, &open);
-    let turns = if pairs.len() < tools.len() {
-        turns_without_requests(tree, requests, &tools)
-    } else {
-        Vec::new()
-    };
+    let turns =
+        if pairs.len() < tools.len() { turns_without_requests(tree, requests, &tools) } else { Vec::new() };
     let mut actions = Vec::new();
     for (position, tool) in tools.into_iter().enumerate() {
         let call = pairs.get(&position).copied();
@@ -163,14 +160,13 @@ fn tool<'s>(tree: &Tree<'s, 's>, at: At) -> Option<Tool<'s>> {
         result = result.filter(|first| first.text.is_recorded()).or(Some(outcome));
     }
     let id = views.iter().find_map(|span| tree::call_id(span)).map(Cow::Borrowed);
-    let id = id
-        .or_else(|| views.iter().find_map(|span| arguments::id_in_wrapper(span)))
-        .or(wrapped)
-        .or_else(|| {
+    let id = id.or_else(|| views.iter().find_map(|span| arguments::id_in_wrapper(span))).or(wrapped).or_else(
+        || {
             let outermost = positions.last().copied()?;
             let mut around = tree.ancestors(outermost).take_while(|at| tree.kind(*at) == Kind::Chain).take(3);
             around.find_map(|at| arguments::id_around(tree.span(at)?, name))
-        });
+        },
+    );
     let arguments = views
         .iter()
         .map(|span| arguments::arguments(span))

@@ -22,9 +22,7 @@ const MERGED: &str = "(merged tools)";
 pub(super) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
     let tool = attributes.name("gen_ai.tool.name");
-    if tool == Some(MERGED)
-        || span.name == "execute_tool (merged)"
-    {
+    if tool == Some(MERGED) || span.name == "execute_tool (merged)" {
         return Kind::Chain;
     }
     if let Some(operation) = attributes.name("gen_ai.operation.name")
@@ -72,9 +70,8 @@ fn of_operation(operation: &str) -> Option<Kind> {
 }
 
 fn of_name(name: &str) -> Option<Kind> {
-    let words = |prefix: &str| {
-        name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    };
+    let words =
+        |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     Some(
         if name == "running tool" || name.starts_with("running tool:") || name.starts_with("execute_tool ") {
             Kind::Tool

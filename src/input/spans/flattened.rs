@@ -9,7 +9,9 @@ use super::model::Span;
 
 /// Attributes of one prefix, as the messages that they are. Texts are texts here, whatever they hold.
 pub(super) fn flattened<'s>(span: &'s Span<'_>, prefix: &str) -> Option<Vec<Block<'s>>> {
-    let entries = span.attributes.iter();
+    // Most other names differ at the start.
+    let start = prefix.as_bytes().first_chunk::<8>();
+    let entries = span.attributes.iter().filter(|(key, _)| key.as_bytes().first_chunk::<8>() == start);
     let value = unflatten(
         entries.filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value.to_plain_data()))),
     )?;
@@ -96,7 +98,8 @@ mod tests {
 
     #[test]
     fn what_comes_apart_is_put_together() {
-        let entries = [("0.b", 1), ("1.a", 2), ("0.a", 3), ("x", 4), ("0.b", 5), ("0.b.c", 6), ("00", 7), ("0..a", 8)];
+        let entries =
+            [("0.b", 1), ("1.a", 2), ("0.a", 3), ("x", 4), ("0.b", 5), ("0.b.c", 6), ("00", 7), ("0..a", 8)];
         let value = unflatten(entries.iter().map(|(key, value)| (*key, Data::from(&json!(value))))).unwrap();
         assert_eq!(
             Value::from(&value),

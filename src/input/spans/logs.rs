@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::attributes::{Attributes, Value};
-use super::classify::Kind;
 use super::data::{Data, Members};
 use super::dialects::blocks;
 use super::message::{Block, Reply, Role, is_masked, name_of};
@@ -33,10 +32,13 @@ pub(super) enum Direction {
     Output,
 }
 
-/// The records of the spans of a trace; `None` is for those of spans that are not there.
+/// Both ways.
+pub(super) const BOTH: &[Direction] = &[Direction::Input, Direction::Output];
+
+/// The log records of the spans of a trace; `None` is for those of spans that are not there.
 pub(super) type Records<'s> = BTreeMap<Option<At>, Vec<ChatEvent<'s>>>;
 
-/// What log records and events of spans say, by span.
+/// What log records say, by span.
 pub(super) fn records<'s>(tree: &Tree<'s, '_>, logs: &'s [LogRecord<'_>]) -> Records<'s> {
     let mut records = Records::new();
     for log in logs.iter().filter(|log| !tree.is_awaited(&log.span_id)) {
@@ -45,43 +47,61 @@ pub(super) fn records<'s>(tree: &Tree<'s, '_>, logs: &'s [LogRecord<'_>]) -> Rec
             records.entry(tree.position(&log.span_id)).or_default().extend(events);
         }
     }
-    for (at, span) in tree.spans.iter().enumerate() {
-        if tree.kind(at) != Kind::Model || records.contains_key(&Some(at)) {
-            continue;
-        }
-        let events = of_span(span);
-        if !events.is_empty() {
-            records.insert(Some(at), events);
-        }
-    }
-    for events in records.values_mut() {
-        // Answers without ids belong to the calls before them, which are records of their own.
-        let lengths: Vec<usize> = events.iter().map(|event| event.blocks.len()).collect();
-        let mut all: Vec<Block<'_>> = events.iter_mut().flat_map(|event| event.blocks.drain(..)).collect();
-        pair_by_order(&mut all);
-        let mut all = all.into_iter();
-        for (event, length) in events.iter_mut().zip(lengths) {
-            event.blocks.extend(all.by_ref().take(length));
-        }
-    }
+    records.values_mut().for_each(|events| pair_events(events));
     records
+}
+
+/// Answers without ids belong to the calls before them, which are events of their own.
+fn pair_events(events: &mut [ChatEvent<'_>]) {
+    let lengths: Vec<usize> = events.iter().map(|event| event.blocks.len()).collect();
+    let mut all: Vec<Block<'_>> = events.iter_mut().flat_map(|event| event.blocks.drain(..)).collect();
+    pair_by_order(&mut all);
+    let mut all = all.into_iter();
+    for (event, length) in events.iter_mut().zip(lengths) {
+        event.blocks.extend(all.by_ref().take(length));
+    }
+}
+
+/// What a model was given or gave back, by the log records of its span or, where it has none, by its own events.
+/// `None`: they say nothing of it.
+pub(super) fn said<'s>(
+    records: &Records<'s>,
+    at: At,
+    span: &'s Span<'_>,
+    direction: Direction,
+) -> Option<Vec<Block<'s>>> {
+    let is_wanted = |event: &&ChatEvent<'_>| event.direction == direction;
+    if let Some(events) = records.get(&Some(at)) {
+        let mut events = events.iter().filter(is_wanted).peekable();
+        events.peek()?;
+        return Some(events.flat_map(|event| event.blocks.iter().cloned()).collect());
+    }
+    // What it gave back says whose the answers among what it was given are.
+    let mut events = of_span(span, if direction == Direction::Input { BOTH } else { &[Direction::Output] });
+    if direction == Direction::Input {
+        pair_events(&mut events);
+    }
+    let mut events = events.into_iter().filter(|event| is_wanted(&event)).peekable();
+    events.peek()?;
+    Some(events.flat_map(|event| event.blocks).collect())
 }
 
 /// What a log record says.
 fn of_record<'s>(record: &'s Record<'_>, time: u64) -> Vec<ChatEvent<'s>> {
-    chat_events(&record.name, &record.body, &record.attributes, time)
+    chat_events(&record.name, &record.body, &record.attributes, time, BOTH)
 }
 
-/// What the events within a span say.
-pub(super) fn of_span<'s>(span: &'s Span<'_>) -> Vec<ChatEvent<'s>> {
+/// What the events within a span say that go one of these ways.
+pub(super) fn of_span<'s>(span: &'s Span<'_>, wanted: &[Direction]) -> Vec<ChatEvent<'s>> {
     let mut found = Vec::new();
     for event in &span.events {
-        found.extend(chat_events(&event.name, &Value::Null, &event.attributes, span.start));
+        found.extend(chat_events(&event.name, &Value::Null, &event.attributes, span.start, wanted));
     }
     if let Some(Data::List(events)) = span.attributes.get("events").map(Value::to_data) {
         for event in events {
             if let Data::Object(event) = event
                 && let Some(speech) = event.text("event.name").and_then(speech_of)
+                && wanted.contains(&speech.0)
             {
                 found.push(chat_event(speech, event, span.start));
             }
@@ -95,6 +115,7 @@ fn chat_events<'s>(
     body: &'s Value<'_>,
     attributes: &'s Attributes<'_>,
     time: u64,
+    wanted: &[Direction],
 ) -> Vec<ChatEvent<'s>> {
     if name == DETAILS {
         let mut found = Vec::new();
@@ -102,13 +123,17 @@ fn chat_events<'s>(
             ("gen_ai.input.messages", Direction::Input, Role::Unknown),
             ("gen_ai.output.messages", Direction::Output, Role::Agent),
         ] {
-            if let Some(value) = attributes.get(key).or_else(|| body.get(key)) {
+            if wanted.contains(&direction)
+                && let Some(value) = attributes.get(key).or_else(|| body.get(key))
+            {
                 found.push(ChatEvent { direction, blocks: blocks(&value.to_data(), role), time });
             }
         }
         return found;
     }
-    let Some(speech) = speech_of(name) else { return Vec::new() };
+    let Some(speech) = speech_of(name).filter(|speech| wanted.contains(&speech.0)) else {
+        return Vec::new();
+    };
     let members = match body.to_data() {
         Data::Object(members) => members,
         Data::Null => attributes
@@ -211,7 +236,7 @@ mod tests {
 
     fn record(name: &'static str, body: &Json) -> Vec<ChatEvent<'static>> {
         let body = Box::leak(Box::new(Value::text(body.to_string())));
-        chat_events(name, body, Box::leak(Box::default()), 0)
+        chat_events(name, body, Box::leak(Box::default()), 0, BOTH)
     }
 
     fn ids(events: &[ChatEvent<'_>]) -> Vec<Option<String>> {
@@ -219,7 +244,9 @@ mod tests {
             .iter()
             .flat_map(|event| &event.blocks)
             .filter_map(|block| match block {
-                Block::Call(ModelCall { id, .. }) | Block::Reply(Reply { id, .. }) => Some(id.as_deref().map(str::to_owned)),
+                Block::Call(ModelCall { id, .. }) | Block::Reply(Reply { id, .. }) => {
+                    Some(id.as_deref().map(str::to_owned))
+                }
                 _ => None,
             })
             .collect()
@@ -291,7 +318,7 @@ mod tests {
             event.attributes.push(key.into(), Value::text(text));
             span.events.push(event);
         }
-        let events = of_span(&span);
+        let events = of_span(&span, BOTH);
         assert_eq!(ids(&events), [Some("c".into()), Some("c".into()), Some("d".into())]);
         assert!(matches!(&events[1].blocks[0], Block::Reply(reply) if reply.is_error));
     }

@@ -28,7 +28,8 @@ impl Role {
             (Role::Tool, &["tool", "function", "tool-response", "toolmessage"]),
         ];
         let name = name.trim();
-        let is_named = |(_, names): &&(Role, &[&str])| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let is_named =
+            |(_, names): &&(Role, &[&str])| names.iter().any(|known| name.eq_ignore_ascii_case(known));
         NAMES.iter().find(is_named).map_or(Self::Unknown, |(role, _)| *role)
     }
 }

@@ -89,10 +89,7 @@ impl Span<'_> {
             events: self
                 .events
                 .into_iter()
-                .map(|event| SpanEvent {
-                    name: owned(event.name),
-                    attributes: event.attributes.into_owned(),
-                })
+                .map(|event| SpanEvent { name: owned(event.name), attributes: event.attributes.into_owned() })
                 .collect(),
         }
     }
@@ -257,7 +254,10 @@ mod tests {
     fn ids_have_one_spelling() {
         assert_eq!(id("0xABCDEF0012345678".into()).as_deref(), Some("abcdef0012345678"));
         assert_eq!(id("q83vABI0Vng=".into()).as_deref(), Some("abcdef0012345678"));
-        assert_eq!(id("/////////////////////w==".into()).as_deref(), Some("ffffffffffffffffffffffffffffffff"));
+        assert_eq!(
+            id("/////////////////////w==".into()).as_deref(),
+            Some("ffffffffffffffffffffffffffffffff")
+        );
         assert_eq!(id("my-span".into()).as_deref(), Some("my-span"));
         for none in ["", "0000000000000000", "0x"] {
             assert_eq!(id(none.into()), None, "{none}");

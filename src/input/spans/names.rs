@@ -51,20 +51,20 @@ const COMMON: &[&str] = &[
 /// How many places the table of common names has: a power of two, several times as many as there are names.
 const PLACES: usize = 256;
 
-/// By place, the number of a common name, counted from 1. One whose place is taken has the next that is free.
-static TABLE: [u8; PLACES] = table();
+/// The common names by place; one whose place is taken has the next that is free, and none is empty.
+static TABLE: [&str; PLACES] = table();
 
-#[expect(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "done when compiled")]
-const fn table() -> [u8; PLACES] {
-    let mut table = [0; PLACES];
+#[expect(clippy::indexing_slicing, reason = "done when compiled")]
+const fn table() -> [&'static str; PLACES] {
+    let mut table = [""; PLACES];
     let mut number = 0;
     while number < COMMON.len() {
         let mut at = place(COMMON[number].as_bytes());
-        while table[at] != 0 {
+        while !table[at].is_empty() {
             at = (at + 1) % PLACES;
         }
+        table[at] = COMMON[number];
         number += 1;
-        table[at] = number as u8;
     }
     table
 }
@@ -82,10 +82,14 @@ pub(super) const fn place(name: &[u8]) -> usize {
 
 /// A common name.
 fn common(name: &[u8]) -> Option<&'static str> {
-    let places = (place(name)..PLACES).chain(0..PLACES);
-    let numbers = places.map(|at| usize::from(TABLE.get(at).copied().unwrap_or_default()));
-    let mut known = numbers.map_while(|number| COMMON.get(number.checked_sub(1)?).copied());
-    known.find(|known| known.as_bytes() == name)
+    let mut at = place(name);
+    loop {
+        match *TABLE.get(at)? {
+            "" => return None,
+            known if known.as_bytes() == name => return Some(known),
+            _ => at = (at + 1) % PLACES,
+        }
+    }
 }
 
 /// A name as JSON spells it; `None`: no rule reads it.
@@ -149,8 +153,7 @@ pub(super) fn is_read(name: &[u8]) -> bool {
         Some(b'a') => begins("agent.name") || begins("agent_name"),
         _ => false,
     };
-    is_read
-        || matches!(name, b"events" | b"content" | b"message" | b"id" | b"role" | b"name" | b"model_name")
+    is_read || matches!(name, b"events" | b"content" | b"message" | b"id" | b"role" | b"name" | b"model_name")
 }
 
 #[cfg(test)]
@@ -163,9 +166,13 @@ mod tests {
             assert_eq!(common(name.as_bytes()), Some(*name));
             assert!(is_read(name.as_bytes()), "{name}");
         }
-        for (name, is_shared) in
-            [("gen_ai.tool.name", true), ("agent.name", true), ("traceloop.span.kind", true), ("x", false), ("", false)]
-        {
+        for (name, is_shared) in [
+            ("gen_ai.tool.name", true),
+            ("agent.name", true),
+            ("traceloop.span.kind", true),
+            ("x", false),
+            ("", false),
+        ] {
             let own = owned(Cow::Owned(name.to_owned()));
             assert_eq!((&*own, matches!(own, Cow::Borrowed(_))), (name, is_shared));
         }

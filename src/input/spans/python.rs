@@ -276,7 +276,10 @@ mod tests {
         assert_eq!(results[0].object("origin").unwrap().text("id"), Some("c"));
         assert_eq!(calls(text, "ToolCall").len(), 1);
         assert_eq!(calls("MyToolCall(id=1) ToolCall(", "ToolCall").len(), 0);
-        assert_eq!(list_behind("Out(x=1, messages=[{'a': 1}], y=2)", "messages"), Some(Data::from(&json!([{"a": 1}]))));
+        assert_eq!(
+            list_behind("Out(x=1, messages=[{'a': 1}], y=2)", "messages"),
+            Some(Data::from(&json!([{"a": 1}])))
+        );
         assert_eq!(list_behind("no messages here", "messages"), None);
     }
 

@@ -104,8 +104,7 @@ pub(super) fn of_span<'s>(
         response: attributes.name("gen_ai.response.id"),
         ..Request::default()
     };
-    let events = records.get(&Some(at)).map(Vec::as_slice).unwrap_or_default();
-    if let Some(output) = output(span, events) {
+    if let Some(output) = output(span, at, records) {
         request.has_output = true;
         request.set_output(output);
     }
@@ -138,23 +137,20 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
 
 /// The output of a model's span, from the first dialect in which it has calls, else from the first in which it has
 /// text. `None`: none was recorded.
-fn output<'s>(span: &'s Span<'_>, events: &[ChatEvent<'s>]) -> Option<Vec<Block<'s>>> {
+fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
     let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 6] = [
         &|| Some(blocks(&attributes.get("gen_ai.output.messages")?.to_data(), Role::Agent)),
         &|| flattened(span, "llm.output_messages."),
-        &|| {
-            let mut output = events.iter().filter(|event| event.direction == Direction::Output).peekable();
-            output.peek()?;
-            Some(output.flat_map(|event| event.blocks.clone()).collect())
-        },
+        &|| logs::said(records, at, span, Direction::Output),
         &|| flattened(span, "gen_ai.completion."),
         &|| Some(blocks(&attributes.get("gcp.vertex.agent.llm_response")?.to_data(), Role::Agent)),
         // What holds other voices as well is no output, but a history.
         &|| {
             let output = blocks(&attributes.get("output.value")?.to_data(), Role::Agent);
-            let other =
-                |block: &Block<'_>| matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _));
+            let other = |block: &Block<'_>| {
+                matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _))
+            };
             (!output.iter().any(other)).then_some(output)
         },
     ];

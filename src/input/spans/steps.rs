@@ -72,13 +72,7 @@ impl<'s> TraceContext<'_, 's> {
             let text = text.trim();
             if !text.is_empty() {
                 let event = SpanEventStep::Message(Actor::Agent, text.to_owned());
-                steps.push(SpanStep {
-                    turn: last as u64,
-                    time: time(request.start),
-                    span,
-                    usage,
-                    event,
-                });
+                steps.push(SpanStep { turn: last as u64, time: time(request.start), span, usage, event });
             }
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn result<'s>(span: &'s Span<'_>) -> Outcome<'s> {
             return outcome_of_value(value);
         }
     }
-    for event in logs::of_span(span).into_iter().filter(|event| event.direction == Direction::Output) {
+    for event in logs::of_span(span, &[Direction::Output]) {
         for block in event.blocks {
             if let Block::Reply(reply) = block {
                 let mut outcome = outcome(reply.content);
@@ -131,7 +131,9 @@ fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, st
             match texts.as_slice() {
                 [] => None,
                 [only] => Some((*only).clone()),
-                several => Some(Cow::Owned(several.iter().map(|text| &***text).collect::<Vec<_>>().join("\n"))),
+                several => {
+                    Some(Cow::Owned(several.iter().map(|text| &***text).collect::<Vec<_>>().join("\n")))
+                }
             }
         }
         Data::Object(members) => {
