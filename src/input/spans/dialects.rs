@@ -37,17 +37,17 @@ impl<'t> Walk<'t> {
         match value {
             Data::List(items) => items.iter().for_each(|item| self.value(item, role)),
             Data::Object(members) => self.object(members, role),
-            Data::Text(text) => self.text(text, role),
+            Data::Text(text) => self.text(text.clone(), role),
             _ => {}
         }
     }
 
-    fn text(&mut self, text: &Cow<'t, str>, role: Role) {
+    fn text(&mut self, text: Cow<'t, str>, role: Role) {
         if text.contains("ToolCall") && (text.contains("ToolCall(") || text.contains("ToolCallResult(")) {
-            return self.python(text);
+            return self.python(&text);
         }
-        if !text.trim().is_empty() && !is_masked(text) {
-            self.blocks.push(Block::Text(role, text.clone()));
+        if !text.trim().is_empty() && !is_masked(&text) {
+            self.blocks.push(Block::Text(role, text));
         }
     }
 
@@ -122,7 +122,9 @@ impl<'t> Walk<'t> {
         let calls_before = self.blocks.len();
         for (key, value) in members.iter() {
             match (key, value) {
-                ("content" | "text" | "_content" | "replies", Data::Text(text)) => self.text(text, role),
+                ("content" | "text" | "_content" | "replies", Data::Text(text)) => {
+                    self.text(text.clone(), role);
+                }
                 ("content" | "_content" | "parts" | "contents", Data::List(_) | Data::Object(_)) => {
                     self.value(value, role);
                 }
@@ -133,7 +135,7 @@ impl<'t> Walk<'t> {
                 ) => self.value(value, role),
                 ("message", Data::Text(text)) => match Data::of_cow(text) {
                     Some(inner) => self.value(&inner, role),
-                    None => self.text(text, role),
+                    None => self.text(text.clone(), role),
                 },
                 _ => {}
             }
@@ -196,7 +198,7 @@ impl<'t> Walk<'t> {
         let Some(name) = name_of(function, &["name", "tool_name"]) else { return };
         let id = ["call_id", "toolUseId", "tool_id", "tool_call_id", "id"];
         let arguments =
-            ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter().find_map(|key| function.get(*key));
+            ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter().find_map(|key| function.get(key));
         self.blocks.push(Block::Call(ModelCall {
             id: name_of(members, &id).or_else(|| name_of(outer, &id)),
             name,
@@ -211,7 +213,7 @@ impl<'t> Walk<'t> {
     fn reply(&mut self, members: &Members<'t>) {
         let origin = members.object("origin");
         let id = ["tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"];
-        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.get(*key));
+        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.get(key));
         let flags = [members.get("is_error"), members.get("isError"), members.get("error")];
         let status = members.text("status") == Some("error");
         self.blocks.push(Block::Reply(Reply {

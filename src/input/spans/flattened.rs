@@ -53,7 +53,7 @@ impl<'s> Node<'s> {
         if self.members.is_empty() {
             return self.value.unwrap_or_default();
         }
-        self.members.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.members.sort_by_key(|(part, _)| *part);
         self.members.dedup_by(|(later, more), (part, node)| {
             let again = later == part;
             if again {

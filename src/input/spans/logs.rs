@@ -47,7 +47,9 @@ pub(super) fn records<'s>(tree: &Tree<'s, '_>, logs: &'s [LogRecord<'_>]) -> Rec
             records.entry(tree.position(&log.span_id)).or_default().extend(events);
         }
     }
-    records.values_mut().for_each(|events| pair_events(events));
+    for events in records.values_mut() {
+        pair_events(events);
+    }
     records
 }
 
@@ -157,11 +159,7 @@ fn speech_of(name: &str) -> Option<(Direction, Role)> {
     })
 }
 
-fn chat_event<'s>(
-    (direction, role): (Direction, Role),
-    mut members: Members<'s>,
-    time: u64,
-) -> ChatEvent<'s> {
+fn chat_event((direction, role): (Direction, Role), mut members: Members<'_>, time: u64) -> ChatEvent<'_> {
     // A list of parts may be a text of JSON.
     if let Some(content) = members.get_mut("content")
         && let Data::Text(text) = &content

@@ -187,7 +187,7 @@ pub(super) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     // The usual spelling; every byte is looked at, as that takes fewer steps than to look for the first that is other.
     let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
         let is_digit = byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6;
-        (usual & is_digit, zeros & (byte == b'0'))
+        (usual & is_digit, zeros && byte == b'0')
     });
     if usual {
         return (!zeros).then_some(text);

@@ -63,6 +63,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
     Ok(())
 }
 
+#[expect(clippy::ptr_arg, reason = "what is borrowed is borrowed again")]
 fn items<'a>(
     json: &mut Json<'a>,
     spans: bool,
@@ -72,7 +73,7 @@ fn items<'a>(
     objects(json, into, |item, into| {
         if spans {
             let mut read = span(item)?;
-            read.scope = scope.clone();
+            read.scope.clone_from(scope);
             into.push_span(read);
         } else {
             into.push_log(log(item)?);

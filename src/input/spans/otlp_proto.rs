@@ -159,7 +159,7 @@ mod tests {
         take(&bytes, &mut collection).unwrap();
         let bundle = collection.traces.values().next().unwrap();
         assert_eq!((bundle.spans[0].start, bundle.spans[0].end), (5, Some(9)));
-        assert_eq!(bundle.spans[0].attributes.name("gen_ai.tool.call.id").as_deref(), Some("c"));
+        assert_eq!(bundle.spans[0].attributes.name("gen_ai.tool.call.id"), Some("c"));
 
         let request = ExportLogsServiceRequest {
             resource_logs: vec![logs::ResourceLogs {

@@ -106,7 +106,7 @@ fn of_spans<'s>(tree: &Tree<'s, '_>, records: &Records<'s>, models: &[At]) -> Ve
 }
 
 /// Requests with the same id of their response are one.
-fn join_same_response<'s>(requests: &mut Vec<Request<'s>>) {
+fn join_same_response(requests: &mut Vec<Request<'_>>) {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut kept: Vec<Request<'_>> = Vec::with_capacity(requests.len());
     for request in requests.drain(..) {

@@ -90,16 +90,12 @@ pub(super) fn outcome(content: Content<Data<'_>>) -> Outcome<'_> {
         }
         Data::Text(text) => {
             let inner = Data::of_cow(&text);
-            let own = inner.as_ref().and_then(|inner| wrapped(inner, &mut outcome));
-            match own {
-                Some(own) => {
-                    outcome.is_error |= is_error_text(&own);
-                    own
-                }
-                None => {
-                    outcome.is_error |= inner.is_some_and(|inner| is_error(&text, &inner));
-                    text
-                }
+            if let Some(own) = inner.as_ref().and_then(|inner| wrapped(inner, &mut outcome)) {
+                outcome.is_error |= is_error_text(&own);
+                own
+            } else {
+                outcome.is_error |= inner.is_some_and(|inner| is_error(&text, &inner));
+                text
             }
         }
         other => {
