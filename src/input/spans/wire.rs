@@ -80,23 +80,9 @@ pub(super) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
 
 /// A value that is written as plain JSON.
 pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
-    Ok(match json.kind()? {
-        Kind::String => Value::Text(Wording::from(json.text()?)),
-        Kind::Null => {
-            json.null()?;
-            Value::Null
-        }
-        Kind::Bool => Value::Bool(json.boolean()?),
-        Kind::Number => number(json)?,
-        Kind::List => {
-            let mut items = Vec::new();
-            json.list(|item| {
-                items.push(plain(item)?);
-                Ok(())
-            })?;
-            Value::List(items)
-        }
-        Kind::Object => {
+    Ok(match json.peek_byte() {
+        Some(b'"') => Value::Text(Wording::from(json.text()?)),
+        Some(b'{') => {
             let mut members = Vec::new();
             json.object(|key, value| {
                 members.push((key_text(key), plain(value)?));
@@ -104,6 +90,21 @@ pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
             })?;
             Value::Map(members)
         }
+        Some(b'[') => {
+            let mut items = Vec::new();
+            json.list(|item| {
+                items.push(plain(item)?);
+                Ok(())
+            })?;
+            Value::List(items)
+        }
+        Some(b't' | b'f') => Value::Bool(json.boolean()?),
+        Some(b'n') => {
+            json.null()?;
+            Value::Null
+        }
+        // A number, or nothing that is a value.
+        _ => number(json)?,
     })
 }
 
