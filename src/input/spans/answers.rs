@@ -165,7 +165,7 @@ fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
     parts
 }
 
-/// What a model was given, in each of the dialects that its span holds it in.
+/// What a model was given, in each of the dialects that its span holds it in, read one after the other.
 pub(super) fn inputs<'s>(
     span: &'s Span<'_>,
     at: At,

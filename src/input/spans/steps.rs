@@ -77,31 +77,13 @@ impl<'s> TraceContext<'_, 's> {
         }
     }
 
-    /// What the user said last before the first request: what stands before an answer of the agent belongs to an
-    /// earlier trace.
+    /// What the user said last before the first request.
     fn user_texts(&self, request: &Request<'s>) -> Vec<String> {
-        let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
-        let shown = spans.flat_map(|(at, span)| answers::inputs(span, at, self.records));
-        let own = (!request.input.is_empty()).then(|| request.input.clone());
-        let is_own = own.is_some();
-        for input in own.into_iter().chain(shown.take_while(|_| !is_own)) {
-            let mut texts: Vec<Cow<'s, str>> = Vec::new();
-            for block in input {
-                match block {
-                    Block::Text(Role::User, text)
-                        if texts.last() != Some(&text) && !common::is_blank(&text) =>
-                    {
-                        texts.push(text);
-                    }
-                    Block::Text(Role::Agent, _) | Block::Call(_) => texts.clear(),
-                    _ => {}
-                }
-            }
-            if !texts.is_empty() {
-                return texts.into_iter().map(Cow::into_owned).collect();
-            }
+        if !request.input.is_empty() {
+            return last_said_by_user(std::iter::once(request.input.clone()));
         }
-        Vec::new()
+        let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
+        last_said_by_user(spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)))
     }
 
     fn step(
@@ -181,6 +163,27 @@ impl<'s> TraceContext<'_, 's> {
     fn is_pydantic(&self, action: &Action<'s>) -> bool {
         action.views.is_empty() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
     }
+}
+
+/// The texts of the user in the first of these inputs that has any: what stands before an answer of the agent belongs
+/// to an earlier trace.
+fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<String> {
+    for input in inputs {
+        let mut texts: Vec<Cow<'s, str>> = Vec::new();
+        for block in input {
+            match block {
+                Block::Text(Role::User, text) if texts.last() != Some(&text) && !common::is_blank(&text) => {
+                    texts.push(text);
+                }
+                Block::Text(Role::Agent, _) | Block::Call(_) => texts.clear(),
+                _ => {}
+            }
+        }
+        if !texts.is_empty() {
+            return texts.into_iter().map(Cow::into_owned).collect();
+        }
+    }
+    Vec::new()
 }
 
 fn time(time: u64) -> Option<u64> {
