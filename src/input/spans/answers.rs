@@ -1,14 +1,14 @@
 //! Answers that no tool span holds: what the model was shown later, by the ids of the calls.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-use serde_json::Value as Json;
 
 use super::attributes::Value;
 use super::classify::Kind;
+use super::data::Data;
 use super::dialects::blocks;
 use super::flattened::flattened;
-use super::logs::{Direction, Records, pair_by_order};
+use super::logs::{self, Direction, Records, pair_by_order};
 use super::message::{Block, Reply, Role};
 use super::model::Span;
 use super::request::Request;
@@ -18,20 +18,20 @@ use super::tree::{At, Tree};
 const MOST_TRIED: usize = 64;
 
 /// Where answers stand.
-enum Source<'r> {
+enum Source<'r, 's> {
     /// In what a model was given.
     Input(At),
     /// In what a node or an agent gave back.
     Output(At),
     /// In the input of a request that records alone show.
-    Records(&'r [Block]),
+    Records(&'r [Block<'s>]),
 }
 
 /// Places where answers may stand, in the order of their times.
-pub(super) struct Sources<'r>(Vec<(u64, Source<'r>)>);
+pub(super) struct Sources<'r, 's>(Vec<(u64, Source<'r, 's>)>);
 
-impl<'r> Sources<'r> {
-    pub(super) fn new(tree: &Tree<'_, '_>, requests: impl Iterator<Item = &'r Request>) -> Self {
+impl<'r, 's> Sources<'r, 's> {
+    pub(super) fn new(tree: &Tree<'s, '_>, requests: impl Iterator<Item = &'r Request<'s>>) -> Self {
         let mut sources = Vec::new();
         for (at, span) in tree.spans.iter().enumerate() {
             match tree.kind(at) {
@@ -52,11 +52,11 @@ impl<'r> Sources<'r> {
     /// Looks for the answers to calls that were asked for at these times. Of what one place repeats, the last counts.
     pub(super) fn find(
         &self,
-        tree: &Tree<'_, '_>,
-        records: &Records,
-        wanted: &[(String, u64)],
-    ) -> Vec<Option<Reply>> {
-        let mut found: Vec<Option<Reply>> = vec![None; wanted.len()];
+        tree: &Tree<'s, '_>,
+        records: &Records<'s>,
+        wanted: &[(Cow<'s, str>, u64)],
+    ) -> Vec<Option<Reply<'s>>> {
+        let mut found: Vec<Option<Reply<'s>>> = vec![None; wanted.len()];
         let Some(first) = wanted.iter().map(|(_, time)| *time).min() else { return found };
         // By id, the calls that wait, with how often they have been looked for.
         let mut waiting: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
@@ -109,15 +109,15 @@ fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
     ])
 }
 
-impl Source<'_> {
+impl<'s> Source<'_, 's> {
     /// The replies to the calls of these ids; of several to one, the last.
     fn replies_by_id(
         &self,
-        tree: &Tree<'_, '_>,
-        records: &Records,
+        tree: &Tree<'s, '_>,
+        records: &Records<'s>,
         is_wanted: impl Fn(&str) -> bool,
-    ) -> BTreeMap<String, Reply> {
-        let mut replies: BTreeMap<String, Reply> = BTreeMap::new();
+    ) -> BTreeMap<Cow<'s, str>, Reply<'s>> {
+        let mut replies: BTreeMap<Cow<'s, str>, Reply<'s>> = BTreeMap::new();
         for reply in self.replies(tree, records) {
             let Some(id) = reply.id.clone().filter(|id| is_wanted(id)) else { continue };
             match replies.get_mut(&id) {
@@ -133,11 +133,11 @@ impl Source<'_> {
         replies
     }
 
-    fn replies(&self, tree: &Tree<'_, '_>, records: &Records) -> Vec<Reply> {
+    fn replies(&self, tree: &Tree<'s, '_>, records: &Records<'s>) -> Vec<Reply<'s>> {
         let parts = match self {
             Self::Records(parts) => parts.to_vec(),
             Self::Input(at) => match tree.span(*at) {
-                Some(span) => inputs(span, *at, records).into_iter().flatten().collect(),
+                Some(span) => inputs(span, *at, records).flatten().collect(),
                 None => Vec::new(),
             },
             Self::Output(at) => match tree.span(*at).and_then(output) {
@@ -154,38 +154,34 @@ impl Source<'_> {
 }
 
 /// The parts of a value that is no plain text.
-fn structured(value: &Value<'_>) -> Vec<Block> {
-    let value = value.to_json();
+fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
+    let value = value.to_data();
     let mut parts = match &value {
-        Json::Array(_) | Json::Object(_) => blocks(&value, Role::Unknown),
-        Json::String(text) if text.contains("ToolCallResult(") => blocks(&value, Role::Unknown),
+        Data::List(_) | Data::Object(_) => blocks(&value, Role::Unknown),
+        Data::Text(text) if text.contains("ToolCallResult(") => blocks(&value, Role::Unknown),
         _ => Vec::new(),
     };
     pair_by_order(&mut parts);
     parts
 }
 
-/// What a model was given, in each of the dialects that its span holds it in.
-pub(super) fn inputs(span: &Span<'_>, at: At, records: &Records) -> Vec<Vec<Block>> {
+/// What a model was given, in each of the dialects that its span holds it in, read one after the other.
+pub(super) fn inputs<'s>(
+    span: &'s Span<'_>,
+    at: At,
+    records: &Records<'s>,
+) -> impl Iterator<Item = Vec<Block<'s>>> {
     let attribute = |name: &str| span.attributes.get(name).map(structured);
-    let recorded = records.get(&Some(at)).map(|events| {
-        let input = events.iter().filter(|event| event.direction == Direction::Input);
-        input.flat_map(|event| event.blocks.iter().cloned()).collect()
+    let inputs = (0..6).filter_map(move |dialect| match dialect {
+        0 => attribute("gen_ai.input.messages"),
+        1 => flattened(span, "llm.input_messages."),
+        2 => logs::said(records, at, span, Direction::Input),
+        3 => flattened(span, "gen_ai.prompt."),
+        4 => attribute("gcp.vertex.agent.llm_request"),
+        _ => attribute("input.value"),
     });
-    let mut inputs: Vec<Vec<Block>> = [
-        attribute("gen_ai.input.messages"),
-        flattened(span, "llm.input_messages."),
-        recorded,
-        flattened(span, "gen_ai.prompt."),
-        attribute("gcp.vertex.agent.llm_request"),
-        attribute("input.value"),
-    ]
-    .into_iter()
-    .flatten()
-    .filter(|parts: &Vec<Block>| !parts.is_empty())
-    .collect();
-    for parts in &mut inputs {
-        pair_by_order(parts);
-    }
-    inputs
+    inputs.filter(|parts: &Vec<Block<'s>>| !parts.is_empty()).map(|mut parts| {
+        pair_by_order(&mut parts);
+        parts
+    })
 }

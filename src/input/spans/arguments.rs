@@ -1,10 +1,11 @@
 //! What tool spans say of their calls: arguments without the wrappers of frameworks, and ids. Equal calls are then
 //! equal.
 
-use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 
-use super::attributes::{Value, json_of_text};
+use super::attributes::Value;
 use super::classify;
+use super::data::{Data, Members};
 use super::dialects::blocks;
 use super::logs;
 use super::message::{Block, Role, arguments_of, is_masked, name_of};
@@ -23,7 +24,7 @@ const ARGUMENTS: &[&str] = &[
 ];
 
 /// The arguments of a tool span's call: as JSON or, where it is none, as text.
-pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
+pub(super) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
     let mut found = Content::NotRecorded;
     for name in ARGUMENTS {
         if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
@@ -33,7 +34,7 @@ pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
             }
         }
     }
-    for event in logs::of_span(span) {
+    for event in logs::of_span(span, logs::BOTH) {
         for block in event.blocks {
             match block {
                 Block::Call(call) if call.arguments.is_recorded() => return call.arguments,
@@ -47,7 +48,7 @@ pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
         return unwrap_arguments(content);
     }
     if let Some(value) = span.attributes.get("tool.parameters")
-        && !is_schema(&value.to_json())
+        && !is_schema(&value.to_data())
     {
         return unwrap_arguments(value);
     }
@@ -56,74 +57,59 @@ pub(super) fn arguments(span: &Span<'_>) -> Content<String> {
 
 /// Whether a value only says that content is switched off: ADK writes an empty object then.
 pub(super) fn is_left_out(name: &str, value: &Value<'_>) -> bool {
-    name.starts_with("gcp.") && value.as_str().is_some_and(|text| text == "{}")
+    name.starts_with("gcp.") && value.as_str() == Some("{}")
 }
 
 /// Whether a value describes parameters instead of giving them.
-fn is_schema(value: &Json) -> bool {
-    let Json::Object(members) = value else { return true };
-    let describes = |value: &Json| {
-        value.as_object().is_some_and(|members| {
-            members.contains_key("type")
-                || members.contains_key("description")
-                || members.contains_key("anyOf")
-        })
+fn is_schema(value: &Data<'_>) -> bool {
+    let Data::Object(members) = value else { return true };
+    let describes = |value: &Data<'_>| {
+        value
+            .as_object()
+            .is_some_and(|members| ["type", "description", "anyOf"].iter().any(|key| members.has(key)))
     };
-    members.contains_key("properties")
-        || members.contains_key("$defs")
+    members.has("properties")
+        || members.has("$defs")
         || members.is_empty()
-        || members.values().all(describes)
+        || members.iter().all(|(_, value)| describes(value))
 }
 
-fn unwrap_arguments(value: &Value<'_>) -> Content<String> {
-    let text = match value {
-        Value::Text(_) => value.as_str(),
-        _ => value.to_text(),
-    };
-    let Some(text) = text else { return Content::Absent };
+fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
+    let Some(text) = value.to_text() else { return Content::Absent };
     if is_masked(&text) {
         return Content::NotRecorded;
     }
-    match json_of_text(&text) {
-        Some(Json::Object(members)) => match own_arguments(&members) {
-            Some(own) => arguments_of(&own),
-            None => Content::Present(text.into_owned()),
-        },
-        // The bare value of a tool of one parameter, which may be an empty text.
-        _ => Content::Present(text.into_owned()),
+    match Data::of_cow(&text).as_ref().and_then(Data::as_object).and_then(own_arguments) {
+        Some(own) => arguments_of(&own),
+        // Without a wrapper, or the bare value of a tool of one parameter, which may be an empty text.
+        None => Content::Present(text),
     }
 }
 
 /// The arguments within a wrapper; `None` where the object is none.
-fn own_arguments(members: &Map<String, Json>) -> Option<Json> {
+fn own_arguments<'s>(members: &Members<'s>) -> Option<Data<'s>> {
     const WRAPPER: &[&str] = &["args", "kwargs", "sanitize_inputs_outputs"];
-    if members.keys().all(|key| WRAPPER.contains(&key.as_str()))
-        && let (Some(args), Some(Json::Object(kwargs))) =
-            (members.get("args").or(Some(&Json::Null)), members.get("kwargs"))
+    if let Some(kwargs) = members.object("kwargs")
+        && members.iter().all(|(key, _)| WRAPPER.contains(&key))
     {
-        let args = args.as_array().map(Vec::as_slice).unwrap_or_default();
+        let args = members.get("args").and_then(Data::as_list).unwrap_or_default();
         return Some(match (args, kwargs.is_empty()) {
-            ([], _) => Json::Object(kwargs.clone()),
+            ([], _) => Data::Object(kwargs.clone()),
             ([only], true) => only.clone(),
-            (several, true) => Json::Array(several.to_vec()),
+            (several, true) => Data::List(several.to_vec()),
             (args, false) => {
-                let mut both = kwargs.clone();
-                both.insert("args".to_owned(), Json::Array(args.to_vec()));
-                Json::Object(both)
+                let args = (Cow::Borrowed("args"), Data::List(args.to_vec()));
+                Data::Object(kwargs.clone().into_iter().chain([args]).collect())
             }
         });
     }
-    if members.contains_key("input_str") && (members.contains_key("tags") || members.contains_key("metadata"))
-    {
-        if let Some(inputs @ Json::Object(_)) = members.get("inputs") {
+    if members.has("input_str") && (members.has("tags") || members.has("metadata")) {
+        if let Some(inputs @ Data::Object(_)) = members.get("inputs") {
             return Some(inputs.clone());
         }
-        let text = members.get("input_str")?.as_str()?;
-        return Some(
-            json_of_text(text)
-                .or_else(|| python::literal(text))
-                .unwrap_or_else(|| Json::String(text.to_owned())),
-        );
+        let Data::Text(text) = members.get("input_str")? else { return None };
+        let read = Data::of_cow(text).or_else(|| python::literal(text));
+        return Some(read.unwrap_or_else(|| Data::Text(text.clone())));
     }
     None
 }
@@ -140,23 +126,23 @@ pub(super) fn is_broken(arguments: &str) -> bool {
 }
 
 /// The one value of an object of one member, as text.
-pub(super) fn only_value(arguments: &str) -> Option<String> {
-    let Json::Object(members) = json_of_text(arguments)? else { return None };
+pub(super) fn only_value(arguments: &str) -> Option<Cow<'_, str>> {
+    let Data::Object(members) = Data::of_text(arguments)? else { return None };
     let mut values = members.into_iter().map(|(_, value)| value);
     match (values.next(), values.next()) {
-        (Some(Json::String(text)), None) => Some(text),
-        (Some(value), None) => Some(value.to_string()),
+        (Some(Data::Text(text)), None) => Some(text),
+        (Some(value), None) => Some(Cow::Owned(value.to_json())),
         _ => None,
     }
 }
 
 /// The id of a call, from the spans around its tool span: `LangGraph`'s node of tools holds the one call that it
 /// runs, `LlamaIndex`'s step the call as Python writes it.
-pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
+pub(super) fn id_around<'s>(around: &'s Span<'_>, tool: &str) -> Option<Cow<'s, str>> {
     let value =
         around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
     if classify::is_tools_node(around) {
-        let mut calls = blocks(&value.to_json(), Role::Agent).into_iter().filter_map(|block| match block {
+        let mut calls = blocks(&value.to_data(), Role::Agent).into_iter().filter_map(|block| match block {
             Block::Call(call) => Some(call),
             _ => None,
         });
@@ -165,17 +151,15 @@ pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
     }
     if around.name.ends_with("call_tool") {
         let text = value.as_str()?;
-        let texts = match json_of_text(&text) {
-            Some(Json::Object(members)) => {
-                members.into_iter().filter_map(|(_, value)| value.as_str().map(str::to_owned)).collect()
-            }
-            _ => vec![text.into_owned()],
+        let data = Data::of_text(text);
+        let texts: Vec<&str> = match &data {
+            Some(Data::Object(members)) => members.iter().filter_map(|(_, value)| value.as_text()).collect(),
+            _ => vec![text],
         };
         for text in texts {
-            let text = text.split_once("tool_id=").map(|(_, rest)| rest.to_owned());
-            if let Some(text) = text
+            if let Some((_, text)) = text.split_once("tool_id=")
                 && let Some(end) = text.get(1..).and_then(|rest| rest.find(['\'', '"']))
-                && let Some(Json::String(id)) = text.get(..end + 2).and_then(python::literal)
+                && let Some(Data::Text(id)) = text.get(..end + 2).and_then(python::literal)
             {
                 return Some(id);
             }
@@ -185,11 +169,11 @@ pub(super) fn id_around(around: &Span<'_>, tool: &str) -> Option<String> {
 }
 
 /// The id of a call, from the wrapper of its arguments.
-pub(super) fn id_in_wrapper(span: &Span<'_>) -> Option<String> {
+pub(super) fn id_in_wrapper<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     let value = span.attributes.first_of(&["gen_ai.tool.call.arguments", "traceloop.entity.input"])?;
-    let Json::Object(members) = value.to_json() else { return None };
+    let Data::Object(members) = value.to_data() else { return None };
     members.get("input_str")?;
-    name_of(members.get("kwargs")?.as_object()?, &["tool_call_id"])
+    name_of(members.object("kwargs")?, &["tool_call_id"])
 }
 
 #[cfg(test)]

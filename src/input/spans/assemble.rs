@@ -1,6 +1,5 @@
 //! From the spans and log records of one trace to the runs of its agents.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers::Sources;
@@ -31,13 +30,13 @@ pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule:
     runs
 }
 
-fn of_tree(tree: &Tree<'_, '_>, log_records: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
+fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
     let records = logs::records(tree, log_records);
-    let of_agents = requests::requests(tree, &records);
     let mut tools: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.tools() {
         tools.entry(tree.owner(at)).or_default().push(at);
     }
+    let of_agents = requests::requests(tree, &records, &tools);
     let mut owners: BTreeSet<Owner> = of_agents.keys().chain(tools.keys()).cloned().collect();
     if owners.is_empty() {
         // Somebody was there, and did nothing.
@@ -45,15 +44,15 @@ fn of_tree(tree: &Tree<'_, '_>, log_records: &[LogRecord<'_>], text_rule: bool) 
     }
     let none = (Vec::new(), Vec::new());
     let sources = Sources::new(tree, of_agents.values().flatten());
-    let names: BTreeSet<String> = tree
+    let names: BTreeSet<&str> = tree
         .of_kind(Kind::Agent)
-        .filter_map(|at| Some(classify::agent_name(tree.span(at)?)?.into_owned()))
+        .filter_map(|at| classify::agent_name(tree.span(at)?))
         .chain(owners.iter().filter_map(|owner| match owner {
-            Owner::Named(_, name) => Some(name.clone()),
+            Owner::Named(_, name) => Some(&**name),
             _ => None,
         }))
         .collect();
-    let mut drafts: Vec<Draft<'_>> = Vec::with_capacity(owners.len());
+    let mut drafts: Vec<Draft<'_, 's>> = Vec::with_capacity(owners.len());
     for owner in &owners {
         let requests = of_agents.get(owner).unwrap_or(&none.0);
         let tools = tools.get(owner).unwrap_or(&none.1);
@@ -85,20 +84,20 @@ fn of_tree(tree: &Tree<'_, '_>, log_records: &[LogRecord<'_>], text_rule: bool) 
 }
 
 /// What is known of an agent's run before it is put together.
-pub(super) struct Draft<'r> {
+pub(super) struct Draft<'r, 's> {
     pub(super) owner: &'r Owner,
-    pub(super) requests: &'r [Request],
+    pub(super) requests: &'r [Request<'s>],
     pub(super) tools: &'r [At],
     pub(super) start: u64,
 }
 
 /// What the runs of a trace are put together from.
-pub(super) struct TraceContext<'t, 's, 'a> {
-    pub(super) tree: &'t Tree<'s, 'a>,
+pub(super) struct TraceContext<'t, 's> {
+    pub(super) tree: &'t Tree<'s, 's>,
     trace_id: &'t str,
-    pub(super) records: &'t Records,
-    pub(super) sources: &'t Sources<'t>,
-    pub(super) names: &'t BTreeSet<String>,
+    pub(super) records: &'t Records<'s>,
+    pub(super) sources: &'t Sources<'t, 's>,
+    pub(super) names: &'t BTreeSet<&'t str>,
     /// The outermost agent spans that each owner calls.
     pub(super) agents: &'t BTreeMap<Owner, Vec<At>>,
     pub(super) text_rule: bool,
@@ -106,8 +105,8 @@ pub(super) struct TraceContext<'t, 's, 'a> {
     has_conversation: bool,
 }
 
-impl TraceContext<'_, '_, '_> {
-    fn runs(&self, drafts: &[Draft<'_>]) -> Vec<AgentRun> {
+impl<'s> TraceContext<'_, 's> {
+    fn runs(&self, drafts: &[Draft<'_, 's>]) -> Vec<AgentRun> {
         let owners: BTreeSet<&Owner> = drafts.iter().map(|draft| draft.owner).collect();
         let exists = |owner: &Owner| owners.contains(owner);
         let mut ids: BTreeMap<&Owner, String> = BTreeMap::new();
@@ -139,10 +138,10 @@ impl TraceContext<'_, '_, '_> {
             let own = self.own_span(draft);
             runs.push(AgentRun {
                 id: ids.get(draft.owner).cloned().unwrap_or_default(),
-                span: own.and_then(|at| Some(self.tree.span(at)?.span_id.clone())),
+                span: own.and_then(|at| Some(self.tree.span(at)?.span_id.to_string())),
                 agent: name,
                 parent,
-                model: draft.requests.iter().find_map(|request| request.model.clone()),
+                model: draft.requests.iter().find_map(|request| request.model).map(str::to_owned),
                 conversation: self.conversation(draft, own),
                 steps: self.steps(draft),
             });
@@ -151,13 +150,13 @@ impl TraceContext<'_, '_, '_> {
     }
 
     /// The span that an agent is known by.
-    fn own_span(&self, draft: &Draft<'_>) -> Option<At> {
+    fn own_span(&self, draft: &Draft<'_, 's>) -> Option<At> {
         match draft.owner {
             Owner::Agent(at) => return Some(*at),
             Owner::Tool(tool) => return Some(*tool),
             Owner::Named(_, name) => {
                 let named = self.tree.of_kind(Kind::Agent).find(|at| {
-                    self.tree.span(*at).and_then(classify::agent_name).is_some_and(|other| other == *name)
+                    self.tree.span(*at).and_then(classify::agent_name).is_some_and(|other| other == name)
                 });
                 if named.is_some() {
                     return named;
@@ -169,37 +168,37 @@ impl TraceContext<'_, '_, '_> {
         requests.chain(draft.tools.iter().copied()).min()
     }
 
-    fn key(&self, draft: &Draft<'_>) -> String {
+    fn key(&self, draft: &Draft<'_, 's>) -> String {
         match draft.owner {
             Owner::Named(None, name) => name.clone(),
             Owner::Named(Some(at), _) | Owner::Tool(at) | Owner::Agent(at) => {
-                self.tree.span(*at).map(|span| span.span_id.clone()).unwrap_or_default()
+                self.tree.span(*at).map(|span| span.span_id.to_string()).unwrap_or_default()
             }
             Owner::Below(id) => id.clone(),
             Owner::Trace => "trace".to_owned(),
         }
     }
 
-    fn name(&self, draft: &Draft<'_>) -> Option<String> {
+    fn name(&self, draft: &Draft<'_, 's>) -> Option<String> {
         match draft.owner {
-            Owner::Agent(at) => classify::agent_name(self.tree.span(*at)?).map(Cow::into_owned),
+            Owner::Agent(at) => classify::agent_name(self.tree.span(*at)?).map(str::to_owned),
             Owner::Named(_, name) => Some(name.clone()),
             Owner::Tool(_) | Owner::Trace | Owner::Below(_) => {
                 let spans = draft.requests.iter().flat_map(|request| request.spans.iter());
                 spans.chain(draft.tools).find_map(|at| {
-                    Some(self.tree.span(*at)?.attributes.name("gen_ai.agent.name")?.into_owned())
+                    Some(self.tree.span(*at)?.attributes.name("gen_ai.agent.name")?.to_owned())
                 })
             }
         }
     }
 
-    fn conversation(&self, draft: &Draft<'_>, own: Option<At>) -> Option<String> {
+    fn conversation(&self, draft: &Draft<'_, 's>, own: Option<At>) -> Option<String> {
         if !self.has_conversation {
             return None;
         }
         let spans = draft.requests.iter().flat_map(|request| request.spans.iter().copied());
         let all = own.into_iter().chain(spans).chain(draft.tools.iter().copied());
-        let named = |at: At| Some(self.tree.span(at)?.attributes.first_name(CONVERSATION)?.into_owned());
+        let named = |at: At| Some(self.tree.span(at)?.attributes.first_name(CONVERSATION)?.to_owned());
         all.into_iter().find_map(|at| named(at).or_else(|| self.tree.ancestors(at).find_map(named)))
     }
 }

@@ -1,16 +1,18 @@
 //! Attributes of spans and log records: their values, and which of them any rule reads.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
-use serde_json::Value as Json;
+use serde_json::Number;
 
-use crate::trace::Words;
+use super::data::Data;
+use super::names;
+use crate::json::{Escapes, JsonString};
 
 /// A value of an attribute.
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
-    /// A text, still in its spelling where it comes from JSON.
-    Text(Words<'a>),
+    Text(Wording<'a>),
     Bool(bool),
     Integer(i64),
     Float(f64),
@@ -19,16 +21,56 @@ pub(crate) enum Value<'a> {
     Null,
 }
 
+/// A text of an attribute. One with escapes stays in its JSON spelling until it is read, and is decoded once.
+#[derive(Debug, Clone)]
+pub(crate) enum Wording<'a> {
+    Plain(Cow<'a, str>),
+    Spelled(Box<Spelled<'a>>),
+}
+
+/// A text in its JSON spelling.
+#[derive(Debug, Clone)]
+pub(crate) struct Spelled<'a> {
+    spelling: JsonString<'a>,
+    decoded: OnceLock<String>,
+}
+
+impl Wording<'_> {
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Plain(text) => text,
+            Self::Spelled(text) => text.decoded.get_or_init(|| text.spelling.decode().into_owned()),
+        }
+    }
+
+    fn into_owned(self) -> Wording<'static> {
+        let text: Box<str> = match self {
+            Self::Plain(text) => text.into(),
+            Self::Spelled(text) => text.spelling.decode().into(),
+        };
+        Wording::Plain(Cow::Owned(text.into()))
+    }
+}
+
+impl<'a> From<JsonString<'a>> for Wording<'a> {
+    fn from(spelling: JsonString<'a>) -> Self {
+        match spelling.escapes() {
+            Escapes::None => Self::Plain(spelling.decode()),
+            _ => Self::Spelled(Box::new(Spelled { spelling, decoded: OnceLock::new() })),
+        }
+    }
+}
+
 impl<'a> Value<'a> {
     /// A text that was made or borrowed.
-    pub(crate) fn text(text: impl Into<Words<'a>>) -> Self {
-        Self::Text(text.into())
+    pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text(Wording::Plain(text.into()))
     }
 
     /// The value where it is a text.
-    pub(crate) fn as_str(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
-            Self::Text(words) => Some(words.text().to_str()),
+            Self::Text(text) => Some(text.as_str()),
             _ => None,
         }
     }
@@ -45,7 +87,7 @@ impl<'a> Value<'a> {
             Self::Float(float) => {
                 (float.fract() == 0.0 && (0.0..9e15).contains(float)).then_some(*float as u64)
             }
-            Self::Text(words) => words.text().to_str().trim().parse().ok(),
+            Self::Text(text) => text.as_str().trim().parse().ok(),
             _ => None,
         }
     }
@@ -59,28 +101,25 @@ impl<'a> Value<'a> {
     }
 
     /// The value as JSON: a text that holds a JSON list or object is that, another is a string.
-    pub(crate) fn to_json(&self) -> Json {
+    pub(crate) fn to_data(&self) -> Data<'_> {
         match self {
-            Self::Text(words) => {
-                let text = words.text().to_str();
-                json_of_text(&text).unwrap_or_else(|| Json::String(text.into_owned()))
-            }
-            _ => self.to_plain_json(),
+            Self::Text(text) => Data::of_text(text.as_str()).unwrap_or_else(|| self.to_plain_data()),
+            _ => self.to_plain_data(),
         }
     }
 
     /// The value as JSON, with texts as strings whatever they hold.
-    fn to_plain_json(&self) -> Json {
+    pub(crate) fn to_plain_data(&self) -> Data<'_> {
         match self {
-            Self::Text(words) => Json::String(words.text().to_str().into_owned()),
-            Self::Bool(boolean) => Json::Bool(*boolean),
-            Self::Integer(integer) => Json::from(*integer),
-            Self::Float(float) => Json::from(*float),
-            Self::List(items) => Json::Array(items.iter().map(Self::to_plain_json).collect()),
-            Self::Map(members) => Json::Object(
-                members.iter().map(|(key, value)| (key.to_string(), value.to_plain_json())).collect(),
+            Self::Text(text) => Data::Text(Cow::Borrowed(text.as_str())),
+            Self::Bool(boolean) => Data::Bool(*boolean),
+            Self::Integer(integer) => Data::Number((*integer).into()),
+            Self::Float(float) => Number::from_f64(*float).map_or(Data::Null, Data::Number),
+            Self::List(items) => Data::List(items.iter().map(Self::to_plain_data).collect()),
+            Self::Map(members) => Data::Object(
+                members.iter().map(|(key, value)| (Cow::Borrowed(&**key), value.to_plain_data())).collect(),
             ),
-            Self::Null => Json::Null,
+            Self::Null => Data::Null,
         }
     }
 
@@ -88,15 +127,15 @@ impl<'a> Value<'a> {
     pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Null => None,
-            Self::Text(words) => Some(words.text().to_str()),
-            _ => Some(Cow::Owned(self.to_plain_json().to_string())),
+            Self::Text(text) => Some(Cow::Borrowed(text.as_str())),
+            _ => Some(Cow::Owned(self.to_plain_data().to_json())),
         }
     }
 
     /// The same on its own.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
-            Self::Text(words) => Value::Text(words.into_made()),
+            Self::Text(text) => Value::Text(text.into_owned()),
             Self::Bool(boolean) => Value::Bool(boolean),
             Self::Integer(integer) => Value::Integer(integer),
             Self::Float(float) => Value::Float(float),
@@ -112,31 +151,44 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The JSON list or object that a text holds.
-pub(super) fn json_of_text(text: &str) -> Option<Json> {
-    let trimmed = text.trim_start();
-    if trimmed.starts_with(['{', '[']) { serde_json::from_str(trimmed).ok() } else { None }
-}
-
 /// The attributes of a span, of an event, or of a log record, in the order in which they stand. Only those that some
 /// rule reads are kept.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Attributes<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
+pub(crate) struct Attributes<'a> {
+    entries: Vec<(Cow<'a, str>, Value<'a>)>,
+    /// A bit for each name that is there. Rules ask for many names, of which few are.
+    names: u64,
+}
+
+/// The bit of a name, which others share.
+fn bit(name: &str) -> u64 {
+    1 << (names::place(name.as_bytes()) % 64)
+}
 
 impl<'a> Attributes<'a> {
+    /// How many are made room for at first.
+    const ROOM: usize = 12;
+
     /// One more; of several of one name the last counts.
     pub(crate) fn push(&mut self, key: Cow<'a, str>, value: Value<'a>) {
         if !matches!(value, Value::Null) {
-            self.0.push((key, value));
+            if self.entries.capacity() == 0 {
+                self.entries.reserve(Self::ROOM);
+            }
+            self.names |= bit(&key);
+            self.entries.push((key, value));
         }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
-        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+        if self.names & bit(name) == 0 {
+            return None;
+        }
+        self.entries.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     /// The value of a name where it is a text that is not empty.
-    pub(crate) fn name(&self, name: &str) -> Option<Cow<'_, str>> {
+    pub(crate) fn name(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
@@ -146,7 +198,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// The first of these that is a text that is not empty.
-    pub(crate) fn first_name(&self, names: &[&str]) -> Option<Cow<'_, str>> {
+    pub(crate) fn first_name(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.name(name))
     }
 
@@ -156,140 +208,30 @@ impl<'a> Attributes<'a> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
-        self.0.iter().map(|(key, value)| (&**key, value))
+        self.entries.iter().map(|(key, value)| (&**key, value))
     }
 
     /// As they are held.
     pub(super) fn iter_all(&self) -> impl Iterator<Item = &(Cow<'a, str>, Value<'a>)> {
-        self.0.iter()
+        self.entries.iter()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.entries.len()
     }
 
     pub(super) fn into_owned(self) -> Attributes<'static> {
-        let own = self.0.into_iter().map(|(key, value)| (owned_key(key), value.into_owned()));
-        let mut own: Vec<_> = own.collect();
+        let own = self.entries.into_iter().map(|(key, value)| (names::owned(key), value.into_owned()));
+        let mut entries: Vec<_> = own.collect();
         // What is owned is held.
-        own.shrink_to_fit();
-        Attributes(own)
+        entries.shrink_to_fit();
+        Attributes { entries, names: self.names }
     }
-}
-
-/// A key on its own: of most attributes one that everybody shares.
-fn owned_key(key: Cow<'_, str>) -> Cow<'static, str> {
-    const KEYS: &[&str] = &[
-        "agent.name",
-        "gen_ai.agent.name",
-        "gen_ai.completion.0.content",
-        "gen_ai.completion.0.role",
-        "gen_ai.conversation.id",
-        "gen_ai.input.messages",
-        "gen_ai.operation.name",
-        "gen_ai.output.messages",
-        "gen_ai.prompt.0.content",
-        "gen_ai.prompt.0.role",
-        "gen_ai.provider.name",
-        "gen_ai.request.model",
-        "gen_ai.response.finish_reasons",
-        "gen_ai.response.id",
-        "gen_ai.response.model",
-        "gen_ai.system",
-        "gen_ai.tool.call.arguments",
-        "gen_ai.tool.call.id",
-        "gen_ai.tool.call.result",
-        "gen_ai.tool.name",
-        "gen_ai.tool.type",
-        "gen_ai.usage.input_tokens",
-        "gen_ai.usage.output_tokens",
-        "input.value",
-        "llm.model_name",
-        "llm.token_count.completion",
-        "llm.token_count.prompt",
-        "llm.token_count.total",
-        "metadata",
-        "openinference.span.kind",
-        "output.value",
-        "session.id",
-        "tool.name",
-        "tool.parameters",
-        "traceloop.entity.input",
-        "traceloop.entity.name",
-        "traceloop.entity.output",
-        "traceloop.span.kind",
-    ];
-    match KEYS.binary_search(&&*key).ok().and_then(|at| KEYS.get(at)) {
-        Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(key.into_owned()),
-    }
-}
-
-/// Whether some rule reads an attribute of this name. What nobody reads is not kept: definitions of tools and
-/// bookkeeping of frameworks are most of what a span holds.
-pub(super) fn is_read(key: &str) -> bool {
-    const UNREAD: &[&str] = &[
-        "gen_ai.tool.definitions",
-        "gen_ai.tool.description",
-        "gen_ai.system_instructions",
-        "gen_ai.workflow.",
-        "gen_ai.agent.tools",
-        "gen_ai.agent.description",
-        "tool.description",
-        "tool.json_schema",
-        "exception.stacktrace",
-    ];
-    const READ: &[&str] = &[
-        "gen_ai.",
-        "llm.input_messages.",
-        "llm.output_messages.",
-        "llm.token_count.",
-        "llm.model_name",
-        "openinference.span.kind",
-        "traceloop.span.kind",
-        "traceloop.entity.",
-        "traceloop.association.properties.lc_agent_name",
-        "traceloop.association.properties.langgraph_node",
-        "gcp.vertex.agent.",
-        "tool.",
-        "tool_arguments",
-        "tool_response",
-        "input.value",
-        "output.value",
-        "metadata",
-        "session.id",
-        "agent.name",
-        "agent_name",
-        "graph.node.id",
-        "logfire.msg",
-        "error.type",
-        "event.name",
-        "exception.",
-    ];
-    READ.iter().any(|read| key.starts_with(read)) && !UNREAD.iter().any(|unread| key.starts_with(unread))
-        || matches!(key, "events" | "content" | "message" | "id" | "role" | "name" | "model_name")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_that_many_have_are_shared() {
-        for (key, is_shared) in
-            [("gen_ai.tool.name", true), ("agent.name", true), ("traceloop.span.kind", true), ("x", false)]
-        {
-            let own = owned_key(Cow::Owned(key.to_owned()));
-            assert_eq!((&*own, matches!(own, Cow::Borrowed(_))), (key, is_shared));
-        }
-    }
-
-    #[test]
-    fn what_nobody_reads_is_not_kept() {
-        assert!(is_read("gen_ai.tool.name") && is_read("llm.output_messages.0.message.role"));
-        assert!(!is_read("gen_ai.tool.definitions") && !is_read("llm.tools.0.tool.json_schema"));
-        assert!(!is_read("traceloop.association.properties.langgraph_path") && !is_read("http.url"));
-    }
 
     #[test]
     fn a_number_may_be_spelled_as_text() {

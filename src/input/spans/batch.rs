@@ -106,7 +106,7 @@ impl Value<'_> {
     /// With its own place.
     fn bytes(&self) -> usize {
         let inside = match self {
-            Self::Text(words) => text(&words.text().to_str()),
+            Self::Text(wording) => text(wording.as_str()),
             Self::List(items) => ALLOCATION + items.iter().map(Self::bytes).sum::<usize>(),
             Self::Map(members) => {
                 let members =

@@ -1,26 +1,30 @@
 //! One action for each call, whether a model's output, a tool span or both show it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arguments;
 use super::classify::{self, Kind};
+use super::model::Span;
 use super::request::Request;
 use super::tree::{self, At, Tree};
-use super::unwrap;
+use super::unwrap::{self, Outcome};
 use crate::trace::{Arguments, Content, Digest};
 
 /// A call and what shows it.
 #[derive(Debug, Clone)]
-pub(super) struct Action {
+pub(super) struct Action<'s> {
     /// The request that asked for it, and its place in the output; `None`: no output shows it.
     pub(super) call: Option<Place>,
-    /// The innermost of its tool spans, or the span of the agent that ran for it.
-    pub(super) span: Option<At>,
+    /// The tool spans that show it, from the innermost, or the span of the agent that ran for it.
+    pub(super) views: Vec<&'s Span<'s>>,
     /// Whether the span is an agent's.
     pub(super) is_agent: bool,
-    pub(super) id: Option<String>,
-    pub(super) name: String,
-    pub(super) arguments: Content<String>,
+    /// The result that its spans hold, where it has any.
+    pub(super) result: Option<Outcome<'s>>,
+    pub(super) id: Option<Cow<'s, str>>,
+    pub(super) name: Cow<'s, str>,
+    pub(super) arguments: Content<Cow<'s, str>>,
     /// The request that asked for it, or that came before it.
     pub(super) turn: usize,
     /// How many requests lie between that one and this, of which nothing is recorded.
@@ -30,17 +34,24 @@ pub(super) struct Action {
 }
 
 /// A tool span that waits for its call.
-struct Tool {
+struct Tool<'s> {
     at: At,
+    views: Vec<&'s Span<'s>>,
     start: u64,
-    id: Option<String>,
-    name: String,
-    arguments: Content<String>,
+    id: Option<Cow<'s, str>>,
+    name: &'s str,
+    arguments: Content<Cow<'s, str>>,
+    result: Outcome<'s>,
 }
 
 /// The actions of one agent, in order.
-pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], agents: &[At]) -> Vec<Action> {
-    let tools: Vec<Tool> = tools.iter().filter_map(|at| tool(tree, *at)).collect();
+pub(super) fn actions<'s>(
+    tree: &Tree<'s, 's>,
+    requests: &[Request<'s>],
+    tools: &[At],
+    agents: &[At],
+) -> Vec<Action<'s>> {
+    let tools: Vec<Tool<'s>> = tools.iter().filter_map(|at| tool(tree, *at)).collect();
     let pairs = pair(requests, &tools);
     let mut open: BTreeSet<Place> = requests
         .iter()
@@ -51,7 +62,8 @@ pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], a
         open.remove(call);
     }
     let agents = pair_agents(tree, agents, requests, &open);
-    let turns = turns_without_requests(tree, requests, &tools);
+    let turns =
+        if pairs.len() < tools.len() { turns_without_requests(tree, requests, &tools) } else { Vec::new() };
     let mut actions = Vec::new();
     for (position, tool) in tools.into_iter().enumerate() {
         let call = pairs.get(&position).copied();
@@ -62,11 +74,12 @@ pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], a
         let model = call.and_then(|(request, place)| requests.get(request)?.calls.get(place));
         actions.push(Action {
             call,
-            span: Some(tool.at),
+            views: tool.views,
             is_agent: false,
+            result: Some(tool.result),
             id: tool.id.or_else(|| model?.id.clone()),
-            name: tool.name,
-            arguments: arguments(&tool.arguments, model.map(|model| &model.arguments)),
+            name: Cow::Borrowed(tool.name),
+            arguments: arguments(tool.arguments, model.map(|model| &model.arguments)),
             turn,
             unseen,
             order: (tool.start, 0, 0, tool.start),
@@ -76,12 +89,13 @@ pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], a
         let Some(model) = requests.get(request).and_then(|request| request.calls.get(place)) else {
             continue;
         };
-        let agent = agents.get(&(request, place)).copied();
-        let start = agent.and_then(|at| Some(tree.span(at)?.start));
+        let agent = agents.get(&(request, place)).and_then(|at| tree.span(*at));
+        let start = agent.map(|span| span.start);
         actions.push(Action {
             call: Some((request, place)),
-            span: agent,
+            views: agent.into_iter().collect(),
             is_agent: agent.is_some(),
+            result: agent.map(unwrap::result),
             id: model.id.clone(),
             name: model.name.clone(),
             arguments: model.arguments.clone(),
@@ -90,16 +104,16 @@ pub(super) fn actions(tree: &Tree<'_, '_>, requests: &[Request], tools: &[At], a
             order: (start.unwrap_or(u64::MAX), 0, 0, start.unwrap_or(u64::MAX)),
         });
     }
-    put_in_order(tree, requests, &mut actions);
+    put_in_order(requests, &mut actions);
     actions
 }
 
 /// Groups of one output keep the model's order and stand where the first of them began.
-fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action]) {
+fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
     let mut begun: BTreeMap<usize, u64> = BTreeMap::new();
     for action in actions.iter() {
         if let Some((request, _)) = action.call
-            && let Some(span) = action.span.and_then(|at| tree.span(at))
+            && let Some(span) = action.views.first()
         {
             let first = begun.entry(request).or_insert(span.start);
             *first = span.start.min(*first);
@@ -108,7 +122,7 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
     // A request whose calls no span shows stands where it began or, where it encloses tools, where it ended; one that
     // only messages show, behind the one before it.
     let mut starts: Vec<u64> =
-        actions.iter().filter_map(|action| Some(tree.span(action.span?)?.start)).collect();
+        actions.iter().filter_map(|action| Some(action.views.first()?.start)).collect();
     starts.sort_unstable();
     let mut last = 0;
     for (number, request) in requests.iter().enumerate() {
@@ -131,55 +145,55 @@ fn put_in_order(tree: &Tree<'_, '_>, requests: &[Request], actions: &mut [Action
     actions.sort_by_key(|action| action.order);
 }
 
-fn tool(tree: &Tree<'_, '_>, at: At) -> Option<Tool> {
-    let views: Vec<_> = tree.views(at).into_iter().filter_map(|at| tree.span(at)).collect();
+fn tool<'s>(tree: &Tree<'s, 's>, at: At) -> Option<Tool<'s>> {
+    let positions = tree.views(at);
+    let views: Vec<&Span<'_>> = positions.iter().filter_map(|at| tree.span(*at)).collect();
     let span = views.first()?;
     let name = views
         .iter()
         .find(|span| span.attributes.first_name(&["gen_ai.tool.name", "tool.name"]).is_some())
-        .map_or_else(|| classify::tool_name(span), |span| classify::tool_name(span))
-        .into_owned();
-    let id = views.iter().find_map(|span| tree::call_id(span));
-    let id = id
-        .or_else(|| views.iter().find_map(|span| arguments::id_in_wrapper(span)))
-        .or_else(|| views.iter().find_map(|span| unwrap::result(span).id))
-        .or_else(|| {
-            let outermost = tree.views(at).last().copied()?;
+        .map_or_else(|| classify::tool_name(span), |span| classify::tool_name(span));
+    let (mut result, mut wrapped): (Option<Outcome<'_>>, _) = (None, None);
+    for view in &views {
+        let outcome = unwrap::result(view);
+        wrapped = wrapped.or_else(|| outcome.id.clone());
+        result = result.filter(|first| first.text.is_recorded()).or(Some(outcome));
+    }
+    let id = views.iter().find_map(|span| tree::call_id(span)).map(Cow::Borrowed);
+    let id = id.or_else(|| views.iter().find_map(|span| arguments::id_in_wrapper(span))).or(wrapped).or_else(
+        || {
+            let outermost = positions.last().copied()?;
             let mut around = tree.ancestors(outermost).take_while(|at| tree.kind(*at) == Kind::Chain).take(3);
-            around.find_map(|at| arguments::id_around(tree.span(at)?, &name))
-        });
+            around.find_map(|at| arguments::id_around(tree.span(at)?, name))
+        },
+    );
     let arguments = views
         .iter()
         .map(|span| arguments::arguments(span))
         .find(Content::is_recorded)
         .unwrap_or(Content::NotRecorded);
-    Some(Tool { at, start: span.start, id, name, arguments })
+    Some(Tool { at, start: span.start, views, id, name, arguments, result: result? })
 }
 
 /// The place of a call: its request, and its place in the output.
 type Place = (usize, usize);
 
-/// Calls that no span shows yet, by what a span says of its call.
+/// Calls, by what a span says of its call other than an id.
 #[derive(Default)]
 struct Places<'r> {
-    ids: BTreeMap<&'r str, BTreeSet<Place>>,
     names: BTreeMap<&'r str, BTreeSet<Place>>,
     contents: BTreeMap<(&'r str, Digest), BTreeSet<Place>>,
 }
 
 impl<'r> Places<'r> {
     /// The calls of requests; with `bare`, only those without an id.
-    fn of(requests: &'r [Request], bare: bool) -> Self {
+    fn of(requests: &'r [Request<'_>], bare: bool) -> Self {
         let mut places = Self::default();
         for (number, request) in requests.iter().enumerate() {
             for (place, call) in request.calls.iter().enumerate() {
                 let at = (number, place);
-                match &call.id {
-                    Some(_) if bare => continue,
-                    Some(id) => {
-                        places.ids.entry(id).or_default().insert(at);
-                    }
-                    None => {}
+                if bare && call.id.is_some() {
+                    continue;
                 }
                 places.names.entry(&call.name).or_default().insert(at);
                 for digest in digests(&call.arguments) {
@@ -193,33 +207,44 @@ impl<'r> Places<'r> {
 
 /// The call that each tool span shows, by the span's position: by id, else by name and arguments, else by name within
 /// the request before it. Of several, the one that was asked for last.
-fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, Place> {
-    let mut all = Places::of(requests, false);
-    // A span with an id of its own shows no call of another id.
-    let mut bare = Places::of(requests, true);
+fn pair(requests: &[Request<'_>], tools: &[Tool<'_>]) -> BTreeMap<usize, Place> {
+    let mut ids: BTreeMap<&str, BTreeSet<Place>> = BTreeMap::new();
+    for (number, request) in requests.iter().enumerate() {
+        for (place, call) in request.calls.iter().enumerate() {
+            if let Some(id) = &call.id {
+                ids.entry(id).or_default().insert((number, place));
+            }
+        }
+    }
     let mut taken: BTreeSet<Place> = BTreeSet::new();
     let mut pairs = BTreeMap::new();
     for (position, tool) in tools.iter().enumerate() {
         if let Some(id) = &tool.id
             && let Some(at) =
-                all.ids.get_mut(&**id).and_then(|places| latest(requests, places, &taken, tool.start))
+                ids.get_mut(&**id).and_then(|places| latest(requests, places, &taken, tool.start))
         {
             taken.insert(at);
             pairs.insert(position, at);
         }
     }
+    if pairs.len() == tools.len() {
+        return pairs;
+    }
+    let mut all = Places::of(requests, false);
+    // A span with an id of its own shows no call of another id.
+    let mut bare = Places::of(requests, true);
     for (position, tool) in tools.iter().enumerate() {
         if pairs.contains_key(&position) {
             continue;
         }
         let places = if tool.id.is_some() { &mut bare } else { &mut all };
         let same = digests(&tool.arguments).into_iter().find_map(|digest| {
-            let places = places.contents.get_mut(&(&*tool.name, digest))?;
+            let places = places.contents.get_mut(&(tool.name, digest))?;
             latest(requests, places, &taken, tool.start)
         });
         let at = same.or_else(|| {
             let before = requests.partition_point(|request| request.start <= tool.start).checked_sub(1)?;
-            let within = places.names.get(&*tool.name)?.range((before, 0)..=(before, usize::MAX));
+            let within = places.names.get(tool.name)?.range((before, 0)..=(before, usize::MAX));
             within.copied().find(|at| !taken.contains(at))
         });
         if let Some(at) = at {
@@ -232,7 +257,7 @@ fn pair(requests: &[Request], tools: &[Tool]) -> BTreeMap<usize, Place> {
 
 /// The first call that is not taken, of the last request that began before a time. What is taken leaves the set.
 fn latest(
-    requests: &[Request],
+    requests: &[Request<'_>],
     places: &mut BTreeSet<Place>,
     taken: &BTreeSet<Place>,
     time: u64,
@@ -259,7 +284,7 @@ fn latest(
 
 /// The digests by which arguments of a call and of a span can be equal: of all of them and, of a tool of one
 /// parameter, of its bare value.
-fn digests(arguments: &Content<String>) -> Vec<Digest> {
+fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     let Content::Present(text) = arguments else { return Vec::new() };
     let mut digests = Vec::new();
     if arguments::is_structured(text) {
@@ -272,18 +297,21 @@ fn digests(arguments: &Content<String>) -> Vec<Digest> {
 }
 
 /// The span's arguments, unless the model's text is no JSON or holds what the span leaves out.
-fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content<String> {
-    let Some(model) = model else { return span.clone() };
-    match (span, model) {
+fn arguments<'s>(
+    span: Content<Cow<'s, str>>,
+    model: Option<&Content<Cow<'s, str>>>,
+) -> Content<Cow<'s, str>> {
+    let Some(model) = model else { return span };
+    match (&span, model) {
         (_, Content::Present(text)) if arguments::is_broken(text) => model.clone(),
         (Content::Present(own), Content::Present(text))
             if !arguments::is_structured(own) && arguments::is_structured(text) =>
         {
             model.clone()
         }
-        (Content::Present(_), _) => span.clone(),
+        (Content::Present(_), _) => span,
         (_, Content::Present(_)) => model.clone(),
-        (Content::Absent, _) => span.clone(),
+        (Content::Absent, _) => span,
         _ => model.clone(),
     }
 }
@@ -292,7 +320,7 @@ fn arguments(span: &Content<String>, model: Option<&Content<String>>) -> Content
 fn pair_agents(
     tree: &Tree<'_, '_>,
     agents: &[At],
-    requests: &[Request],
+    requests: &[Request<'_>],
     open: &BTreeSet<Place>,
 ) -> BTreeMap<Place, At> {
     let mut pairs = BTreeMap::new();
@@ -310,7 +338,7 @@ fn pair_agents(
         let Some(span) = tree.span(at) else { continue };
         let Some(name) = classify::agent_name(span) else { continue };
         if let Some(call) =
-            named.get_mut(&*name).and_then(|places| latest(requests, places, &taken, span.start))
+            named.get_mut(name).and_then(|places| latest(requests, places, &taken, span.start))
         {
             taken.insert(call);
             pairs.insert(call, at);
@@ -321,7 +349,11 @@ fn pair_agents(
 
 /// The turns of tool spans that no output shows: of the request before each. Where there is no request, or where a
 /// model span encloses tools that its last output does not name, those that overlap beside one another share one.
-fn turns_without_requests(tree: &Tree<'_, '_>, requests: &[Request], tools: &[Tool]) -> Vec<(usize, usize)> {
+fn turns_without_requests(
+    tree: &Tree<'_, '_>,
+    requests: &[Request<'_>],
+    tools: &[Tool<'_>],
+) -> Vec<(usize, usize)> {
     let mut turns = Vec::with_capacity(tools.len());
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
     for tool in tools {

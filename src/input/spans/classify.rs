@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value as Json;
-
+use super::data::Data;
 use super::model::Span;
 
 /// The kinds of spans.
@@ -22,35 +21,34 @@ const MERGED: &str = "(merged tools)";
 /// By attributes, each in its turn; by the span's name where no attribute decides.
 pub(super) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
-    if attributes.name("gen_ai.tool.name").is_some_and(|name| name == MERGED)
-        || span.name == "execute_tool (merged)"
-    {
+    let tool = attributes.name("gen_ai.tool.name");
+    if tool == Some(MERGED) || span.name == "execute_tool (merged)" {
         return Kind::Chain;
     }
     if let Some(operation) = attributes.name("gen_ai.operation.name")
-        && let Some(kind) = of_operation(&operation)
+        && let Some(kind) = of_operation(operation)
     {
         return kind;
     }
     if let Some(kind) = attributes.name("openinference.span.kind") {
-        return match &*kind.to_ascii_uppercase() {
-            "TOOL" => Kind::Tool,
-            "LLM" => Kind::Model,
+        return match kind {
+            _ if kind.eq_ignore_ascii_case("TOOL") => Kind::Tool,
+            _ if kind.eq_ignore_ascii_case("LLM") => Kind::Model,
+            _ if !kind.eq_ignore_ascii_case("AGENT") => Kind::Chain,
             // A tool with "agent" in its name.
-            "AGENT" if attributes.name("tool.name").is_some() => Kind::Tool,
-            "AGENT" => Kind::Agent,
-            _ => Kind::Chain,
+            _ if attributes.name("tool.name").is_some() => Kind::Tool,
+            _ => Kind::Agent,
         };
     }
     if let Some(kind) = attributes.name("traceloop.span.kind") {
-        return match &*kind {
+        return match kind {
             "tool" => Kind::Tool,
             "agent" => Kind::Agent,
             "llm" => Kind::Model,
             _ => Kind::Chain,
         };
     }
-    if attributes.name("gen_ai.tool.name").is_some() {
+    if tool.is_some() {
         return Kind::Tool;
     }
     if attributes.name("gen_ai.completion.0.role").is_some()
@@ -72,7 +70,8 @@ fn of_operation(operation: &str) -> Option<Kind> {
 }
 
 fn of_name(name: &str) -> Option<Kind> {
-    let words = |prefix: &str| name == prefix || name.starts_with(&format!("{prefix} "));
+    let words =
+        |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     Some(
         if name == "running tool" || name.starts_with("running tool:") || name.starts_with("execute_tool ") {
             Kind::Tool
@@ -87,7 +86,7 @@ fn of_name(name: &str) -> Option<Kind> {
 }
 
 /// The name of a tool span's tool.
-pub(super) fn tool_name<'s>(span: &'s Span<'_>) -> Cow<'s, str> {
+pub(super) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     if let Some(name) = span.attributes.first_name(&["gen_ai.tool.name", "tool.name"]) {
         return name;
     }
@@ -99,11 +98,11 @@ pub(super) fn tool_name<'s>(span: &'s Span<'_>) -> Cow<'s, str> {
     let name = &*span.name;
     let name =
         name.strip_prefix("execute_tool ").or_else(|| name.strip_prefix("running tool: ")).unwrap_or(name);
-    Cow::Borrowed(name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name))
+    name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
 /// The name of an agent span's agent.
-pub(super) fn agent_name<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
+pub(super) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let named = ["gen_ai.agent.name", "agent.name", "graph.node.id", "agent_name"];
     if let Some(name) = span.attributes.first_name(&named) {
         return Some(name);
@@ -117,13 +116,13 @@ pub(super) fn agent_name<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
         .iter()
         .find_map(|method| name.strip_suffix(method))
         .unwrap_or(name);
-    (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(Cow::Borrowed(name))
+    (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
 /// The name of the agent that `LangGraph` runs a span for. Its instrumentation leaves agent spans without children.
-pub(super) fn graph_agent(span: &Span<'_>) -> Option<String> {
+pub(super) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     if let Some(name) = span.attributes.name("traceloop.association.properties.lc_agent_name") {
-        return Some(name.into_owned());
+        return Some(Cow::Borrowed(name));
     }
     metadata(span, "lc_agent_name")
 }
@@ -138,14 +137,14 @@ pub(super) fn is_tools_node(span: &Span<'_>) -> bool {
             .is_some_and(|node| node == "tools")
 }
 
-fn metadata(span: &Span<'_>, key: &str) -> Option<String> {
+fn metadata<'s>(span: &'s Span<'_>, key: &str) -> Option<Cow<'s, str>> {
     let value = span.attributes.get("metadata")?;
     let text = value.as_str()?;
     if !text.contains(key) {
         return None;
     }
-    match serde_json::from_str::<Json>(&text).ok()?.get(key)? {
-        Json::String(name) if !name.is_empty() => Some(name.clone()),
+    match serde_json::from_str::<Data<'_>>(text).ok()?.as_object()?.get(key)? {
+        Data::Text(name) if !name.is_empty() => Some(name.clone()),
         _ => None,
     }
 }
@@ -202,9 +201,9 @@ mod tests {
         assert_eq!(tool_name(&span("execute_tool look", &[])), "look");
         assert_eq!(tool_name(&span("look.run", &[])), "look");
         assert_eq!(tool_name(&span("handoff to b", &[])), "handoff to b");
-        assert_eq!(agent_name(&span("main.run", &[])).as_deref(), Some("main"));
-        assert_eq!(agent_name(&span("agent_run [b]", &[])).as_deref(), Some("b"));
-        assert_eq!(agent_name(&span("agent run", &[("agent_name", "c")])).as_deref(), Some("c"));
+        assert_eq!(agent_name(&span("main.run", &[])), Some("main"));
+        assert_eq!(agent_name(&span("agent_run [b]", &[])), Some("b"));
+        assert_eq!(agent_name(&span("agent run", &[("agent_name", "c")])), Some("c"));
         assert_eq!(agent_name(&span("agent run", &[])), None);
         assert_eq!(
             graph_agent(&span("x", &[("metadata", r#"{"lc_agent_name": "d"}"#)])).as_deref(),

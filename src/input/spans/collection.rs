@@ -53,11 +53,13 @@ impl<'a> SpanCollection<'a> {
         if span.parent.as_ref() == Some(&span.span_id) {
             span.parent = None;
         }
-        if let Some(bundle) = self.traces.get_mut(&span.trace_id) {
+        if let Some(bundle) = self.traces.get_mut(&*span.trace_id) {
             bundle.spans.push(span);
         } else {
-            let id = span.trace_id.clone();
-            self.traces.insert(id, Bundle { spans: vec![span], logs: Vec::new() });
+            let id = span.trace_id.to_string();
+            let mut spans = Vec::with_capacity(8);
+            spans.push(span);
+            self.traces.insert(id, Bundle { spans, logs: Vec::new() });
         }
     }
 
@@ -69,7 +71,7 @@ impl<'a> SpanCollection<'a> {
         if !log.record.name.starts_with("gen_ai.") {
             return self.pass_over("log records that are no events of a conversation");
         }
-        self.traces.entry(log.trace_id.clone()).or_default().logs.push(log);
+        self.traces.entry(log.trace_id.to_string()).or_default().logs.push(log);
     }
 
     pub(super) fn pass_over(&mut self, reason: &'static str) {
@@ -153,9 +155,9 @@ impl<'a> SpanCollection<'a> {
                 None => Ok(()),
             },
             Shape::Nested => {
-                let trace = members.name("trace_id").and_then(|id| model::id(&id));
+                let trace = members.name("trace_id").and_then(model::id);
                 match members.get("spans") {
-                    Some(spans) => relatives::nested(trace.as_deref(), &mut spans.json(), self),
+                    Some(spans) => relatives::nested(trace.as_ref(), &mut spans.json(), self),
                     None => Ok(()),
                 }
             }

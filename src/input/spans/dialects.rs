@@ -3,51 +3,51 @@
 //! Every dialect is read by one walk over the JSON, because instrumentations nest them in one another: a message of
 //! one library in the serialized response of another.
 
-use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 
-use super::attributes::json_of_text;
+use super::data::{Data, Members};
 use super::message::{Block, ModelCall, Reply, Role, arguments_of, is_masked, name_of};
 use super::python;
 use crate::trace::Content;
 
 /// The parts of a conversation, in order.
-pub(super) fn blocks(value: &Json, role: Role) -> Vec<Block> {
+pub(super) fn blocks<'t>(value: &Data<'t>, role: Role) -> Vec<Block<'t>> {
     walk(value, role, Content::NotRecorded)
 }
 
 /// As [`blocks`], of a convention that leaves empty arguments out.
-pub(super) fn blocks_of_flattened(value: &Json, role: Role) -> Vec<Block> {
-    walk(value, role, Content::Present("{}".to_owned()))
+pub(super) fn blocks_of_flattened<'t>(value: &Data<'t>, role: Role) -> Vec<Block<'t>> {
+    walk(value, role, Content::Present(Cow::Borrowed("{}")))
 }
 
-fn walk(value: &Json, role: Role, bare_arguments: Content<String>) -> Vec<Block> {
+fn walk<'t>(value: &Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) -> Vec<Block<'t>> {
     let mut walk = Walk { blocks: Vec::new(), bare_arguments };
     walk.value(value, role);
     walk.blocks
 }
 
-struct Walk {
-    blocks: Vec<Block>,
+struct Walk<'t> {
+    blocks: Vec<Block<'t>>,
     /// The arguments of a call that has none.
-    bare_arguments: Content<String>,
+    bare_arguments: Content<Cow<'t, str>>,
 }
 
-impl Walk {
-    fn value(&mut self, value: &Json, role: Role) {
+impl<'t> Walk<'t> {
+    fn value(&mut self, value: &Data<'t>, role: Role) {
         match value {
-            Json::Array(items) => items.iter().for_each(|item| self.value(item, role)),
-            Json::Object(members) => self.object(members, role),
-            Json::String(text) => self.text(text, role),
+            Data::List(items) => items.iter().for_each(|item| self.value(item, role)),
+            Data::Object(members) => self.object(members, role),
+            Data::Text(text) => self.text(text.clone(), role),
             _ => {}
         }
     }
 
-    fn text(&mut self, text: &str, role: Role) {
+    fn text(&mut self, text: Cow<'t, str>, role: Role) {
         if text.contains("ToolCall") && (text.contains("ToolCall(") || text.contains("ToolCallResult(")) {
-            return self.python(text);
+            return self.python(&text);
         }
-        if !text.trim().is_empty() && !is_masked(text) {
-            self.blocks.push(Block::Text(role, text.to_owned()));
+        if !text.trim().is_empty() && !is_masked(&text) {
+            self.blocks.push(Block::Text(role, text));
         }
     }
 
@@ -60,31 +60,29 @@ impl Walk {
             }
         }
         for members in results {
-            let origin = members.get("origin").and_then(Json::as_object);
+            let origin = members.object("origin");
             self.blocks.push(Block::Reply(Reply {
                 id: origin.and_then(|origin| name_of(origin, &["id"])),
                 content: content(members.get("result")),
-                is_error: members.get("error").and_then(Json::as_bool) == Some(true),
+                is_error: members.get("error").and_then(Data::as_bool) == Some(true),
             }));
         }
     }
 
-    fn object(&mut self, members: &Map<String, Json>, outer: Role) {
+    fn object(&mut self, members: &Members<'t>, outer: Role) {
         // Messages as `LangChain` serializes them.
-        if let Some(inner) = members.get("kwargs").and_then(Json::as_object)
-            && members.contains_key("lc")
+        if let Some(inner) = members.object("kwargs")
+            && members.has("lc")
         {
-            let class = members.get("id").and_then(Json::as_array).and_then(|id| id.last()?.as_str());
+            let class = members.get("id").and_then(Data::as_list).and_then(|id| id.last()?.as_text());
             let role = class.map_or(outer, Role::of_name);
             return self.object(inner, role);
         }
-        if let (Some(kind), Some(inner)) =
-            (members.get("type").and_then(Json::as_str), members.get("data").and_then(Json::as_object))
-        {
+        if let (Some(kind), Some(inner)) = (members.text("type"), members.object("data")) {
             return self.object(inner, Role::of_name(kind));
         }
-        let kind = members.get("type").and_then(Json::as_str).unwrap_or_default();
-        let named = ["role", "_role"].iter().find_map(|key| members.get(*key)?.as_str());
+        let kind = members.text("type").unwrap_or_default();
+        let named = ["role", "_role"].iter().find_map(|key| members.text(key));
         let role = match named.map(Role::of_name) {
             Some(role) => {
                 if role == Role::Agent {
@@ -100,7 +98,7 @@ impl Walk {
         match kind {
             "tool_call" | "tool_use" | "toolCall" | "server_tool_use" | "custom_tool_call" => {
                 // With the whole call below a key of the same name.
-                let inner = members.get("tool_call").and_then(Json::as_object).unwrap_or(members);
+                let inner = members.object("tool_call").unwrap_or(members);
                 return self.call(inner, None);
             }
             "function_call" => return self.call(members, None),
@@ -112,30 +110,32 @@ impl Walk {
             _ => {}
         }
         let is_reply = role == Role::Tool
-            && (members.contains_key("tool_call_id") || members.contains_key("id"))
-            && members.contains_key("content");
+            && (members.has("tool_call_id") || members.has("id"))
+            && members.has("content");
         if is_reply {
             return self.reply(members);
         }
         self.members(members, role);
     }
 
-    fn members(&mut self, members: &Map<String, Json>, role: Role) {
+    fn members(&mut self, members: &Members<'t>, role: Role) {
         let calls_before = self.blocks.len();
-        for (key, value) in members {
-            match (key.as_str(), value) {
-                ("content" | "text" | "_content" | "replies", Json::String(text)) => self.text(text, role),
-                ("content" | "_content" | "parts" | "contents", Json::Array(_) | Json::Object(_)) => {
+        for (key, value) in members.iter() {
+            match (key, value) {
+                ("content" | "text" | "_content" | "replies", Data::Text(text)) => {
+                    self.text(text.clone(), role);
+                }
+                ("content" | "_content" | "parts" | "contents", Data::List(_) | Data::Object(_)) => {
                     self.value(value, role);
                 }
                 (
                     "message" | "message_content" | "messages" | "choices" | "candidates" | "generations"
                     | "output" | "outputs" | "update" | "replies" | "response" | "delta" | "input" | "inputs",
-                    Json::Array(_) | Json::Object(_),
+                    Data::List(_) | Data::Object(_),
                 ) => self.value(value, role),
-                ("message", Json::String(text)) => match json_of_text(text) {
+                ("message", Data::Text(text)) => match Data::of_cow(text) {
                     Some(inner) => self.value(&inner, role),
-                    None => self.text(text, role),
+                    None => self.text(text.clone(), role),
                 },
                 _ => {}
             }
@@ -145,60 +145,60 @@ impl Walk {
             ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"]
         {
             match (key, members.get(key)) {
-                ("additional_kwargs", Some(Json::Object(inner))) => {
-                    if let Some(Json::Array(calls)) = inner.get("tool_calls") {
+                ("additional_kwargs", Some(Data::Object(inner))) => {
+                    if let Some(Data::List(calls)) = inner.get("tool_calls") {
                         self.calls(calls);
                     }
                 }
-                (_, Some(Json::Array(calls))) => self.calls(calls),
-                (_, Some(Json::Object(call))) => {
+                (_, Some(Data::List(calls))) => self.calls(calls),
+                (_, Some(Data::Object(call))) => {
                     self.call(call, None);
                 }
                 _ => {}
             }
         }
-        if let Some(Json::Array(calls)) = members.get("invalid_tool_calls") {
+        if let Some(Data::List(calls)) = members.get("invalid_tool_calls") {
             for call in calls {
-                if let Json::Object(call) = call {
+                if let Data::Object(call) = call {
                     self.invalid_call(call);
                 }
             }
         }
         for key in ["function_response", "functionResponse", "toolResult", "tool_call_result"] {
-            if let Some(Json::Object(reply)) = members.get(key) {
+            if let Some(Data::Object(reply)) = members.get(key) {
                 self.reply(reply);
             }
         }
         self.drop_repeated(calls_before);
     }
 
-    fn calls(&mut self, calls: &[Json]) {
+    fn calls(&mut self, calls: &[Data<'t>]) {
         for call in calls {
-            if let Json::Object(call) = call {
+            if let Data::Object(call) = call {
                 self.call(call, None);
             }
         }
     }
 
-    fn invalid_call(&mut self, members: &Map<String, Json>) {
+    fn invalid_call(&mut self, members: &Members<'t>) {
         let why = name_of(members, &["error"]).unwrap_or_default();
         self.call(members, Some(why));
     }
 
-    fn call(&mut self, members: &Map<String, Json>, refused: Option<String>) {
+    fn call(&mut self, members: &Members<'t>, refused: Option<Cow<'t, str>>) {
         let outer = members;
         let members = match members.get("tool_call") {
-            Some(Json::Object(inner)) => inner,
+            Some(Data::Object(inner)) => inner,
             _ => members,
         };
         let function = match members.get("function") {
-            Some(Json::Object(function)) => function,
+            Some(Data::Object(function)) => function,
             _ => members,
         };
         let Some(name) = name_of(function, &["name", "tool_name"]) else { return };
         let id = ["call_id", "toolUseId", "tool_id", "tool_call_id", "id"];
         let arguments =
-            ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter().find_map(|key| function.get(*key));
+            ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter().find_map(|key| function.get(key));
         self.blocks.push(Block::Call(ModelCall {
             id: name_of(members, &id).or_else(|| name_of(outer, &id)),
             name,
@@ -210,25 +210,29 @@ impl Walk {
         }));
     }
 
-    fn reply(&mut self, members: &Map<String, Json>) {
-        let origin = members.get("origin").and_then(Json::as_object);
+    fn reply(&mut self, members: &Members<'t>) {
+        let origin = members.object("origin");
         let id = ["tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"];
-        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.get(*key));
+        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.get(key));
         let flags = [members.get("is_error"), members.get("isError"), members.get("error")];
-        let status = members.get("status").and_then(Json::as_str) == Some("error");
+        let status = members.text("status") == Some("error");
         self.blocks.push(Block::Reply(Reply {
             id: match origin {
                 Some(origin) => name_of(origin, &["id"]),
                 None => name_of(members, &id),
             },
             content: content(found),
-            is_error: status || flags.into_iter().flatten().any(|flag| flag == &Json::Bool(true)),
+            is_error: status || flags.into_iter().flatten().any(|flag| flag == &Data::Bool(true)),
         }));
     }
 
     /// Several keys of one message may hold the same calls; the first counts, with the arguments of the first that has them.
     fn drop_repeated(&mut self, from: usize) {
-        let mut kept: Vec<Block> = Vec::new();
+        let said = self.blocks.get(from..).unwrap_or_default();
+        if said.iter().filter(|block| matches!(block, Block::Call(_))).count() < 2 {
+            return;
+        }
+        let mut kept: Vec<Block<'t>> = Vec::new();
         for block in self.blocks.split_off(from.min(self.blocks.len())) {
             if let Block::Call(call) = &block
                 && call.id.is_some()
@@ -246,10 +250,10 @@ impl Walk {
     }
 }
 
-fn content(value: Option<&Json>) -> Content<Json> {
+fn content<'t>(value: Option<&Data<'t>>) -> Content<Data<'t>> {
     match value {
         None => Content::NotRecorded,
-        Some(Json::String(text)) if is_masked(text) => Content::NotRecorded,
+        Some(Data::Text(text)) if is_masked(text) => Content::NotRecorded,
         Some(value) => Content::Present(value.clone()),
     }
 }
@@ -257,11 +261,11 @@ fn content(value: Option<&Json>) -> Content<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     #[expect(clippy::needless_pass_by_value, reason = "values are made where they are given")]
     fn short(value: Json) -> Vec<String> {
-        blocks(&value, Role::Unknown)
+        blocks(&Data::from(&value), Role::Unknown)
             .into_iter()
             .filter_map(|block| match block {
                 Block::Text(role, text) => Some(format!("{role:?}: {text}")),
@@ -275,7 +279,7 @@ mod tests {
                 Block::Reply(reply) => Some(format!(
                     "reply {} {}{}",
                     reply.id.unwrap_or_default(),
-                    reply.content.present().unwrap_or(json!("?")),
+                    reply.content.present().as_ref().map_or(json!("?"), Json::from),
                     if reply.is_error { " error" } else { "" }
                 )),
                 Block::Turn => None,

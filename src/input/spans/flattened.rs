@@ -1,76 +1,109 @@
 //! Messages that are spread over attributes with dotted names, such as `llm.output_messages.0.message.content`.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
-use serde_json::Value as Json;
-
-use super::attributes::Value;
+use super::data::Data;
 use super::dialects::blocks_of_flattened;
 use super::message::{Block, Role};
 use super::model::Span;
 
-/// Attributes of one prefix, as the messages that they are.
-pub(super) fn flattened(span: &Span<'_>, prefix: &str) -> Option<Vec<Block>> {
-    let entries = span
-        .attributes
-        .iter()
-        .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, flat_value(value))));
-    let value = unflatten(entries)?;
+/// Attributes of one prefix, as the messages that they are. Texts are texts here, whatever they hold.
+pub(super) fn flattened<'s>(span: &'s Span<'_>, prefix: &str) -> Option<Vec<Block<'s>>> {
+    // Most other names differ at the start.
+    let start = prefix.as_bytes().first_chunk::<8>();
+    let entries = span.attributes.iter().filter(|(key, _)| key.as_bytes().first_chunk::<8>() == start);
+    let value = unflatten(
+        entries.filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value.to_plain_data()))),
+    )?;
     let role =
         if prefix.contains("output") || prefix.contains("completion") { Role::Agent } else { Role::Unknown };
     Some(blocks_of_flattened(&value, role))
 }
 
-/// Texts are texts here, whatever they hold; only what was no text is structured.
-fn flat_value(value: &Value<'_>) -> Json {
-    match value {
-        Value::Text(words) => Json::String(words.text().to_str().into_owned()),
-        other => other.to_json(),
+/// How many parts of a name are looked at.
+const MAX_DEPTH: usize = 24;
+
+/// A part of a dotted name, which may be a number.
+type Part<'s> = (Option<u64>, &'s str);
+
+/// What stands below a part of a name.
+#[derive(Default)]
+struct Node<'s> {
+    value: Option<Data<'s>>,
+    /// In the order in which they came. Those of one part mostly do so together.
+    members: Vec<(Part<'s>, Node<'s>)>,
+}
+
+impl<'s> Node<'s> {
+    /// Puts a value below the parts of its name.
+    fn put(&mut self, mut name: impl Iterator<Item = Part<'s>>, value: Data<'s>) {
+        let Some(part) = name.next() else {
+            self.value = Some(value);
+            return;
+        };
+        if self.members.last().is_none_or(|(last, _)| *last != part) {
+            self.members.push((part, Self::default()));
+        }
+        if let Some((_, node)) = self.members.last_mut() {
+            node.put(name, value);
+        }
+    }
+
+    fn into_data(mut self) -> Data<'s> {
+        if self.members.is_empty() {
+            return self.value.unwrap_or_default();
+        }
+        self.members.sort_by_key(|(part, _)| *part);
+        self.members.dedup_by(|(later, more), (part, node)| {
+            let again = later == part;
+            if again {
+                node.value = more.value.take().or(node.value.take());
+                node.members.append(&mut more.members);
+            }
+            again
+        });
+        if self.members.iter().all(|((number, _), _)| number.is_some()) {
+            return Data::List(self.members.into_iter().map(|(_, node)| node.into_data()).collect());
+        }
+        let members = self.members.into_iter();
+        Data::Object(members.map(|((_, key), node)| (Cow::Borrowed(key), node.into_data())).collect())
     }
 }
 
 /// Dotted names with numbers in them as the lists and objects that they stand for. Numbers count, not their order as
 /// text.
-fn unflatten<'v>(entries: impl Iterator<Item = (&'v str, Json)>) -> Option<Json> {
-    #[derive(Default)]
-    struct Node {
-        value: Option<Json>,
-        members: BTreeMap<(Option<u64>, String), Node>,
-    }
-    impl Node {
-        fn into_json(self) -> Json {
-            if self.members.is_empty() {
-                return self.value.unwrap_or(Json::Null);
-            }
-            if self.members.keys().all(|(number, _)| number.is_some()) {
-                return Json::Array(self.members.into_values().map(Node::into_json).collect());
-            }
-            Json::Object(self.members.into_iter().map(|((_, key), node)| (key, node.into_json())).collect())
-        }
-    }
+fn unflatten<'s>(entries: impl Iterator<Item = (&'s str, Data<'s>)>) -> Option<Data<'s>> {
     let mut root = Node::default();
     for (key, value) in entries {
-        let mut node = &mut root;
-        for part in key.split('.').take(24).filter(|part| !part.is_empty()) {
-            node = node.members.entry((part.parse().ok(), part.to_owned())).or_default();
-        }
-        node.value = Some(value);
+        let parts = key.split('.').take(MAX_DEPTH).filter(|part| !part.is_empty());
+        root.put(parts.map(|part| (part.parse().ok(), part)), value);
     }
-    (root.value.is_some() || !root.members.is_empty()).then(|| root.into_json())
+    (root.value.is_some() || !root.members.is_empty()).then(|| root.into_data())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn flattened_names_are_sorted_by_number() {
         let entries = (0..12).rev().map(|n| (format!("{n}.message.content"), json!(n))).collect::<Vec<_>>();
-        let value = unflatten(entries.iter().map(|(key, value)| (key.as_str(), value.clone()))).unwrap();
-        assert_eq!(value[10]["message"]["content"], json!(10));
+        let value = unflatten(entries.iter().map(|(key, value)| (key.as_str(), value.into()))).unwrap();
+        assert_eq!(Value::from(&value)[10]["message"]["content"], json!(10));
         assert_eq!(unflatten(std::iter::empty()), None);
-        let whole = unflatten(std::iter::once(("", json!([1])))).unwrap();
-        assert_eq!(whole, json!([1]));
+        let whole = unflatten(std::iter::once(("", Data::from(&json!([1]))))).unwrap();
+        assert_eq!(whole, Data::from(&json!([1])));
+    }
+
+    #[test]
+    fn what_comes_apart_is_put_together() {
+        let entries =
+            [("0.b", 1), ("1.a", 2), ("0.a", 3), ("x", 4), ("0.b", 5), ("0.b.c", 6), ("00", 7), ("0..a", 8)];
+        let value = unflatten(entries.iter().map(|(key, value)| (*key, Data::from(&json!(value))))).unwrap();
+        assert_eq!(
+            Value::from(&value),
+            json!({"0": {"a": 8, "b": {"c": 6}}, "00": 7, "1": {"a": 2}, "x": 4})
+        );
     }
 }

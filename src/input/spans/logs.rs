@@ -1,12 +1,11 @@
 //! What events say of a conversation: log records, events of spans, and the list of events that some
 //! instrumentation keeps in an attribute. In one form, whatever they were.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value as Json};
-
-use super::attributes::{Attributes, Value, json_of_text};
-use super::classify::Kind;
+use super::attributes::{Attributes, Value};
+use super::data::{Data, Members};
 use super::dialects::blocks;
 use super::message::{Block, Reply, Role, is_masked, name_of};
 use super::model::{LogRecord, Record, Span};
@@ -18,9 +17,9 @@ const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
 /// An event of a conversation.
 #[derive(Debug, Clone)]
-pub(super) struct ChatEvent {
+pub(super) struct ChatEvent<'s> {
     pub(super) direction: Direction,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block<'s>>,
     pub(super) time: u64,
 }
 
@@ -33,11 +32,14 @@ pub(super) enum Direction {
     Output,
 }
 
-/// The records of the spans of a trace; `None` is for those of spans that are not there.
-pub(super) type Records = BTreeMap<Option<At>, Vec<ChatEvent>>;
+/// Both ways.
+pub(super) const BOTH: &[Direction] = &[Direction::Input, Direction::Output];
 
-/// What log records and events of spans say, by span.
-pub(super) fn records(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>]) -> Records {
+/// The log records of the spans of a trace; `None` is for those of spans that are not there.
+pub(super) type Records<'s> = BTreeMap<Option<At>, Vec<ChatEvent<'s>>>;
+
+/// What log records say, by span.
+pub(super) fn records<'s>(tree: &Tree<'s, '_>, logs: &'s [LogRecord<'_>]) -> Records<'s> {
     let mut records = Records::new();
     for log in logs.iter().filter(|log| !tree.is_awaited(&log.span_id)) {
         let events = of_record(&log.record, log.time);
@@ -45,44 +47,63 @@ pub(super) fn records(tree: &Tree<'_, '_>, logs: &[LogRecord<'_>]) -> Records {
             records.entry(tree.position(&log.span_id)).or_default().extend(events);
         }
     }
-    for (at, span) in tree.spans.iter().enumerate() {
-        if tree.kind(at) != Kind::Model || records.contains_key(&Some(at)) {
-            continue;
-        }
-        let events = of_span(span);
-        if !events.is_empty() {
-            records.insert(Some(at), events);
-        }
-    }
     for events in records.values_mut() {
-        // Answers without ids belong to the calls before them, which are records of their own.
-        let lengths: Vec<usize> = events.iter().map(|event| event.blocks.len()).collect();
-        let mut all: Vec<Block> = events.iter_mut().flat_map(|event| event.blocks.drain(..)).collect();
-        pair_by_order(&mut all);
-        let mut all = all.into_iter();
-        for (event, length) in events.iter_mut().zip(lengths) {
-            event.blocks.extend(all.by_ref().take(length));
-        }
+        pair_events(events);
     }
     records
 }
 
-/// What a log record says.
-fn of_record(record: &Record<'_>, time: u64) -> Vec<ChatEvent> {
-    chat_events(&record.name, &record.body, &record.attributes, time)
+/// Answers without ids belong to the calls before them, which are events of their own.
+fn pair_events(events: &mut [ChatEvent<'_>]) {
+    let lengths: Vec<usize> = events.iter().map(|event| event.blocks.len()).collect();
+    let mut all: Vec<Block<'_>> = events.iter_mut().flat_map(|event| event.blocks.drain(..)).collect();
+    pair_by_order(&mut all);
+    let mut all = all.into_iter();
+    for (event, length) in events.iter_mut().zip(lengths) {
+        event.blocks.extend(all.by_ref().take(length));
+    }
 }
 
-/// What the events within a span say.
-pub(super) fn of_span(span: &Span<'_>) -> Vec<ChatEvent> {
+/// What a model was given or gave back, by the log records of its span or, where it has none, by its own events.
+/// `None`: they say nothing of it.
+pub(super) fn said<'s>(
+    records: &Records<'s>,
+    at: At,
+    span: &'s Span<'_>,
+    direction: Direction,
+) -> Option<Vec<Block<'s>>> {
+    let is_wanted = |event: &&ChatEvent<'_>| event.direction == direction;
+    if let Some(events) = records.get(&Some(at)) {
+        let mut events = events.iter().filter(is_wanted).peekable();
+        events.peek()?;
+        return Some(events.flat_map(|event| event.blocks.iter().cloned()).collect());
+    }
+    // What it gave back says whose the answers among what it was given are.
+    let mut events = of_span(span, if direction == Direction::Input { BOTH } else { &[Direction::Output] });
+    if direction == Direction::Input {
+        pair_events(&mut events);
+    }
+    let mut events = events.into_iter().filter(|event| is_wanted(&event)).peekable();
+    events.peek()?;
+    Some(events.flat_map(|event| event.blocks).collect())
+}
+
+/// What a log record says.
+fn of_record<'s>(record: &'s Record<'_>, time: u64) -> Vec<ChatEvent<'s>> {
+    chat_events(&record.name, &record.body, &record.attributes, time, BOTH)
+}
+
+/// What the events within a span say that go one of these ways.
+pub(super) fn of_span<'s>(span: &'s Span<'_>, wanted: &[Direction]) -> Vec<ChatEvent<'s>> {
     let mut found = Vec::new();
     for event in &span.events {
-        found.extend(chat_events(&event.name, &Value::Null, &event.attributes, span.start));
+        found.extend(chat_events(&event.name, &Value::Null, &event.attributes, span.start, wanted));
     }
-    if let Some(Json::Array(events)) = span.attributes.get("events").map(Value::to_json) {
+    if let Some(Data::List(events)) = span.attributes.get("events").map(Value::to_data) {
         for event in events {
-            if let Json::Object(event) = event
-                && let Some(Json::String(name)) = event.get("event.name")
-                && let Some(speech) = speech_of(name)
+            if let Data::Object(event) = event
+                && let Some(speech) = event.text("event.name").and_then(speech_of)
+                && wanted.contains(&speech.0)
             {
                 found.push(chat_event(speech, event, span.start));
             }
@@ -91,27 +112,37 @@ pub(super) fn of_span(span: &Span<'_>) -> Vec<ChatEvent> {
     found
 }
 
-fn chat_events(name: &str, body: &Value<'_>, attributes: &Attributes<'_>, time: u64) -> Vec<ChatEvent> {
+fn chat_events<'s>(
+    name: &str,
+    body: &'s Value<'_>,
+    attributes: &'s Attributes<'_>,
+    time: u64,
+    wanted: &[Direction],
+) -> Vec<ChatEvent<'s>> {
     if name == DETAILS {
         let mut found = Vec::new();
         for (key, direction, role) in [
             ("gen_ai.input.messages", Direction::Input, Role::Unknown),
             ("gen_ai.output.messages", Direction::Output, Role::Agent),
         ] {
-            if let Some(value) = attributes.get(key).or_else(|| body.get(key)) {
-                found.push(ChatEvent { direction, blocks: blocks(&value.to_json(), role), time });
+            if wanted.contains(&direction)
+                && let Some(value) = attributes.get(key).or_else(|| body.get(key))
+            {
+                found.push(ChatEvent { direction, blocks: blocks(&value.to_data(), role), time });
             }
         }
         return found;
     }
-    let Some(speech) = speech_of(name) else { return Vec::new() };
-    let members = match body.to_json() {
-        Json::Object(members) => members,
-        Json::Null => attributes
+    let Some(speech) = speech_of(name).filter(|speech| wanted.contains(&speech.0)) else {
+        return Vec::new();
+    };
+    let members = match body.to_data() {
+        Data::Object(members) => members,
+        Data::Null => attributes
             .iter()
-            .map(|(key, value)| (key.to_owned(), value.to_text().map_or(Json::Null, Into::into)))
+            .map(|(key, value)| (Cow::Borrowed(key), value.to_text().map_or(Data::Null, Data::Text)))
             .collect(),
-        other => std::iter::once(("content".to_owned(), other)).collect(),
+        other => std::iter::once((Cow::Borrowed("content"), other)).collect(),
     };
     vec![chat_event(speech, members, time)]
 }
@@ -128,27 +159,28 @@ fn speech_of(name: &str) -> Option<(Direction, Role)> {
     })
 }
 
-fn chat_event((direction, role): (Direction, Role), mut members: Map<String, Json>, time: u64) -> ChatEvent {
+fn chat_event((direction, role): (Direction, Role), mut members: Members<'_>, time: u64) -> ChatEvent<'_> {
     // A list of parts may be a text of JSON.
-    if let Some(Json::String(text)) = members.get("content")
-        && let Some(Json::Array(parts)) = json_of_text(text)
-        && parts.iter().all(Json::is_object)
+    if let Some(content) = members.get_mut("content")
+        && let Data::Text(text) = &content
+        && let Some(Data::List(parts)) = Data::of_cow(text)
+        && parts.iter().all(|part| part.as_object().is_some())
         && !parts.is_empty()
     {
-        members.insert("content".to_owned(), Json::Array(parts));
+        *content = Data::List(parts);
     }
     if role == Role::Tool {
         return ChatEvent { direction, blocks: tool_message(&members), time };
     }
     members.remove("role");
     members.remove("name");
-    ChatEvent { direction, blocks: blocks(&Json::Object(members), role), time }
+    ChatEvent { direction, blocks: blocks(&Data::Object(members), role), time }
 }
 
-fn tool_message(members: &Map<String, Json>) -> Vec<Block> {
+fn tool_message<'s>(members: &Members<'s>) -> Vec<Block<'s>> {
     let id = name_of(members, &["id", "tool_call_id"]);
     let content = members.get("content");
-    if let Some(parts @ Json::Array(_)) = content {
+    if let Some(parts @ Data::List(_)) = content {
         let read = blocks(parts, Role::Tool);
         if read.iter().any(|block| matches!(block, Block::Reply(_))) {
             return read;
@@ -156,15 +188,15 @@ fn tool_message(members: &Map<String, Json>) -> Vec<Block> {
     }
     let content = match content {
         None => Content::NotRecorded,
-        Some(Json::String(text)) if is_masked(text) => Content::NotRecorded,
+        Some(Data::Text(text)) if is_masked(text) => Content::NotRecorded,
         Some(value) => Content::Present(value.clone()),
     };
     vec![Block::Reply(Reply { id, content, is_error: false })]
 }
 
 /// An answer without an id belongs to the calls of the message before it, in order.
-pub(super) fn pair_by_order(blocks: &mut [Block]) {
-    let mut waiting: Vec<Option<String>> = Vec::new();
+pub(super) fn pair_by_order<'t>(blocks: &mut [Block<'t>]) {
+    let mut waiting: Vec<Option<Cow<'t, str>>> = Vec::new();
     let mut answered = false;
     for block in blocks {
         match block {
@@ -198,18 +230,21 @@ pub(super) fn pair_by_order(blocks: &mut [Block]) {
 mod tests {
     use super::super::message::ModelCall;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
-    fn record(name: &'static str, body: &Json) -> Vec<ChatEvent> {
-        chat_events(name, &Value::text(body.to_string()), &Attributes::default(), 0)
+    fn record(name: &'static str, body: &Json) -> Vec<ChatEvent<'static>> {
+        let body = Box::leak(Box::new(Value::text(body.to_string())));
+        chat_events(name, body, Box::leak(Box::default()), 0, BOTH)
     }
 
-    fn ids(events: &[ChatEvent]) -> Vec<Option<String>> {
+    fn ids(events: &[ChatEvent<'_>]) -> Vec<Option<String>> {
         events
             .iter()
             .flat_map(|event| &event.blocks)
             .filter_map(|block| match block {
-                Block::Call(ModelCall { id, .. }) | Block::Reply(Reply { id, .. }) => Some(id.clone()),
+                Block::Call(ModelCall { id, .. }) | Block::Reply(Reply { id, .. }) => {
+                    Some(id.as_deref().map(str::to_owned))
+                }
                 _ => None,
             })
             .collect()
@@ -233,7 +268,7 @@ mod tests {
 
     #[test]
     fn answers_without_ids_belong_to_the_calls_before_them() {
-        let mut all: Vec<Block> = [
+        let mut all: Vec<Block<'_>> = [
             ("gen_ai.assistant.message", json!({"tool_calls": [{"id": "a", "function": {"name": "f"}}, {"id": "b", "function": {"name": "f"}}]})),
             ("gen_ai.tool.message", json!({"content": "1"})),
             ("gen_ai.tool.message", json!({"content": "2"})),
@@ -281,7 +316,7 @@ mod tests {
             event.attributes.push(key.into(), Value::text(text));
             span.events.push(event);
         }
-        let events = of_span(&span);
+        let events = of_span(&span, BOTH);
         assert_eq!(ids(&events), [Some("c".into()), Some("c".into()), Some("d".into())]);
         assert!(matches!(&events[1].blocks[0], Block::Reply(reply) if reply.is_error));
     }

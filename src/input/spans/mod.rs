@@ -7,6 +7,9 @@
 //! [`outcomes`] (what came back), and [`assemble`], which makes the [`run`]s of [`steps`]. What is said in spans and
 //! records is read by [`dialects`], [`flattened`] and [`logs`] into the parts of a [`message`].
 //!
+//! What is looked at stays where it lies: [`attributes`] of known [`names`] decode their texts when they are first read,
+//! and the JSON within those texts is [`data`] that borrows from them, as do the parts of messages.
+//!
 //! To add an encoding: a function that reads it into spans, and a line in [`shape`] that recognises it.
 
 mod answers;
@@ -18,12 +21,14 @@ mod calls;
 mod classify;
 mod collection;
 mod damaged;
+mod data;
 mod dialects;
 mod flattened;
 mod join;
 mod logs;
 mod message;
 mod model;
+mod names;
 mod otlp_json;
 #[cfg(feature = "otlp")]
 mod otlp_proto;

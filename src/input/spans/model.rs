@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::attributes::{Attributes, Value};
+use crate::trace::SpanId;
 
 /// How a span says that it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
@@ -46,9 +47,9 @@ pub(crate) struct SpanEvent<'a> {
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_field_names, reason = "the names that everybody gives them")]
 pub(crate) struct Span<'a> {
-    pub(crate) trace_id: String,
-    pub(crate) span_id: String,
-    pub(crate) parent: Option<String>,
+    pub(crate) trace_id: Cow<'a, str>,
+    pub(crate) span_id: Cow<'a, str>,
+    pub(crate) parent: Option<Cow<'a, str>>,
     pub(crate) name: Cow<'a, str>,
     /// The name of the instrumentation scope.
     pub(crate) scope: Cow<'a, str>,
@@ -62,6 +63,11 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
+    /// Its id, where that is one by the standard.
+    pub(super) fn own_id(&self) -> Option<SpanId> {
+        self.span_id.parse().ok()
+    }
+
     /// How long it took, where that was recorded and is not negative.
     pub(crate) fn duration(&self) -> Option<u64> {
         self.end?.checked_sub(self.start)
@@ -70,23 +76,20 @@ impl Span<'_> {
     /// The same on its own, without its source.
     pub(crate) fn into_owned(self) -> Span<'static> {
         Span {
-            trace_id: self.trace_id,
-            span_id: self.span_id,
-            parent: self.parent,
-            name: Cow::Owned(self.name.into_owned()),
-            scope: Cow::Owned(self.scope.into_owned()),
+            trace_id: owned(self.trace_id),
+            span_id: owned(self.span_id),
+            parent: self.parent.map(owned),
+            name: owned(self.name),
+            scope: owned(self.scope),
             start: self.start,
             end: self.end,
             status: self.status,
-            message: Cow::Owned(self.message.into_owned()),
+            message: owned(self.message),
             attributes: self.attributes.into_owned(),
             events: self
                 .events
                 .into_iter()
-                .map(|event| SpanEvent {
-                    name: Cow::Owned(event.name.into_owned()),
-                    attributes: event.attributes.into_owned(),
-                })
+                .map(|event| SpanEvent { name: owned(event.name), attributes: event.attributes.into_owned() })
                 .collect(),
         }
     }
@@ -107,9 +110,9 @@ impl Span<'_> {
 /// A log record that belongs to a span.
 #[derive(Debug, Clone)]
 pub(crate) struct LogRecord<'a> {
-    pub(crate) trace_id: String,
+    pub(crate) trace_id: Cow<'a, str>,
     /// Empty where it belongs to the trace only.
-    pub(crate) span_id: String,
+    pub(crate) span_id: Cow<'a, str>,
     /// When it was made or, where that was not recorded, seen.
     pub(crate) time: u64,
     pub(crate) record: Record<'a>,
@@ -119,11 +122,11 @@ impl LogRecord<'_> {
     /// The same on its own, without its source.
     pub(crate) fn into_owned(self) -> LogRecord<'static> {
         LogRecord {
-            trace_id: self.trace_id,
-            span_id: self.span_id,
+            trace_id: owned(self.trace_id),
+            span_id: owned(self.span_id),
             time: self.time,
             record: Record {
-                name: Cow::Owned(self.record.name.into_owned()),
+                name: owned(self.record.name),
                 body: self.record.body.into_owned(),
                 attributes: self.record.attributes.into_owned(),
             },
@@ -142,8 +145,12 @@ pub(crate) struct Record<'a> {
 
 /// Puts spans in the order of their starts, whatever order they came in, and leaves one of each id.
 pub(super) fn in_order(spans: &mut Vec<Span<'_>>) {
-    spans.sort_by(|a, b| a.span_id.cmp(&b.span_id).then_with(|| b.by_content(a)));
-    spans.dedup_by(|later, first| later.span_id == first.span_id);
+    let mut ids: Vec<&str> = spans.iter().map(|span| &*span.span_id).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
+        spans.sort_by(|a, b| a.span_id.cmp(&b.span_id).then_with(|| b.by_content(a)));
+        spans.dedup_by(|later, first| later.span_id == first.span_id);
+    }
     spans.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.span_id.cmp(&b.span_id)));
 }
 
@@ -170,19 +177,31 @@ pub(super) fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
     *records = kept;
 }
 
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
 /// An id in one spelling: lower-case hex where it is hex, with or without `0x`, or base64 of 8 or 16 bytes. `None`
 /// where it is empty or all zeros.
-pub(super) fn id(text: &str) -> Option<String> {
+pub(super) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
+    // The usual spelling; every byte is looked at, as that takes fewer steps than to look for the first that is other.
+    let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
+        let is_digit = byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6;
+        (usual & is_digit, zeros && byte == b'0')
+    });
+    if usual {
+        return (!zeros).then_some(text);
+    }
     let text = text.trim();
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     if hex.bytes().all(|byte| byte == b'0') {
         return None;
     }
     if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Some(hex.to_ascii_lowercase());
+        return Some(Cow::Owned(hex.to_ascii_lowercase()));
     }
     let padded = matches!((text.len(), text.ends_with('=')), (12 | 24, true));
-    Some(padded.then(|| hex_of_base64(text)).flatten().unwrap_or_else(|| text.to_owned()))
+    Some(Cow::Owned(padded.then(|| hex_of_base64(text)).flatten().unwrap_or_else(|| text.to_owned())))
 }
 
 /// Bytes as lower-case hex; `None` where there are none, or all are zero.
@@ -233,12 +252,15 @@ mod tests {
 
     #[test]
     fn ids_have_one_spelling() {
-        assert_eq!(id("0xABCDEF0012345678").as_deref(), Some("abcdef0012345678"));
-        assert_eq!(id("q83vABI0Vng=").as_deref(), Some("abcdef0012345678"));
-        assert_eq!(id("/////////////////////w==").as_deref(), Some("ffffffffffffffffffffffffffffffff"));
-        assert_eq!(id("my-span").as_deref(), Some("my-span"));
+        assert_eq!(id("0xABCDEF0012345678".into()).as_deref(), Some("abcdef0012345678"));
+        assert_eq!(id("q83vABI0Vng=".into()).as_deref(), Some("abcdef0012345678"));
+        assert_eq!(
+            id("/////////////////////w==".into()).as_deref(),
+            Some("ffffffffffffffffffffffffffffffff")
+        );
+        assert_eq!(id("my-span".into()).as_deref(), Some("my-span"));
         for none in ["", "0000000000000000", "0x"] {
-            assert_eq!(id(none), None, "{none}");
+            assert_eq!(id(none.into()), None, "{none}");
         }
         assert_eq!(id_of_bytes(&[0xab, 1]).as_deref(), Some("ab01"));
         assert_eq!(id_of_bytes(&[0; 8]), None);

@@ -63,11 +63,17 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
     Ok(())
 }
 
-fn items<'a>(json: &mut Json<'a>, spans: bool, scope: &str, into: &mut SpanCollection<'a>) -> Read<()> {
+#[expect(clippy::ptr_arg, reason = "what is borrowed is borrowed again")]
+fn items<'a>(
+    json: &mut Json<'a>,
+    spans: bool,
+    scope: &Cow<'a, str>,
+    into: &mut SpanCollection<'a>,
+) -> Read<()> {
     objects(json, into, |item, into| {
         if spans {
             let mut read = span(item)?;
-            read.scope = Cow::Owned(scope.to_owned());
+            read.scope.clone_from(scope);
             into.push_span(read);
         } else {
             into.push_log(log(item)?);
@@ -117,9 +123,9 @@ fn span<'a>(json: &mut Json<'a>) -> Read<Span<'a>> {
 }
 
 /// An id in one spelling.
-pub(super) fn ident(json: &mut Json<'_>) -> Read<Option<String>> {
+pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     Ok(match json.kind()? {
-        Kind::String | Kind::Number => id(&json.ident()?),
+        Kind::String | Kind::Number => id(json.ident()?),
         _ => {
             json.skip()?;
             None
@@ -170,8 +176,8 @@ fn log<'a>(json: &mut Json<'a>) -> Read<LogRecord<'a>> {
 
 /// A log record whose name may stand in its attributes.
 pub(super) fn log_record<'a>(
-    trace_id: Option<String>,
-    span_id: Option<String>,
+    trace_id: Option<Cow<'a, str>>,
+    span_id: Option<Cow<'a, str>>,
     time: Option<u64>,
     name: Option<Cow<'a, str>>,
     body: Value<'a>,
@@ -179,7 +185,7 @@ pub(super) fn log_record<'a>(
 ) -> LogRecord<'a> {
     let name = match name {
         Some(name) => name,
-        None => Cow::Owned(attributes.name("event.name").unwrap_or_default().into_owned()),
+        None => Cow::Owned(attributes.name("event.name").unwrap_or_default().to_owned()),
     };
     LogRecord {
         trace_id: trace_id.unwrap_or_default(),

@@ -11,8 +11,9 @@ use opentelemetry_proto::tonic::trace::v1 as trace;
 use prost::Message;
 
 use super::SpanCollection;
-use super::attributes::{Attributes, Value, is_read};
+use super::attributes::{Attributes, Value};
 use super::model::{Code, Span, SpanEvent, id_of_bytes};
+use super::names::is_read;
 use super::otlp_json::log_record;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -59,9 +60,9 @@ fn take_spans(request: ExportTraceServiceRequest, into: &mut SpanCollection<'_>)
 fn span(span: trace::Span) -> Span<'static> {
     let status = span.status.unwrap_or_default();
     Span {
-        trace_id: id_of_bytes(&span.trace_id).unwrap_or_default(),
-        span_id: id_of_bytes(&span.span_id).unwrap_or_default(),
-        parent: id_of_bytes(&span.parent_span_id),
+        trace_id: id_of_bytes(&span.trace_id).unwrap_or_default().into(),
+        span_id: id_of_bytes(&span.span_id).unwrap_or_default().into(),
+        parent: id_of_bytes(&span.parent_span_id).map(Cow::Owned),
         name: Cow::Owned(span.name),
         scope: Cow::Borrowed(""),
         start: span.start_time_unix_nano,
@@ -80,7 +81,7 @@ fn span(span: trace::Span) -> Span<'static> {
 fn attributes(list: Vec<KeyValue>) -> Attributes<'static> {
     let mut found = Attributes::default();
     for attribute in list {
-        if is_read(&attribute.key) {
+        if is_read(attribute.key.as_bytes()) {
             found.push(Cow::Owned(attribute.key), value(attribute.value));
         }
     }
@@ -115,8 +116,8 @@ fn take_logs(request: ExportLogsServiceRequest, into: &mut SpanCollection<'_>) {
 fn log(record: logs::LogRecord) -> super::LogRecord<'static> {
     let time = [record.time_unix_nano, record.observed_time_unix_nano].into_iter().find(|time| *time != 0);
     log_record(
-        id_of_bytes(&record.trace_id),
-        id_of_bytes(&record.span_id),
+        id_of_bytes(&record.trace_id).map(Cow::Owned),
+        id_of_bytes(&record.span_id).map(Cow::Owned),
         time,
         (!record.event_name.is_empty()).then_some(Cow::Owned(record.event_name)),
         value(record.body),
@@ -158,7 +159,7 @@ mod tests {
         take(&bytes, &mut collection).unwrap();
         let bundle = collection.traces.values().next().unwrap();
         assert_eq!((bundle.spans[0].start, bundle.spans[0].end), (5, Some(9)));
-        assert_eq!(bundle.spans[0].attributes.name("gen_ai.tool.call.id").as_deref(), Some("c"));
+        assert_eq!(bundle.spans[0].attributes.name("gen_ai.tool.call.id"), Some("c"));
 
         let request = ExportLogsServiceRequest {
             resource_logs: vec![logs::ResourceLogs {

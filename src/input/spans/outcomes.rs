@@ -1,64 +1,50 @@
 //! What came back from each action, and how it ended.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::TraceContext;
 use super::calls::Action;
 use super::classify::Kind;
+use super::data::Data;
 use super::message::Reply;
-use super::model::{Code, Span};
+use super::model::Code;
 use super::request::Request;
 use super::status::{self, Verdict};
 use super::tree::At;
 use super::unwrap::{self, Outcome};
 use crate::trace::Content;
 
-impl TraceContext<'_, '_, '_> {
+impl<'s> TraceContext<'_, 's> {
     /// What came back from each action, and how it ended.
     pub(super) fn outcomes(
         &self,
-        requests: &[Request],
-        actions: &[Action],
-    ) -> Vec<Option<(Outcome, Verdict)>> {
-        let views = |action: &Action| -> Vec<&Span<'_>> {
-            let spans = match action.span {
-                Some(at) if action.is_agent => vec![at],
-                Some(at) => self.tree.views(at),
-                None => Vec::new(),
-            };
-            spans.into_iter().filter_map(|at| self.tree.span(at)).collect()
-        };
-        let results: Vec<Option<Outcome>> = actions
-            .iter()
-            .map(|action| {
-                let found = views(action).into_iter().map(unwrap::result);
-                found.reduce(|first, second| if first.text.is_recorded() { first } else { second })
-            })
-            .collect();
+        requests: &[Request<'s>],
+        actions: &mut [Action<'s>],
+    ) -> Vec<Option<(Outcome<'s>, Verdict)>> {
         // Answers are looked for only where no span holds the result.
         let mut wanted = Vec::new();
         let mut wanting = Vec::new();
-        for (number, (action, result)) in actions.iter().zip(&results).enumerate() {
-            let is_held = result.as_ref().is_some_and(|result| result.text.is_recorded())
-                || status::exception_message(&views(action)).is_some();
+        for (number, action) in actions.iter().enumerate() {
+            let is_held = action.result.as_ref().is_some_and(|result| result.text.is_recorded())
+                || status::exception_message(&action.views).is_some();
             if let Some(id) = action.id.clone().filter(|_| !is_held) {
                 let asked =
                     action.call.and_then(|(request, _)| requests.get(request)).map(|request| request.start);
-                let began = action.span.and_then(|at| Some(self.tree.span(at)?.start));
+                let began = action.views.first().map(|span| span.start);
                 wanted.push((id, began.or(asked).unwrap_or_default()));
                 wanting.push(number);
             }
         }
-        let mut replies: BTreeMap<usize, Reply> = BTreeMap::new();
+        let mut replies: BTreeMap<usize, Reply<'s>> = BTreeMap::new();
         for (number, reply) in wanting.into_iter().zip(self.sources.find(self.tree, self.records, &wanted)) {
             replies.extend(reply.map(|reply| (number, reply)));
         }
         let mut outcomes = Vec::with_capacity(actions.len());
-        for (number, (action, result)) in actions.iter().zip(results).enumerate() {
+        for (number, action) in actions.iter_mut().enumerate() {
             let reply = replies.remove(&number);
-            let views = views(action);
-            outcomes.push(match result {
-                Some(result) => Some(self.of_span(action, &views, result, reply)),
+            outcomes.push(match action.result.take() {
+                Some(result) => Some(self.of_span(action, result, reply)),
                 None => self.of_call(requests, action, reply),
             });
         }
@@ -68,11 +54,12 @@ impl TraceContext<'_, '_, '_> {
     /// Of an action that a span shows.
     fn of_span(
         &self,
-        action: &Action,
-        views: &[&Span<'_>],
-        mut result: Outcome,
-        reply: Option<Reply>,
-    ) -> (Outcome, Verdict) {
+        action: &Action<'s>,
+        mut result: Outcome<'s>,
+        reply: Option<Reply<'s>>,
+    ) -> (Outcome<'s>, Verdict) {
+        let views = &action.views;
+        let said = |text| unwrap::outcome(Content::Present(Data::Text(Cow::Borrowed(text)))).text;
         let seen = reply.map(|reply| {
             let mut outcome = unwrap::outcome(reply.content);
             outcome.is_error |= reply.is_error;
@@ -80,11 +67,11 @@ impl TraceContext<'_, '_, '_> {
         });
         if !result.text.is_recorded() {
             if let Some(message) = status::exception_message(views) {
-                result.text = unwrap::outcome(Content::Present(message.into())).text;
+                result.text = said(message);
             } else if let Some(seen) = seen.filter(|seen| seen.text.is_recorded()) {
                 result = seen;
             } else if let Some(message) = status::status_message(views) {
-                result.text = unwrap::outcome(Content::Present(message.into())).text;
+                result.text = said(message);
             }
         }
         let verdict = if action.is_agent {
@@ -103,10 +90,10 @@ impl TraceContext<'_, '_, '_> {
     /// Of a call that no span shows. `None`: it was not answered.
     fn of_call(
         &self,
-        requests: &[Request],
-        action: &Action,
-        reply: Option<Reply>,
-    ) -> Option<(Outcome, Verdict)> {
+        requests: &[Request<'s>],
+        action: &Action<'s>,
+        reply: Option<Reply<'s>>,
+    ) -> Option<(Outcome<'s>, Verdict)> {
         let (request, place) = action.call?;
         let request = requests.get(request)?;
         let refused = request.calls.get(place)?.refused.clone();
@@ -125,11 +112,11 @@ impl TraceContext<'_, '_, '_> {
             return Some((Outcome { text, ..Outcome::default() }, Verdict::refused()));
         }
         let message = self.failed_step(request)?;
-        Some((unwrap::outcome(message.map(serde_json::Value::String)), Verdict::refused()))
+        Some((unwrap::outcome(message.map(|text| Data::Text(Cow::Borrowed(text)))), Verdict::refused()))
     }
 
     /// What the step around the only request within it says, where it failed on the only call of that request.
-    fn failed_step(&self, request: &Request) -> Option<Content<String>> {
+    fn failed_step(&self, request: &Request<'s>) -> Option<Content<&'s str>> {
         if request.calls.len() != 1 {
             return None;
         }

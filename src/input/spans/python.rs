@@ -1,19 +1,21 @@
 //! Python values as `repr` writes them: literals, and calls such as `ToolCall(id='a')`, which become objects.
 
-use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
+
+use super::data::{Data, Members};
 
 /// How deep values may be nested.
 const MAX_DEPTH: u32 = 64;
 
 /// The value that a text is.
-pub(super) fn literal(text: &str) -> Option<Json> {
+pub(super) fn literal(text: &str) -> Option<Data<'static>> {
     let mut reader = Reader { rest: text.trim_end() };
     let value = reader.value(0)?;
     reader.rest.is_empty().then_some(value)
 }
 
 /// The list that follows the first mention of a name in a text.
-pub(super) fn list_behind(text: &str, name: &str) -> Option<Json> {
+pub(super) fn list_behind(text: &str, name: &str) -> Option<Data<'static>> {
     let rest = text.get(text.find(name)? + name.len()..)?;
     let rest = rest.trim_start_matches(['\'', '"', ':', '=', ' ']);
     if !rest.starts_with('[') {
@@ -23,7 +25,7 @@ pub(super) fn list_behind(text: &str, name: &str) -> Option<Json> {
 }
 
 /// The calls of this name that stand anywhere in a text, as objects of their named arguments.
-pub(super) fn calls(text: &str, name: &str) -> Vec<Map<String, Json>> {
+pub(super) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
     let opening = format!("{name}(");
     let mut found = Vec::new();
     let mut from = 0;
@@ -35,12 +37,16 @@ pub(super) fn calls(text: &str, name: &str) -> Vec<Map<String, Json>> {
             continue;
         }
         let mut reader = Reader { rest: text.get(start..).unwrap_or_default() };
-        if let Some(Json::Object(members)) = reader.value(0) {
+        if let Some(Data::Object(members)) = reader.value(0) {
             found.push(members);
             from = text.len() - reader.rest.len();
         }
     }
     found
+}
+
+fn text(text: String) -> Data<'static> {
+    Data::Text(Cow::Owned(text))
 }
 
 struct Reader<'a> {
@@ -68,15 +74,15 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, depth: u32) -> Option<Json> {
+    fn value(&mut self, depth: u32) -> Option<Data<'static>> {
         if depth > MAX_DEPTH {
             return None;
         }
         match self.peek()? {
             '{' => self.dict(depth + 1),
-            '[' => self.items(']', depth + 1).map(Json::Array),
-            '(' => self.items(')', depth + 1).map(Json::Array),
-            '\'' | '"' => self.string(false).map(Json::String),
+            '[' => self.items(']', depth + 1).map(Data::List),
+            '(' => self.items(')', depth + 1).map(Data::List),
+            '\'' | '"' => self.string(false).map(text),
             '<' => self.member_of_enum(depth + 1),
             '-' | '+' | '.' | '0'..='9' => self.number(),
             char if char.is_alphabetic() || char == '_' => self.word(depth + 1),
@@ -84,19 +90,19 @@ impl Reader<'_> {
         }
     }
 
-    fn dict(&mut self, depth: u32) -> Option<Json> {
+    fn dict(&mut self, depth: u32) -> Option<Data<'static>> {
         self.take('{');
-        let mut members = Map::new();
+        let mut members = Vec::new();
         let mut items = Vec::new();
         while !self.take('}') {
             let key = self.value(depth)?;
             if self.take(':') {
                 let value = self.value(depth)?;
                 let key = match key {
-                    Json::String(key) => key,
-                    other => other.to_string(),
+                    Data::Text(key) => key,
+                    other => Cow::Owned(other.to_json()),
                 };
-                members.insert(key, value);
+                members.push((key, value));
             } else {
                 items.push(key);
             }
@@ -104,10 +110,10 @@ impl Reader<'_> {
                 return None;
             }
         }
-        Some(if items.is_empty() { Json::Object(members) } else { Json::Array(items) })
+        Some(if items.is_empty() { Data::Object(members.into_iter().collect()) } else { Data::List(items) })
     }
 
-    fn items(&mut self, close: char, depth: u32) -> Option<Vec<Json>> {
+    fn items(&mut self, close: char, depth: u32) -> Option<Vec<Data<'static>>> {
         self.space();
         self.rest = self.rest.get(1..)?;
         let mut items = Vec::new();
@@ -121,19 +127,19 @@ impl Reader<'_> {
     }
 
     /// `<Role.TOOL: 'tool'>`
-    fn member_of_enum(&mut self, depth: u32) -> Option<Json> {
+    fn member_of_enum(&mut self, depth: u32) -> Option<Data<'static>> {
         let colon = self.rest.find([':', '>'])?;
         let found = if self.rest.get(colon..)?.starts_with(':') {
             self.rest = self.rest.get(colon + 1..)?;
             self.value(depth)?
         } else {
             self.rest = self.rest.get(colon..)?;
-            Json::Null
+            Data::Null
         };
         self.take('>').then_some(found)
     }
 
-    fn number(&mut self) -> Option<Json> {
+    fn number(&mut self) -> Option<Data<'static>> {
         let end = self
             .rest
             .find(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '+' | '_')));
@@ -141,31 +147,31 @@ impl Reader<'_> {
         self.rest = rest;
         let digits = digits.replace('_', "");
         if let Ok(integer) = digits.parse::<i64>() {
-            return Some(Json::from(integer));
+            return Some(Data::Number(integer.into()));
         }
-        serde_json::Number::from_f64(digits.parse().ok()?).map(Json::Number)
+        serde_json::Number::from_f64(digits.parse().ok()?).map(Data::Number)
     }
 
     /// A constant, a text with a prefix, or a call.
-    fn word(&mut self, depth: u32) -> Option<Json> {
+    fn word(&mut self, depth: u32) -> Option<Data<'static>> {
         let end = self.rest.find(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '.')));
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         match (word, rest.chars().next()) {
-            ("True" | "true", _) => Some(Json::Bool(true)),
-            ("False" | "false", _) => Some(Json::Bool(false)),
-            ("None" | "null", _) => Some(Json::Null),
-            ("r" | "R" | "rb" | "br", Some('\'' | '"')) => self.string(true).map(Json::String),
-            ("b" | "B" | "u" | "U", Some('\'' | '"')) => self.string(false).map(Json::String),
+            ("True" | "true", _) => Some(Data::Bool(true)),
+            ("False" | "false", _) => Some(Data::Bool(false)),
+            ("None" | "null", _) => Some(Data::Null),
+            ("r" | "R" | "rb" | "br", Some('\'' | '"')) => self.string(true).map(text),
+            ("b" | "B" | "u" | "U", Some('\'' | '"')) => self.string(false).map(text),
             (_, Some('(')) => self.call(depth),
-            ("nan" | "inf", _) => Some(Json::Null),
+            ("nan" | "inf", _) => Some(Data::Null),
             _ => None,
         }
     }
 
-    fn call(&mut self, depth: u32) -> Option<Json> {
+    fn call(&mut self, depth: u32) -> Option<Data<'static>> {
         self.take('(');
-        let mut members = Map::new();
+        let mut members = Vec::new();
         let mut unnamed = 0;
         while !self.take(')') {
             self.space();
@@ -179,12 +185,12 @@ impl Reader<'_> {
                 unnamed += 1;
                 (unnamed - 1).to_string()
             };
-            members.insert(key, self.value(depth)?);
+            members.push((Cow::Owned(key), self.value(depth)?));
             if !self.take(',') && self.peek()? != ')' {
                 return None;
             }
         }
-        Some(Json::Object(members))
+        Some(Data::Object(members.into_iter().collect()))
     }
 
     fn string(&mut self, raw: bool) -> Option<String> {
@@ -237,7 +243,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     #[test]
     fn literals_are_read_as_data() {
@@ -254,7 +260,7 @@ mod tests {
             ("<Role.TOOL: 'tool'>", json!("tool")),
             ("Point(x=1, y=[Inner('a')])", json!({"x": 1, "y": [{"0": "a"}]})),
         ] {
-            assert_eq!(literal(text), Some(value), "{text}");
+            assert_eq!(literal(text).as_ref().map(Json::from), Some(value), "{text}");
         }
         for text in ["", "{", "{'a' 1}", "'open", "hello there", "f(", "[1, 2", "1 2", &"[".repeat(500)] {
             assert_eq!(literal(text), None, "{text}");
@@ -266,11 +272,14 @@ mod tests {
         let text = "x=[ToolCallResult(result='no', origin=ToolCall(tool_name='t', arguments={}, id='c'), error=True)]";
         let results = calls(text, "ToolCallResult");
         assert_eq!(results.len(), 1);
-        assert_eq!(results[0]["error"], json!(true));
-        assert_eq!(results[0]["origin"]["id"], json!("c"));
+        assert_eq!(results[0].get("error"), Some(&Data::Bool(true)));
+        assert_eq!(results[0].object("origin").unwrap().text("id"), Some("c"));
         assert_eq!(calls(text, "ToolCall").len(), 1);
         assert_eq!(calls("MyToolCall(id=1) ToolCall(", "ToolCall").len(), 0);
-        assert_eq!(list_behind("Out(x=1, messages=[{'a': 1}], y=2)", "messages"), Some(json!([{"a": 1}])));
+        assert_eq!(
+            list_behind("Out(x=1, messages=[{'a': 1}], y=2)", "messages"),
+            Some(Data::from(&json!([{"a": 1}])))
+        );
         assert_eq!(list_behind("no messages here", "messages"), None);
     }
 

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use super::SpanCollection;
-use super::attributes::{Attributes, Value, is_read};
+use super::attributes::{Attributes, Value};
 use super::model::{Code, Span, SpanEvent, id};
+use super::names::is_read;
 use super::otlp_json::{events, ident};
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
@@ -24,8 +25,8 @@ struct Row<'a> {
 /// (`span_name`, `child_spans`), or as scripts write them (`spanContext`). Its children follow it.
 pub(super) fn row<'a>(
     json: &mut Json<'a>,
-    parent: Option<&str>,
-    trace: Option<&str>,
+    parent: Option<&Cow<'a, str>>,
+    trace: Option<&Cow<'a, str>>,
     into: &mut SpanCollection<'a>,
 ) -> Read<()> {
     let mut read = Row::default();
@@ -35,17 +36,17 @@ pub(super) fn row<'a>(
         set_kind(&mut span, kind);
     }
     if span.parent.is_none() {
-        span.parent = parent.map(str::to_owned);
+        span.parent = parent.cloned();
     }
     if span.trace_id.is_empty() {
-        trace.unwrap_or_default().clone_into(&mut span.trace_id);
+        span.trace_id = trace.cloned().unwrap_or_default();
     }
     if span.end.is_none() {
         span.end = duration.and_then(|duration| span.start.checked_add(duration));
     }
     let (own, trace) = (span.span_id.clone(), span.trace_id.clone());
     into.push_span(span);
-    let own = if own.is_empty() { parent } else { Some(&*own) };
+    let own = if own.is_empty() { parent } else { Some(&own) };
     for child in children {
         into.contained(&mut child.json(), &mut |json: &mut Json<'a>, into: &mut SpanCollection<'a>| {
             row(json, own, Some(&trace), into)
@@ -92,7 +93,7 @@ fn row_member<'a>(key: &[u8], value: &mut Json<'a>, row: &mut Row<'a>) -> Read<(
         }
         // Columns of a table of attributes.
         _ => match key.strip_prefix(b"attributes.").map(String::from_utf8_lossy) {
-            Some(name) if is_read(&name) => {
+            Some(name) if is_read(name.as_bytes()) => {
                 let read = wire::plain(value)?;
                 row.span.attributes.push(Cow::Owned(name.into_owned()), read);
             }
@@ -111,7 +112,7 @@ fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
     }
 }
 
-fn ids(key: &[u8], value: &mut Json<'_>, span: &mut Span<'_>) -> Read<()> {
+fn ids<'a>(key: &[u8], value: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     match key {
         b"trace_id" | b"traceId" => span.trace_id = ident(value)?.unwrap_or_default(),
         b"span_id" | b"spanId" => span.span_id = ident(value)?.unwrap_or_default(),
@@ -169,7 +170,7 @@ fn nanoseconds_of_duration(text: &str) -> Option<u64> {
 
 /// `{"trace_id": …, "spans": […]}` with nested spans.
 pub(super) fn nested<'a>(
-    trace: Option<&str>,
+    trace: Option<&Cow<'a, str>>,
     spans: &mut Json<'a>,
     into: &mut SpanCollection<'a>,
 ) -> Read<()> {
@@ -227,19 +228,19 @@ fn jaeger_span<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<(
     for (key, value) in tags {
         match &*key {
             "otel.status_code" => {
-                span.status = value.as_str().map_or(Code::Unset, |name| Code::of_name(&name));
+                span.status = value.as_str().map_or(Code::Unset, Code::of_name);
             }
             "otel.status_description" => {
-                span.message = Cow::Owned(value.as_str().unwrap_or_default().into_owned());
+                span.message = Cow::Owned(value.as_str().unwrap_or_default().to_owned());
             }
             "otel.scope.name" | "otel.library.name" => {
-                span.scope = Cow::Owned(value.as_str().unwrap_or_default().into_owned());
+                span.scope = Cow::Owned(value.as_str().unwrap_or_default().to_owned());
             }
             "error" if span.status == Code::Unset => {
-                let is_set = matches!(value, Value::Bool(true)) || value.as_str().as_deref() == Some("true");
+                let is_set = matches!(value, Value::Bool(true)) || value.as_str() == Some("true");
                 span.status = if is_set { Code::Error } else { Code::Unset };
             }
-            _ if is_read(&key) => span.attributes.push(key, value),
+            _ if is_read(key.as_bytes()) => span.attributes.push(key, value),
             _ => {}
         }
     }
@@ -248,7 +249,7 @@ fn jaeger_span<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<(
     Ok(())
 }
 
-fn reference(json: &mut Json<'_>, span: &mut Span<'_>) -> Read<()> {
+fn reference<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     let (mut kind, mut parent) = (None, None);
     json.object(|key, value| {
         match key {
@@ -287,8 +288,8 @@ fn jaeger_event<'a>(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> SpanEvent<'a> {
     let mut attributes = Attributes::default();
     for (key, value) in fields {
         if matches!(&*key, "event" | "name") && event.name.is_empty() {
-            event.name = Cow::Owned(value.as_str().unwrap_or_default().into_owned());
-        } else if is_read(&key) {
+            event.name = Cow::Owned(value.as_str().unwrap_or_default().to_owned());
+        } else if is_read(key.as_bytes()) {
             attributes.push(key, value);
         }
     }
@@ -298,5 +299,5 @@ fn jaeger_event<'a>(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> SpanEvent<'a> {
 
 /// Whether a text is long enough to be the id of a span's row: other objects have short ids.
 pub(super) fn is_id(text: &str) -> bool {
-    text.len() >= 8 && id(text).is_some()
+    text.len() >= 8 && id(Cow::Borrowed(text)).is_some()
 }

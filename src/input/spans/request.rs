@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value as Json;
-
-use super::attributes::{Attributes, Value, json_of_text};
+use super::attributes::{Attributes, Value};
 use super::classify::Kind;
+use super::data::Data;
 use super::dialects::blocks;
 use super::flattened::flattened;
 use super::logs::{self, ChatEvent, Direction, Records};
@@ -17,7 +16,7 @@ use crate::trace::Usage;
 
 /// A request to a model, with what came back.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Request {
+pub(super) struct Request<'s> {
     pub(super) start: u64,
     pub(super) end: Option<u64>,
     /// The spans that show it, first the one whose output counts. None where records alone show it.
@@ -26,19 +25,19 @@ pub(super) struct Request {
     pub(super) parent: Option<At>,
     /// Whether its output was recorded, be it without content.
     pub(super) has_output: bool,
-    pub(super) calls: Vec<ModelCall>,
-    pub(super) texts: Vec<String>,
+    pub(super) calls: Vec<ModelCall<'s>>,
+    pub(super) texts: Vec<Cow<'s, str>>,
     /// Where records alone show it: what was put in.
-    pub(super) input: Vec<Block>,
+    pub(super) input: Vec<Block<'s>>,
     pub(super) usage: Usage,
-    pub(super) model: Option<String>,
+    pub(super) model: Option<&'s str>,
     /// The id of the response.
-    pub(super) response: Option<String>,
+    pub(super) response: Option<&'s str>,
 }
 
-impl Request {
+impl<'s> Request<'s> {
     /// Another span shows the same request.
-    pub(super) fn take_in(&mut self, other: Request) {
+    pub(super) fn take_in(&mut self, other: Self) {
         let better = !self.has_content() && (other.has_content() || !self.has_output && other.has_output);
         if better {
             self.calls = other.calls;
@@ -66,7 +65,7 @@ impl Request {
     }
 
     /// Takes the output apart into what was said and what was called.
-    fn set_output(&mut self, output: Vec<Block>) {
+    fn set_output(&mut self, output: Vec<Block<'s>>) {
         for block in output {
             match block {
                 Block::Text(Role::Agent | Role::Unknown, text) => {
@@ -76,7 +75,7 @@ impl Request {
                     }
                 }
                 Block::Call(call) => {
-                    let twin = |other: &ModelCall| call.id.is_some() && *other == call;
+                    let twin = |other: &ModelCall<'_>| call.id.is_some() && *other == call;
                     if !self.calls.iter().any(twin) {
                         self.calls.push(call);
                     }
@@ -88,21 +87,24 @@ impl Request {
 }
 
 /// The request that a model's span shows.
-pub(super) fn of_span(tree: &Tree<'_, '_>, records: &Records, at: At, span: &Span<'_>) -> Request {
+pub(super) fn of_span<'s>(
+    tree: &Tree<'s, '_>,
+    records: &Records<'s>,
+    at: At,
+    span: &'s Span<'_>,
+) -> Request<'s> {
     let attributes = &span.attributes;
-    let name = |keys: &[&str]| attributes.first_name(keys).map(Cow::into_owned);
     let mut request = Request {
         start: span.start,
         end: span.end,
         spans: vec![at],
         parent: tree.parent(at),
         usage: usage(attributes),
-        model: name(&["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"]),
-        response: name(&["gen_ai.response.id"]),
+        model: attributes.first_name(&["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"]),
+        response: attributes.name("gen_ai.response.id"),
         ..Request::default()
     };
-    let events = records.get(&Some(at)).map(Vec::as_slice).unwrap_or_default();
-    if let Some(output) = output(span, events) {
+    if let Some(output) = output(span, at, records) {
         request.has_output = true;
         request.set_output(output);
     }
@@ -135,23 +137,20 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
 
 /// The output of a model's span, from the first dialect in which it has calls, else from the first in which it has
 /// text. `None`: none was recorded.
-fn output(span: &Span<'_>, events: &[ChatEvent]) -> Option<Vec<Block>> {
+fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
-    let sources: [&dyn Fn() -> Option<Vec<Block>>; 6] = [
-        &|| Some(blocks(&attributes.get("gen_ai.output.messages")?.to_json(), Role::Agent)),
+    let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 6] = [
+        &|| Some(blocks(&attributes.get("gen_ai.output.messages")?.to_data(), Role::Agent)),
         &|| flattened(span, "llm.output_messages."),
-        &|| {
-            let mut output = events.iter().filter(|event| event.direction == Direction::Output).peekable();
-            output.peek()?;
-            Some(output.flat_map(|event| event.blocks.clone()).collect())
-        },
+        &|| logs::said(records, at, span, Direction::Output),
         &|| flattened(span, "gen_ai.completion."),
-        &|| Some(blocks(&attributes.get("gcp.vertex.agent.llm_response")?.to_json(), Role::Agent)),
+        &|| Some(blocks(&attributes.get("gcp.vertex.agent.llm_response")?.to_data(), Role::Agent)),
         // What holds other voices as well is no output, but a history.
         &|| {
-            let output = blocks(&attributes.get("output.value")?.to_json(), Role::Agent);
-            let other =
-                |block: &Block| matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _));
+            let output = blocks(&attributes.get("output.value")?.to_data(), Role::Agent);
+            let other = |block: &Block<'_>| {
+                matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _))
+            };
             (!output.iter().any(other)).then_some(output)
         },
     ];
@@ -171,7 +170,7 @@ fn output(span: &Span<'_>, events: &[ChatEvent]) -> Option<Vec<Block>> {
 }
 
 /// Calls that the framework took for none, as the node around a model span lists them.
-fn refused_around(tree: &Tree<'_, '_>, at: At) -> Vec<ModelCall> {
+fn refused_around<'s>(tree: &Tree<'s, '_>, at: At) -> Vec<ModelCall<'s>> {
     let around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
     for span in around.filter_map(|outer| tree.span(outer)) {
         let output =
@@ -180,7 +179,7 @@ fn refused_around(tree: &Tree<'_, '_>, at: At) -> Vec<ModelCall> {
         else {
             continue;
         };
-        let Some(value) = json_of_text(&text) else { continue };
+        let Some(value) = Data::of_text(text) else { continue };
         let calls = blocks(&value, Role::Agent).into_iter().filter_map(|block| match block {
             Block::Call(call) if call.refused.is_some() => Some(call),
             _ => None,
@@ -191,9 +190,9 @@ fn refused_around(tree: &Tree<'_, '_>, at: At) -> Vec<ModelCall> {
 }
 
 /// Requests that records alone show: one for each output, however many choices it has.
-pub(super) fn of_records(at: Option<At>, events: &[ChatEvent]) -> Vec<Request> {
-    let mut requests: Vec<Request> = Vec::new();
-    let mut input: Vec<Block> = Vec::new();
+pub(super) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Request<'s>> {
+    let mut requests: Vec<Request<'s>> = Vec::new();
+    let mut input: Vec<Block<'s>> = Vec::new();
     let mut in_output = false;
     for event in events {
         match event.direction {
@@ -232,10 +231,10 @@ pub(super) fn of_records(at: Option<At>, events: &[ChatEvent]) -> Vec<Request> {
 }
 
 /// The requests of an agent without model spans, as its output repeats their messages.
-pub(super) fn of_agent(at: At, span: &Span<'_>) -> Vec<Request> {
-    let messages = match span.attributes.get("output.value").map(Value::to_json) {
-        Some(Json::Object(mut output)) => output.remove("messages"),
-        Some(Json::String(text)) if text.contains("tool_calls") => python::list_behind(&text, "messages"),
+pub(super) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
+    let messages = match span.attributes.get("output.value").map(Value::to_data) {
+        Some(Data::Object(mut output)) => output.remove("messages"),
+        Some(Data::Text(text)) if text.contains("tool_calls") => python::list_behind(&text, "messages"),
         _ => None,
     };
     let Some(messages) = messages else { return Vec::new() };
@@ -244,7 +243,7 @@ pub(super) fn of_agent(at: At, span: &Span<'_>) -> Vec<Request> {
         return Vec::new();
     }
     logs::pair_by_order(&mut parts);
-    let mut requests: Vec<Request> = Vec::new();
+    let mut requests: Vec<Request<'s>> = Vec::new();
     let mut input = Vec::new();
     let mut open = false;
     for block in parts {

@@ -7,13 +7,17 @@ use super::logs::Records;
 use super::request::{self, Request};
 use super::tree::{At, Owner, Tree};
 
-/// The requests of every agent, in order.
-pub(super) fn requests(tree: &Tree<'_, '_>, records: &Records) -> BTreeMap<Owner, Vec<Request>> {
+/// The requests of every agent, in order. `tools`: its tool spans.
+pub(super) fn requests<'s>(
+    tree: &Tree<'s, '_>,
+    records: &Records<'s>,
+    tools: &BTreeMap<Owner, Vec<At>>,
+) -> BTreeMap<Owner, Vec<Request<'s>>> {
     let mut of_owner: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.of_kind(Kind::Model) {
         of_owner.entry(tree.owner(at)).or_default().push(at);
     }
-    let mut requests: BTreeMap<Owner, Vec<Request>> = BTreeMap::new();
+    let mut requests: BTreeMap<Owner, Vec<Request<'s>>> = BTreeMap::new();
     for (owner, models) in of_owner {
         requests.insert(owner, of_spans(tree, records, &models));
     }
@@ -42,74 +46,73 @@ pub(super) fn requests(tree: &Tree<'_, '_>, records: &Records) -> BTreeMap<Owner
             }
         }
     }
-    let mut tools: BTreeMap<Owner, Vec<u64>> = BTreeMap::new();
-    for at in tree.tools() {
-        tools.entry(tree.owner(at)).or_default().extend(tree.span(at).map(|span| span.start));
-    }
     for (owner, requests) in &mut requests {
         requests.sort_by_key(|request| request.start);
         join_same_response(requests);
-        join_without_output(tools.get(owner).map(Vec::as_slice).unwrap_or_default(), requests);
+        let tools = tools.get(owner).into_iter().flatten();
+        let began: Vec<u64> = tools.filter_map(|at| Some(tree.span(*at)?.start)).collect();
+        join_without_output(&began, requests);
     }
     requests
 }
 
-/// The requests that model spans show. Those that lie in one another are one.
-fn of_spans(tree: &Tree<'_, '_>, records: &Records, models: &[At]) -> Vec<Request> {
-    let all: BTreeSet<At> = models.iter().copied().collect();
-    let mut below: BTreeMap<At, Vec<At>> = BTreeMap::new();
-    let mut parents: BTreeMap<At, At> = BTreeMap::new();
-    for at in models {
-        if let Some(outer) = tree.ancestors(*at).find(|outer| all.contains(outer)) {
-            below.entry(outer).or_default().push(*at);
-            parents.insert(*at, outer);
+/// The requests that model spans show, which come in order. Those that lie in one another are one.
+fn of_spans<'s>(tree: &Tree<'s, '_>, records: &Records<'s>, models: &[At]) -> Vec<Request<'s>> {
+    let place = |at: At| models.binary_search(&at).ok();
+    let mut read: Vec<Option<Request<'s>>> = models
+        .iter()
+        .map(|at| tree.span(*at).map(|span| request::of_span(tree, records, *at, span)))
+        .collect();
+    // By place among the models, those right below.
+    let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut inner: BTreeSet<usize> = BTreeSet::new();
+    for (number, at) in models.iter().enumerate() {
+        if let Some(outer) = tree.ancestors(*at).find_map(place) {
+            below.entry(outer).or_default().push(number);
+            inner.insert(number);
         }
     }
-    let read: BTreeMap<At, Request> = models
-        .iter()
-        .filter_map(|at| Some((*at, request::of_span(tree, records, *at, tree.span(*at)?))))
-        .collect();
     // Everything below a span, with it.
-    let whole = |root: At| {
+    let whole = |root: usize| {
         let mut found = vec![root];
         let mut next = 0;
-        while let Some(at) = found.get(next) {
-            found.extend(below.get(at).into_iter().flatten());
+        while let Some(number) = found.get(next) {
+            found.extend(below.get(number).into_iter().flatten());
             next += 1;
         }
         found
     };
-    let join = |members: Vec<At>| {
-        let members = members.into_iter().filter_map(|at| read.get(&at).cloned());
-        members.reduce(|mut first, second| {
-            first.take_in(second);
-            first
-        })
-    };
-    let mut requests = Vec::new();
-    for at in models.iter().filter(|at| !parents.contains_key(at)) {
-        let branches: Vec<Vec<At>> = below.get(at).into_iter().flatten().map(|at| whole(*at)).collect();
-        let has_output = |branch: &&Vec<At>| {
-            branch.iter().any(|at| read.get(at).is_some_and(|request| request.has_output))
+    let mut requests = Vec::with_capacity(models.len());
+    for number in (0..models.len()).filter(|number| !inner.contains(number)) {
+        let Some(branches) = below.get(&number) else {
+            requests.extend(read.get_mut(number).and_then(Option::take));
+            continue;
         };
-        if branches.iter().filter(has_output).count() > 1 {
-            // A span around several requests is none.
-            requests.extend(branches.into_iter().filter_map(join));
-        } else {
-            requests.extend(join(whole(*at)));
+        let branches: Vec<Vec<usize>> = branches.iter().map(|number| whole(*number)).collect();
+        let has_output = |number: &usize| {
+            read.get(*number).and_then(Option::as_ref).is_some_and(|request| request.has_output)
+        };
+        // A span around several requests is none.
+        let several = branches.iter().filter(|branch| branch.iter().any(has_output)).count() > 1;
+        for members in if several { branches } else { vec![whole(number)] } {
+            let members = members.into_iter().filter_map(|number| read.get_mut(number)?.take());
+            requests.extend(members.reduce(|mut first, second| {
+                first.take_in(second);
+                first
+            }));
         }
     }
     requests
 }
 
 /// Requests with the same id of their response are one.
-fn join_same_response(requests: &mut Vec<Request>) {
-    let mut first: BTreeMap<String, usize> = BTreeMap::new();
-    let mut kept: Vec<Request> = Vec::with_capacity(requests.len());
+fn join_same_response(requests: &mut Vec<Request<'_>>) {
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut kept: Vec<Request<'_>> = Vec::with_capacity(requests.len());
     for request in requests.drain(..) {
-        match request.response.clone() {
+        match request.response {
             Some(response) => {
-                if let Some(twin) = first.get(&response).and_then(|at| kept.get_mut(*at)) {
+                if let Some(twin) = first.get(response).and_then(|at| kept.get_mut(*at)) {
                     twin.take_in(request);
                 } else {
                     first.insert(response, kept.len());
@@ -124,7 +127,7 @@ fn join_same_response(requests: &mut Vec<Request>) {
 
 /// A span without output beside one that has it shows the same request: they overlap, or no tool ran between them.
 /// `tools`: when tools began, in order.
-fn join_without_output(tools: &[u64], requests: &mut Vec<Request>) {
+fn join_without_output(tools: &[u64], requests: &mut Vec<Request<'_>>) {
     if requests.iter().all(|request| request.has_output) || !requests.iter().any(|request| request.has_output)
     {
         return;
@@ -133,9 +136,9 @@ fn join_without_output(tools: &[u64], requests: &mut Vec<Request>) {
         let at = tools.partition_point(|start| *start < from);
         tools.get(at).is_some_and(|start| *start < to)
     };
-    let mut kept: Vec<Request> = Vec::with_capacity(requests.len());
+    let mut kept: Vec<Request<'_>> = Vec::with_capacity(requests.len());
     for request in requests.drain(..) {
-        let same = |other: &Request| {
+        let same = |other: &Request<'_>| {
             !request.spans.is_empty()
                 && !other.spans.is_empty()
                 && request.has_output != other.has_output

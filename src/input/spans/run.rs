@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::input::common;
-use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, UnknownReason, Usage};
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, SpanId, UnknownReason, Usage};
 
 /// The label of a run that names the span it is known by.
 pub(crate) const SPAN_LABEL: &str = "span_id";
@@ -28,7 +28,7 @@ pub(crate) struct AgentRun {
 pub(crate) struct SpanStep {
     pub(crate) turn: u64,
     pub(crate) time: Option<u64>,
-    pub(crate) span: Option<String>,
+    pub(crate) span: Option<SpanId>,
     pub(crate) usage: Usage,
     pub(crate) event: SpanEventStep,
 }
@@ -98,7 +98,7 @@ impl AgentRun {
                     let mut call =
                         Call::new(step.turn, action.id.as_deref().map(Cow::Borrowed), &*action.name);
                     call.time = step.time;
-                    call.span = step.span.as_deref().and_then(|span| span.parse().ok());
+                    call.span = step.span;
                     call.usage = (!step.usage.is_empty()).then(|| Box::new(step.usage));
                     call.arguments = match &action.arguments {
                         Content::Present(text) => common::arguments_of_text(Cow::Borrowed(text)),

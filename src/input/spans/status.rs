@@ -1,7 +1,5 @@
 //! How an action ended, by the first sign that shows it.
 
-use std::borrow::Cow;
-
 use super::model::{Code, Span, SpanEvent};
 use super::unwrap::{self, Outcome};
 use crate::trace::{Content, Provenance, Status, UnknownReason};
@@ -32,19 +30,19 @@ impl Verdict {
 }
 
 /// Of an action that tool spans show, from the innermost.
-pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome, text_rule: bool) -> Verdict {
+pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome<'_>, text_rule: bool) -> Verdict {
     let named = |keys: &[&str]| views.iter().find_map(|span| span.attributes.first_name(keys));
     let error_type = named(&["error.type"]);
     let exception = exceptions(views).next();
     let stated = named(&["gen_ai.tool.status", "tool.execution.status", "gen_ai.task.status"]);
-    let failed = stated.as_deref().is_some_and(|status| matches!(status, "error" | "failure" | "failed"));
+    let failed = stated.is_some_and(|status| matches!(status, "error" | "failure" | "failed"));
     if views.iter().any(|span| span.status == Code::Error)
         || exception.is_some()
         || error_type.is_some()
         || failed
     {
         let exception_type = exception.and_then(|event| event.attributes.name("exception.type"));
-        let error_type = error_type.or(exception_type).map(Cow::into_owned);
+        let error_type = error_type.or(exception_type).map(str::to_owned);
         return Verdict { error_type, ..Verdict::refused() };
     }
     if let Some(verdict) = of_outcome(outcome, text_rule) {
@@ -61,7 +59,7 @@ pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome, text_rule: bool) -
 }
 
 /// Of a call that no span shows, by its answer.
-pub(super) fn of_answer(outcome: &Outcome, text_rule: bool) -> Verdict {
+pub(super) fn of_answer(outcome: &Outcome<'_>, text_rule: bool) -> Verdict {
     let refused = matches!(&outcome.text, Content::Present(text) if is_refusal(text));
     if outcome.is_error {
         return Verdict::new(Status::Error, Provenance::Flag);
@@ -72,7 +70,7 @@ pub(super) fn of_answer(outcome: &Outcome, text_rule: bool) -> Verdict {
     of_outcome(outcome, text_rule).unwrap_or(Verdict::new(Status::Ok, Provenance::None))
 }
 
-fn of_outcome(outcome: &Outcome, text_rule: bool) -> Option<Verdict> {
+fn of_outcome(outcome: &Outcome<'_>, text_rule: bool) -> Option<Verdict> {
     if outcome.is_error {
         return Some(Verdict::new(Status::Error, Provenance::Flag));
     }
@@ -122,29 +120,29 @@ fn exceptions<'s, 'a>(views: &[&'s Span<'a>]) -> impl Iterator<Item = &'s SpanEv
 }
 
 /// What the exception of a failed call says.
-pub(super) fn exception_message(views: &[&Span<'_>]) -> Option<String> {
-    exceptions(views).find_map(|event| Some(event.attributes.name("exception.message")?.into_owned()))
+pub(super) fn exception_message<'s>(views: &[&'s Span<'_>]) -> Option<&'s str> {
+    exceptions(views).find_map(|event| event.attributes.name("exception.message"))
 }
 
 /// What the status of a span says, where that is more than the name of a type.
-pub(super) fn status_message(views: &[&Span<'_>]) -> Option<String> {
-    let message = |span: &&Span<'_>| {
+pub(super) fn status_message<'s>(views: &[&'s Span<'_>]) -> Option<&'s str> {
+    let message = |span: &'s Span<'_>| {
         let message = span.message.trim();
         let bare = message.trim_end_matches([':', ' ']);
         let is_type = !bare.contains(char::is_whitespace)
             && bare.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '.' | ':'))
             && bare.chars().any(|char| char.is_uppercase() || char == '_' || char == '.');
-        (!bare.is_empty() && !is_type).then(|| message.to_owned())
+        (!bare.is_empty() && !is_type).then_some(message)
     };
-    views.iter().find_map(message)
+    views.iter().copied().find_map(message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn outcome(text: &str) -> Outcome {
-        Outcome { text: Content::Present(text.to_owned()), ..Outcome::default() }
+    fn outcome(text: &str) -> Outcome<'_> {
+        Outcome { text: Content::Present(text.into()), ..Outcome::default() }
     }
 
     fn span(status: Code, attributes: &[(&'static str, &'static str)]) -> Span<'static> {
@@ -235,7 +233,7 @@ mod tests {
             ("timeout", Some("timeout")),
         ] {
             let span = Span { message: message.into(), ..Span::default() };
-            assert_eq!(status_message(&[&span]).as_deref(), expected, "{message}");
+            assert_eq!(status_message(&[&span]), expected, "{message}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The steps of an agent's run: what was said and what was done, turn by turn.
 
+use std::borrow::Cow;
+
 use super::answers;
 use super::arguments;
 use super::assemble::{Draft, TraceContext};
@@ -13,12 +15,12 @@ use super::unwrap::Outcome;
 use crate::input::common;
 use crate::trace::{Actor, Answer, Content, Usage};
 
-impl TraceContext<'_, '_, '_> {
-    pub(super) fn steps(&self, draft: &Draft<'_>) -> Vec<SpanStep> {
+impl<'s> TraceContext<'_, 's> {
+    pub(super) fn steps(&self, draft: &Draft<'_, 's>) -> Vec<SpanStep> {
         let requests = draft.requests;
         let agents = self.agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
-        let actions = calls::actions(self.tree, requests, draft.tools, agents);
-        let outcomes = self.outcomes(requests, &actions);
+        let mut actions = calls::actions(self.tree, requests, draft.tools, agents);
+        let outcomes = self.outcomes(requests, &mut actions);
         // The requests that nobody recorded have turns as well.
         let mut unseen = vec![0; requests.len().max(1)];
         for action in &actions {
@@ -44,7 +46,7 @@ impl TraceContext<'_, '_, '_> {
             }
         }
         let mut unsaid = requests.iter().enumerate().peekable();
-        for (action, outcome) in actions.iter().zip(outcomes) {
+        for (action, outcome) in actions.into_iter().zip(outcomes) {
             // What was said up to the turn of the action comes before it; the last words of a request that encloses
             // its actions come behind them.
             while let Some((number, request)) = unsaid.next_if(|(number, _)| {
@@ -52,7 +54,8 @@ impl TraceContext<'_, '_, '_> {
             }) {
                 self.say(turn_of(number), last_turn_of(number), request, &mut steps);
             }
-            steps.push(self.step(requests, action, turn_of(action.turn) + action.unseen, outcome));
+            let turn = turn_of(action.turn) + action.unseen;
+            steps.push(self.step(requests, action, turn, outcome));
         }
         for (number, request) in unsaid {
             self.say(turn_of(number), last_turn_of(number), request, &mut steps);
@@ -61,70 +64,41 @@ impl TraceContext<'_, '_, '_> {
     }
 
     /// The texts of a request's output, which come in the last of its turns.
-    fn say(&self, first: usize, last: usize, request: &Request, steps: &mut Vec<SpanStep>) {
+    fn say(&self, first: usize, last: usize, request: &Request<'s>, steps: &mut Vec<SpanStep>) {
         // Its tokens are counted in the first.
         let usage = if first == last { request.usage } else { Usage::default() };
-        let span = request.spans.first().and_then(|at| Some(self.tree.span(*at)?.span_id.clone()));
+        let span = request.spans.first().and_then(|at| self.tree.span(*at)).and_then(Span::own_id);
         for text in &request.texts {
             let text = text.trim();
             if !text.is_empty() {
                 let event = SpanEventStep::Message(Actor::Agent, text.to_owned());
-                steps.push(SpanStep {
-                    turn: last as u64,
-                    time: time(request.start),
-                    span: span.clone(),
-                    usage,
-                    event,
-                });
+                steps.push(SpanStep { turn: last as u64, time: time(request.start), span, usage, event });
             }
         }
     }
 
-    /// What the user said last before the first request: what stands before an answer of the agent belongs to an
-    /// earlier trace.
-    fn user_texts(&self, request: &Request) -> Vec<String> {
-        let inputs = if request.input.is_empty() {
-            let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
-            spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)).collect()
-        } else {
-            vec![request.input.clone()]
-        };
-        for input in inputs {
-            let mut texts: Vec<String> = Vec::new();
-            for block in input {
-                match block {
-                    Block::Text(Role::User, text)
-                        if texts.last() != Some(&text) && !common::is_blank(&text) =>
-                    {
-                        texts.push(text);
-                    }
-                    Block::Text(Role::Agent, _) | Block::Call(_) => texts.clear(),
-                    _ => {}
-                }
-            }
-            if !texts.is_empty() {
-                return texts;
-            }
+    /// What the user said last before the first request.
+    fn user_texts(&self, request: &Request<'s>) -> Vec<String> {
+        if !request.input.is_empty() {
+            return last_said_by_user(std::iter::once(request.input.clone()));
         }
-        Vec::new()
+        let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
+        last_said_by_user(spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)))
     }
 
     fn step(
         &self,
-        requests: &[Request],
-        action: &Action,
+        requests: &[Request<'s>],
+        action: Action<'s>,
         turn: usize,
-        outcome: Option<(Outcome, Verdict)>,
+        outcome: Option<(Outcome<'s>, Verdict)>,
     ) -> SpanStep {
-        let span = action.span.and_then(|at| self.tree.span(at));
+        let span = action.views.first().copied();
         let request = action.call.map_or(action.turn, |(request, _)| request);
         let request = requests.get(request);
         let began =
             span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
-        let shown = span.map(|span| span.span_id.clone()).or_else(|| {
-            let at = request?.spans.first()?;
-            Some(self.tree.span(*at)?.span_id.clone())
-        });
+        let shown = span.or_else(|| self.tree.span(*request?.spans.first()?)).and_then(Span::own_id);
         // Those of a request that nobody recorded are not known, or are in the sum of the one that encloses it.
         let tokens = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
         let step = |usage, event| SpanStep {
@@ -134,28 +108,28 @@ impl TraceContext<'_, '_, '_> {
             usage,
             event,
         };
-        if let Some(text) = self.own_words(action, span) {
+        if let Some(text) = self.own_words(&action, span) {
             return step(tokens, SpanEventStep::Message(Actor::Agent, text));
         }
         let usage = Usage { duration_ns: span.and_then(Span::duration), ..tokens };
         let answer = outcome.map(|(outcome, verdict)| Answer {
-            observation: outcome.text.map(Into::into),
+            observation: outcome.text.map(|text| text.into_owned().into()),
             status: verdict.status,
             provenance: verdict.provenance,
             reason: verdict.reason,
             error_type: verdict.error_type.map(Into::into),
         });
         let action = SpanAction {
-            id: action.id.clone(),
-            name: action.name.clone(),
-            arguments: action.arguments.clone(),
+            id: action.id.map(Cow::into_owned),
+            name: action.name.into_owned(),
+            arguments: action.arguments.map(Cow::into_owned),
             answer,
         };
         step(usage, SpanEventStep::Action(Box::new(action)))
     }
 
     /// What a framework's own call says: a final answer, or a hand-off to another agent. `None`: it is an action.
-    fn own_words(&self, action: &Action, span: Option<&Span<'_>>) -> Option<String> {
+    fn own_words(&self, action: &Action<'s>, span: Option<&Span<'_>>) -> Option<String> {
         let name = &*action.name;
         let hands_over = ["transfer_to_", "handoff_to_", "handoff to "]
             .iter()
@@ -179,16 +153,37 @@ impl TraceContext<'_, '_, '_> {
         }
         Some(match &action.arguments {
             Content::Present(arguments) if name == "final_answer" => {
-                arguments::only_value(arguments).unwrap_or_else(|| arguments.clone())
+                arguments::only_value(arguments).map_or_else(|| arguments.to_string(), Cow::into_owned)
             }
             Content::Present(arguments) if arguments != "{}" => format!("{name} {arguments}"),
             _ => name.to_owned(),
         })
     }
 
-    fn is_pydantic(&self, action: &Action) -> bool {
-        action.span.is_none() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
+    fn is_pydantic(&self, action: &Action<'s>) -> bool {
+        action.views.is_empty() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
     }
+}
+
+/// The texts of the user in the first of these inputs that has any: what stands before an answer of the agent belongs
+/// to an earlier trace.
+fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<String> {
+    for input in inputs {
+        let mut texts: Vec<Cow<'s, str>> = Vec::new();
+        for block in input {
+            match block {
+                Block::Text(Role::User, text) if texts.last() != Some(&text) && !common::is_blank(&text) => {
+                    texts.push(text);
+                }
+                Block::Text(Role::Agent, _) | Block::Call(_) => texts.clear(),
+                _ => {}
+            }
+        }
+        if !texts.is_empty() {
+            return texts.into_iter().map(Cow::into_owned).collect();
+        }
+    }
+    Vec::new()
 }
 
 fn time(time: u64) -> Option<u64> {

@@ -123,8 +123,8 @@ impl<'s, 'a> Tree<'s, 'a> {
     fn cut_circles(&mut self) {
         // 0: not seen, 1: on the way up that is being followed, 2: known to end.
         let mut seen = vec![0_u8; self.parents.len()];
+        let mut path = Vec::new();
         for start in 0..self.parents.len() {
-            let mut path = Vec::new();
             let mut next = Some(start);
             while let Some(at) = next {
                 match seen.get_mut(at) {
@@ -140,7 +140,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 path.push(at);
                 next = self.parent(at);
             }
-            for at in path {
+            for at in path.drain(..) {
                 if let Some(mark) = seen.get_mut(at) {
                     *mark = 2;
                 }
@@ -185,7 +185,7 @@ impl<'s, 'a> Tree<'s, 'a> {
         let (Some(outer), Some(inner)) = (self.span(outer), self.span(inner)) else { return false };
         let (outside, inside) = (classify::tool_name(outer), classify::tool_name(inner));
         let same_name =
-            outside == inside || outside.strip_suffix(&*inside).is_some_and(|prefix| prefix.ends_with('.'));
+            outside == inside || outside.strip_suffix(inside).is_some_and(|prefix| prefix.ends_with('.'));
         same_name
             && match (call_id(outer), call_id(inner)) {
                 (Some(outer), Some(inner)) => outer == inner,
@@ -205,7 +205,7 @@ impl<'s, 'a> Tree<'s, 'a> {
     /// Whose run a model or tool span is part of.
     pub(super) fn owner(&self, at: At) -> Owner {
         if let Some(name) = self.span(at).and_then(classify::graph_agent) {
-            return Owner::Named(self.tool_around(at), name);
+            return Owner::Named(self.tool_around(at), name.into_owned());
         }
         let own = self.call_of(at);
         for outer in self.ancestors(at) {
@@ -258,9 +258,9 @@ impl<'s, 'a> Tree<'s, 'a> {
 }
 
 /// The id of its call that a tool span has itself. A placeholder is none.
-pub(super) fn call_id(span: &Span<'_>) -> Option<String> {
+pub(super) fn call_id<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let id = span.attributes.first_name(&["gen_ai.tool.call.id", "tool.id"])?;
-    (!id.starts_with('<')).then(|| id.into_owned())
+    (!id.starts_with('<')).then_some(id)
 }
 
 #[cfg(test)]
@@ -274,8 +274,8 @@ mod tests {
         attributes: &[(&'static str, &'static str)],
     ) -> Span<'static> {
         let span = Span {
-            span_id: id.into(),
-            parent: (!parent.is_empty()).then(|| parent.into()),
+            span_id: id.to_owned().into(),
+            parent: (!parent.is_empty()).then(|| parent.to_owned().into()),
             name: name.into(),
             ..Span::default()
         };

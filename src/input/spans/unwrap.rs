@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::arguments::is_left_out;
-use super::attributes::{Value, json_of_text};
+use super::attributes::Value;
+use super::data::{Data, Members};
 use super::logs::{self, Direction};
 use super::message::{Block, is_masked, name_of};
 use super::model::Span;
@@ -32,16 +33,16 @@ const APPENDED: &[&str] = &[
 
 /// What came back from a call, without its wrappers.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Outcome {
-    pub(super) text: Content<String>,
+pub(super) struct Outcome<'s> {
+    pub(super) text: Content<Cow<'s, str>>,
     /// Whether the wrapper or the result itself says that it is an error.
     pub(super) is_error: bool,
     /// The id of the call, where the wrapper has it.
-    pub(super) id: Option<String>,
+    pub(super) id: Option<Cow<'s, str>>,
 }
 
 /// The result that a tool span holds. `NotRecorded` where it holds none.
-pub(super) fn result(span: &Span<'_>) -> Outcome {
+pub(super) fn result<'s>(span: &'s Span<'_>) -> Outcome<'s> {
     for name in RESULTS {
         if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
             let outcome = outcome_of_value(value);
@@ -57,7 +58,7 @@ pub(super) fn result(span: &Span<'_>) -> Outcome {
             return outcome_of_value(value);
         }
     }
-    for event in logs::of_span(span).into_iter().filter(|event| event.direction == Direction::Output) {
+    for event in logs::of_span(span, &[Direction::Output]) {
         for block in event.blocks {
             if let Block::Reply(reply) = block {
                 let mut outcome = outcome(reply.content);
@@ -69,67 +70,77 @@ pub(super) fn result(span: &Span<'_>) -> Outcome {
     Outcome { text: Content::NotRecorded, ..Outcome::default() }
 }
 
-fn outcome_of_value(value: &Value<'_>) -> Outcome {
-    match value {
-        Value::Text(words) => outcome(Content::Present(Json::String(words.text().to_str().into_owned()))),
-        _ => outcome(Content::Present(value.to_json())),
-    }
+fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
+    outcome(Content::Present(value.to_plain_data()))
 }
 
 /// The result that a value holds.
-pub(super) fn outcome(content: Content<Json>) -> Outcome {
+pub(super) fn outcome(content: Content<Data<'_>>) -> Outcome<'_> {
     let value = match content {
         Content::Present(value) => value,
         Content::Absent => return Outcome::default(),
         Content::NotRecorded => return Outcome { text: Content::NotRecorded, ..Outcome::default() },
     };
     let mut outcome = Outcome::default();
-    match value {
-        Json::Null => {}
-        Json::String(text) if is_masked(&text) => outcome.text = Content::NotRecorded,
-        Json::String(text) => {
-            let inner = json_of_text(&text);
-            let own = inner.as_ref().and_then(|inner| wrapped(inner, &mut outcome));
-            outcome.is_error |= own.is_none() && inner.is_some() && is_error_text(&text);
-            outcome.text = Content::Present(own.unwrap_or(text));
+    let mut text = match value {
+        Data::Null => return outcome,
+        Data::Text(text) if is_masked(&text) => {
+            outcome.text = Content::NotRecorded;
+            return outcome;
+        }
+        Data::Text(text) => {
+            let inner = Data::of_cow(&text);
+            if let Some(own) = inner.as_ref().and_then(|inner| wrapped(inner, &mut outcome)) {
+                outcome.is_error |= is_error_text(&own);
+                own
+            } else {
+                outcome.is_error |= inner.is_some_and(|inner| is_error(&text, &inner));
+                text
+            }
         }
         other => {
             let own = wrapped(&other, &mut outcome);
             outcome.is_error |= own.is_none() && is_error_value(&other, 0);
-            outcome.text = Content::Present(own.unwrap_or_else(|| canonical_value(&other)));
+            let own = own.unwrap_or_else(|| Cow::Owned(canonical_value(&Json::from(&other))));
+            outcome.is_error |= is_error_text(&own);
+            own
         }
-    }
-    if let Content::Present(text) = &mut outcome.text {
-        outcome.is_error |= json_of_text(text).is_some() && is_error_text(text);
-        without_appendix(text);
-    }
+    };
+    without_appendix(&mut text);
+    outcome.text = Content::Present(text);
     outcome
 }
 
 /// The text within a wrapper; `None` where the value is none.
-fn wrapped(value: &Json, outcome: &mut Outcome) -> Option<String> {
+fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, str>> {
     match value {
-        Json::Array(items) => {
+        Data::List(items) => {
             let mut texts = Vec::with_capacity(items.len());
             for item in items {
                 let members = item.as_object()?;
-                let kind = members.get("type").and_then(Json::as_str).unwrap_or("text");
-                if kind != "text" || members.contains_key("role") {
+                if members.text("type").unwrap_or("text") != "text" || members.has("role") {
                     return None;
                 }
-                texts.push(members.get("text")?.as_str()?);
+                let Data::Text(text) = members.get("text")? else { return None };
+                texts.push(text);
             }
-            (!texts.is_empty()).then(|| texts.join("\n"))
+            match texts.as_slice() {
+                [] => None,
+                [only] => Some((*only).clone()),
+                several => {
+                    Some(Cow::Owned(several.iter().map(|text| &***text).collect::<Vec<_>>().join("\n")))
+                }
+            }
         }
-        Json::Object(members) => {
+        Data::Object(members) => {
             if let Some(message) = tool_message(members) {
                 outcome.id = name_of(message, &["tool_call_id"]).or(outcome.id.take());
-                outcome.is_error |= message.get("status").and_then(Json::as_str) == Some("error");
+                outcome.is_error |= message.text("status") == Some("error");
                 let inner = self::outcome(message.get("content").cloned().into());
                 outcome.is_error |= inner.is_error;
                 return inner.text.present();
             }
-            if members.len() == 3 && ["id", "name", "response"].iter().all(|key| members.contains_key(*key)) {
+            if members.len() == 3 && ["id", "name", "response"].iter().all(|key| members.has(key)) {
                 outcome.id = name_of(members, &["id"]);
                 let inner = self::outcome(members.get("response").cloned().into());
                 outcome.is_error |= inner.is_error;
@@ -142,28 +153,27 @@ fn wrapped(value: &Json, outcome: &mut Outcome) -> Option<String> {
 }
 
 /// A serialized message of a tool, as deep as its framework puts it.
-fn tool_message(members: &Map<String, Json>) -> Option<&Map<String, Json>> {
-    let inner = |key: &str| members.get(key).and_then(Json::as_object);
-    if members.contains_key("tool_call_id") && members.contains_key("content") {
+fn tool_message<'d, 's>(members: &'d Members<'s>) -> Option<&'d Members<'s>> {
+    if members.has("tool_call_id") && members.has("content") {
         return Some(members);
     }
-    if members.get("type").and_then(Json::as_str) == Some("tool")
-        && let Some(data) = inner("data")
+    if members.text("type") == Some("tool")
+        && let Some(data) = members.object("data")
     {
         return Some(data);
     }
-    if let Some(kwargs) = inner("kwargs").filter(|kwargs| kwargs.contains_key("tool_call_id")) {
+    if let Some(kwargs) = members.object("kwargs").filter(|kwargs| kwargs.has("tool_call_id")) {
         return Some(kwargs);
     }
-    if let Some(output) = inner("output") {
+    if let Some(output) = members.object("output") {
         return tool_message(output);
     }
     // A command that carries the message to another graph.
-    let messages = inner("update")?.get("messages")?.as_array()?;
+    let messages = members.object("update")?.get("messages")?.as_list()?;
     messages.iter().rev().find_map(|message| tool_message(message.as_object()?))
 }
 
-fn without_appendix(text: &mut String) {
+fn without_appendix(text: &mut Cow<'_, str>) {
     loop {
         let trimmed = text.trim_end();
         let Some(rest) = APPENDED.iter().find_map(|appendix| trimmed.strip_suffix(appendix)) else { return };
@@ -171,58 +181,61 @@ fn without_appendix(text: &mut String) {
         if length == 0 {
             return;
         }
-        text.truncate(length);
+        match text {
+            Cow::Borrowed(text) => *text = text.get(..length).unwrap_or_default(),
+            Cow::Owned(text) => text.truncate(length),
+        }
     }
 }
 
 /// The text of a result: of an object with a text below a sole key `result`, that.
 pub(super) fn own_text(text: &str) -> Cow<'_, str> {
-    if first_key(text).as_deref() == Some("result")
-        && let Some(Json::Object(members)) = json_of_text(text)
-        && let (1, Some(Json::String(inner))) = (members.len(), members.get("result"))
+    if is_first_key(text, "result")
+        && let Some(Data::Object(members)) = Data::of_text(text)
+        && let (1, Some(Data::Text(inner))) = (members.len(), members.get("result"))
     {
-        return Cow::Owned(inner.clone());
+        return inner.clone();
     }
     Cow::Borrowed(text)
 }
 
-/// Whether a text of JSON says that it is an error: by a flag, or by an object whose first key is `error`. Also one
-/// level below a sole key `result`.
+/// Whether a text is JSON that says that it is an error.
 fn is_error_text(text: &str) -> bool {
-    if first_key(text).as_deref() == Some("error")
-        && let Some(Json::Object(members)) = json_of_text(text)
-        && members.get("error").is_some_and(is_set)
-    {
-        return true;
-    }
-    json_of_text(text).is_some_and(|value| is_error_value(&value, 0))
+    Data::of_text(text).is_some_and(|value| is_error(text, &value))
 }
 
-/// The first key of an object, as it is spelled.
-fn first_key(text: &str) -> Option<String> {
+/// Whether JSON says that it is an error: by a flag, or by an object whose first key is `error`. Also one level below
+/// a sole key `result`.
+fn is_error(text: &str, value: &Data<'_>) -> bool {
+    let named = value.as_object().and_then(|members| members.get("error"));
+    is_first_key(text, "error") && named.is_some_and(is_set) || is_error_value(value, 0)
+}
+
+/// Whether this is the first key of an object.
+fn is_first_key(text: &str, key: &str) -> bool {
     let mut json = crate::json::Json::new(text.as_bytes());
     if json.peek_byte() != Some(b'{') {
-        return None;
+        return false;
     }
     json.advance();
-    json.key().ok().map(|key| String::from_utf8_lossy(&key).into_owned())
+    json.key().is_ok_and(|first| *first == *key.as_bytes())
 }
 
 /// Whether a value below `error` stands for an error.
-fn is_set(value: &Json) -> bool {
-    !matches!(value, Json::Null | Json::Bool(false)) && value.as_str() != Some("")
+fn is_set(value: &Data<'_>) -> bool {
+    !matches!(value, Data::Null | Data::Bool(false)) && value.as_text() != Some("")
 }
 
-fn is_error_value(value: &Json, depth: u8) -> bool {
-    let Json::Object(members) = value else { return false };
-    let flag = |key: &str| members.get(key).and_then(Json::as_bool) == Some(true);
+fn is_error_value(value: &Data<'_>, depth: u8) -> bool {
+    let Data::Object(members) = value else { return false };
+    let flag = |key: &str| members.get(key) == Some(&Data::Bool(true));
     if flag("isError") || flag("is_error") {
         return true;
     }
     match (members.len(), members.get("error"), members.get("result")) {
         (1, Some(error), _) => is_set(error),
         (1, _, Some(inner)) if depth == 0 => match inner {
-            Json::String(text) if json_of_text(text).is_some() => is_error_text(text),
+            Data::Text(text) => is_error_text(text),
             inner => is_error_value(inner, 1),
         },
         _ => false,
@@ -255,7 +268,8 @@ mod tests {
             ("r\n\nFix the errors and try again.".to_owned(), None),
             ("r Please try again.".to_owned(), None),
         ] {
-            let outcome = result(&span(&[("output.value", &text)]));
+            let made = span(&[("output.value", &text)]);
+            let outcome = result(&made);
             assert_eq!(
                 outcome,
                 Outcome { text: Content::Present("r".into()), is_error: false, id: id.map(Into::into) },

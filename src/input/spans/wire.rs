@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::attributes::{Attributes, Value, is_read};
+use super::attributes::{Attributes, Value, Wording};
 use super::model::Code;
+use super::names;
 use crate::json::{Json, Kind, Number, Read};
-use crate::trace::{Text, Words};
 
 /// A whole number as a number, as a float or as a text; what is none of that is passed over.
 pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
@@ -34,7 +34,7 @@ fn whole(float: f64) -> Option<u64> {
 
 /// A text; what is none is passed over.
 pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
-    if json.kind()? == Kind::String {
+    if json.peek_byte() == Some(b'"') {
         return json.string().map(Some);
     }
     json.skip()?;
@@ -80,23 +80,9 @@ pub(super) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
 
 /// A value that is written as plain JSON.
 pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
-    Ok(match json.kind()? {
-        Kind::Null => {
-            json.null()?;
-            Value::Null
-        }
-        Kind::Bool => Value::Bool(json.boolean()?),
-        Kind::Number => number(json)?,
-        Kind::String => Value::Text(Words::Lying(Text::from(json.text()?))),
-        Kind::List => {
-            let mut items = Vec::new();
-            json.list(|item| {
-                items.push(plain(item)?);
-                Ok(())
-            })?;
-            Value::List(items)
-        }
-        Kind::Object => {
+    Ok(match json.peek_byte() {
+        Some(b'"') => Value::Text(Wording::from(json.text()?)),
+        Some(b'{') => {
             let mut members = Vec::new();
             json.object(|key, value| {
                 members.push((key_text(key), plain(value)?));
@@ -104,6 +90,21 @@ pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
             })?;
             Value::Map(members)
         }
+        Some(b'[') => {
+            let mut items = Vec::new();
+            json.list(|item| {
+                items.push(plain(item)?);
+                Ok(())
+            })?;
+            Value::List(items)
+        }
+        Some(b't' | b'f') => Value::Bool(json.boolean()?),
+        Some(b'n') => {
+            json.null()?;
+            Value::Null
+        }
+        // A number, or nothing that is a value.
+        _ => number(json)?,
     })
 }
 
@@ -124,7 +125,7 @@ fn number<'a>(json: &mut Json<'_>) -> Read<Value<'a>> {
 
 /// A value as OTLP writes it: `{"stringValue": …}` and so on. A bare value is taken as it is.
 pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
-    if json.kind()? != Kind::Object {
+    if json.peek_byte() != Some(b'{') {
         return plain(json);
     }
     let mut found = Value::Null;
@@ -134,7 +135,7 @@ pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
             | b"bool_value" => found = plain(value)?,
             b"intValue" | b"int_value" => {
                 found = match plain(value)? {
-                    Value::Text(words) => match words.text().to_str().trim().parse() {
+                    Value::Text(words) => match words.as_str().trim().parse() {
                         Ok(integer) => Value::Integer(integer),
                         Err(_) => Value::Text(words),
                     },
@@ -143,7 +144,7 @@ pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
             }
             b"doubleValue" | b"double_value" => {
                 found = match plain(value)? {
-                    Value::Text(words) => match words.text().to_str().trim().parse::<f64>() {
+                    Value::Text(words) => match words.as_str().trim().parse::<f64>() {
                         Ok(float) if float.is_finite() => Value::Float(float),
                         _ => Value::Text(words),
                     },
@@ -202,28 +203,28 @@ pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
     let mut found = Attributes::default();
     match json.kind()? {
         Kind::List => json.list(|item| {
-            if item.kind()? != Kind::Object {
+            if item.peek_byte() != Some(b'{') {
                 return item.skip();
             }
+            // What its name is, where some rule reads that; and its value, where it stands before the name.
             let (mut name, mut later, mut value) = (None, None, None);
             item.object(|key, json| {
                 match key {
-                    b"key" => name = text(json)?,
-                    b"value" => match name.as_deref() {
-                        Some(name) if !is_read(name) => json.skip()?,
-                        Some(_) => value = Some(any_value(json)?),
+                    b"key" if json.peek_byte() == Some(b'"') => name = Some(names::read(json.text()?)),
+                    b"key" => name = None,
+                    b"value" => match &name {
+                        Some(Some(_)) => value = Some(any_value(json)?),
+                        Some(None) => json.skip()?,
                         None => later = Some(json.raw()?),
                     },
                     _ => json.skip()?,
                 }
                 Ok(())
             })?;
-            if let Some(name) = name.filter(|name| is_read(name)) {
-                match (value, later) {
-                    (Some(value), _) => found.push(name, value),
-                    (None, Some(later)) => found.push(name, any_value(&mut later.json())?),
-                    (None, None) => {}
-                }
+            match (name.flatten(), value, later) {
+                (Some(name), Some(value), _) => found.push(name, value),
+                (Some(name), None, Some(later)) => found.push(name, any_value(&mut later.json())?),
+                _ => {}
             }
             Ok(())
         })?,
@@ -249,7 +250,7 @@ fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Re
     json.object(|key, value| {
         let name = format!("{prefix}{}", String::from_utf8_lossy(key));
         let nested = value.kind()? == Kind::Object;
-        if is_read(&name) && !(nested && is_group(&name)) {
+        if names::is_read(name.as_bytes()) && !(nested && is_group(&name)) {
             let read = plain(value)?;
             found.push(Cow::Owned(name), read);
         } else if nested {
