@@ -281,11 +281,13 @@ fn what_is_no_message_step_or_event_is_an_error_or_counted() {
 }
 
 /// What mutations have found, as small as it could be made.
-const FOUND: [&[u8]; 8] = [
+const FOUND: [&[u8]; 9] = [
     // An escaped key, and nothing listed under it.
     br#"{"\u0065pisodes":[]}"#,
     // What is given twice is read once, and not in silence.
     b"{\"traces\":[],\"traces\":[]}",
+    // What a run has, beside a list of runs.
+    b"{\"traces\":[],\"steps\":0}",
     // A comma with nothing behind it is a fault.
     b"{\"traces\":[],}",
     // A key without a name is no list of runs.

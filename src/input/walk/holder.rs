@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::{Error, Fault, Header, Json, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window};
+use crate::error::echo;
 use crate::trace::TraceCollector;
 
 /// How far a stream is read ahead for what stands behind its runs.
@@ -118,6 +119,11 @@ impl Walk<'_, '_, '_> {
                 return Err(MemberFault::Value(Fault::shape(json.offset(), what)));
             }
             return Ok(Member::Runs(json.offset()));
+        }
+        if self.reader.is_run_key(&key) {
+            let what =
+                format!("`{}` beside a list of runs is not read", echo(&String::from_utf8_lossy(&key)));
+            return Err(MemberFault::Value(Fault::shape(json.offset(), what)));
         }
         let read = (self.reader.header)(&key, &mut json, self.runs.options, header);
         read.map(|()| Member::Other(json.offset())).map_err(MemberFault::Value)
