@@ -7,6 +7,7 @@
 //! Values are nested at most [`MAX_DEPTH`] deep.
 
 mod ends;
+mod escape;
 mod fault;
 mod raw;
 mod scalar;
