@@ -1,7 +1,7 @@
 //! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
 
 use super::sample::{Members, lines};
-use crate::json::{Json, Kind, Raw, StringEnds};
+use crate::json::{Ends, Json, Kind, Raw};
 
 /// A whole input of a format whose runs are not records of their own.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ pub(super) struct Parsed<'a> {
 
 impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines. `ends` are those of its strings.
-    pub(super) fn of(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Self {
+    pub(super) fn of(bytes: &'a [u8], ends: Option<&'a Ends>) -> Self {
         let mut json = Json::with_ends(bytes, ends);
         let opened = json.peek_byte();
         let start = json.offset();
@@ -177,7 +177,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
 }
 
 /// The objects of an input that holds several, one after the other wherever lines end, with nothing between them.
-fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Option<Vec<Raw<'a>>> {
+fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {

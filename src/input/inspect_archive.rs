@@ -11,7 +11,7 @@ use super::inspect::{self, Eval};
 use super::runs::Runs;
 use super::zstd::Frames;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Fault, Json, Kind, StringEnds};
+use crate::json::{Ends, Fault, Json, Kind};
 
 /// Where the header is.
 const HEADERS: [&str; 2] = ["header.json", "_journal/start.json"];
@@ -46,7 +46,7 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     };
     let most = runs.options.most_held;
     let header = header.bytes(&archive, most)?;
-    let ends = StringEnds::of_length(header.len());
+    let ends = Ends::of_length(header.len());
     let Document::Object(members) = Parsed::of(&header, Some(&ends)).document else {
         return Err(Error::new(ErrorKind::Shape, "the header of the archive is no object"));
     };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Json, Kind, StringEnds};
+use super::{Ends, Json, Kind};
 
 /// A value that was passed over, to be read later.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,7 @@ pub(crate) struct Raw<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) depth: u32,
-    pub(super) ends: Option<&'a StringEnds>,
+    pub(super) ends: Option<&'a Ends>,
 }
 
 impl<'a> Raw<'a> {
@@ -19,8 +19,8 @@ impl<'a> Raw<'a> {
         Self { bytes, at, depth: 0, ends: None }
     }
 
-    /// The same, with what is known of the long strings of the text.
-    pub(crate) fn with_ends(self, ends: Option<&'a StringEnds>) -> Self {
+    /// The same, with what is known of the long strings, lists and objects of the text.
+    pub(crate) fn with_ends(self, ends: Option<&'a Ends>) -> Self {
         Self { ends, ..self }
     }
 

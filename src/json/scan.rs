@@ -81,9 +81,14 @@ pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
 /// escapes up to there; `STRICT`: nor control characters.
 #[inline]
 pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
-    let [quotes, backslashes, controls] = marks_16::<STRICT>(*bytes.get(from..)?.first_chunk::<16>()?);
-    let before = quotes.wrapping_sub(1) & !quotes;
-    (quotes != 0 && (backslashes | controls) & before == 0).then(|| from + quotes.trailing_zeros() as usize)
+    let block = u8x16::new(*bytes.get(from..)?.first_chunk::<16>()?);
+    let mut special = block.simd_eq(u8x16::splat(b'"')) | block.simd_eq(u8x16::splat(b'\\'));
+    if STRICT {
+        special |= controls(block);
+    }
+    let special = special.to_bitmask();
+    let first = from + special.trailing_zeros() as usize;
+    (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
 
 #[inline]
