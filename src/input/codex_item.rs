@@ -38,13 +38,13 @@ pub(super) enum LineType {
 
 impl LineType {
     /// The type of this name.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn of(name: &[u8]) -> Option<Self> {
         Some(match name {
-            "session_meta" => Self::Meta,
-            "turn_context" => Self::Context,
-            "response_item" => Self::Item,
-            "event_msg" => Self::Event,
-            "compacted" => Self::Compacted,
+            b"session_meta" => Self::Meta,
+            b"turn_context" => Self::Context,
+            b"response_item" => Self::Item,
+            b"event_msg" => Self::Event,
+            b"compacted" => Self::Compacted,
             _ => return None,
         })
     }
@@ -105,7 +105,7 @@ pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
     line.json().object(|key, value| {
         match key {
             b"timestamp" => time = wire::time(value)?,
-            b"type" => kind = wire::name(value)?.as_deref().and_then(LineType::of),
+            b"type" => kind = wire::word(value, LineType::of)?,
             b"payload" => {
                 if std::mem::take(&mut has_payload) {
                     payload = Payload::default();

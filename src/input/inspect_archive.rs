@@ -66,8 +66,10 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
 
 fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Result<()> {
     let text = String::from_utf8_lossy(bytes);
-    Json::new(text.as_bytes()).check().map_err(Fault::into_error)?;
-    inspect::sample(&mut Json::new(text.as_bytes()), position, eval, runs).map_err(Fault::into_error)
+    let ends = Ends::of_length(text.len());
+    let mut json = Json::with_ends(text.as_bytes(), Some(&ends));
+    json.clone().check().map_err(Fault::into_error)?;
+    inspect::sample(&mut json, position, eval, runs).map_err(Fault::into_error)
 }
 
 /// Names are as Inspect writes them.

@@ -93,11 +93,12 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
     }
 }
 
-/// Whether there are marks that only messages of chats, of the Gemini CLI or of `OpenCode`, events of `OpenHands` or
-/// steps of SWE-agent have, and none of tau2.
+/// Whether there are marks that only messages of chats, of the Gemini CLI or of `OpenCode`, items of Responses, events
+/// of `OpenHands` or steps of SWE-agent have, and none of tau2.
 fn has_marks(parts: &[Members<'_>]) -> bool {
     let is_marked = |part: &Members<'_>| {
         part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
+            || part.has("type") && part.has("call_id")
             || part.has("source") && (part.has("action") || part.has("observation"))
             || !part.has("role") && part.has("type") && part.has("content") && part.has("timestamp")
             || part.has("info") && part.has("parts")

@@ -284,10 +284,7 @@ impl<'a> Json<'a> {
             Some(_) => return Err(Fault::syntax(self.at, "expected `:`")),
             None => return Err(Fault::end_at(self.at)),
         }
-        Ok(match string.escapes() {
-            Escapes::None => Cow::Borrowed(string.inner()),
-            _ => Cow::Owned(string.decode().into_owned().into_bytes()),
-        })
+        Ok(string.bytes())
     }
 
     /// The extent of the string that begins here.

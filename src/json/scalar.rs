@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::fault::unknown_name;
 use super::token::{literal_end, number_end};
-use super::{Escapes, Fault, Json, JsonString, Number, Read};
+use super::{Fault, Json, JsonString, Number, Read};
 use crate::error::echo;
 
 impl<'a> Json<'a> {
@@ -84,11 +84,7 @@ impl<'a> Json<'a> {
     #[inline]
     pub(crate) fn one_of<T>(&mut self, expected: &str, find: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
         let start = self.at;
-        let string = self.text()?;
-        let name = match string.escapes() {
-            Escapes::None => Cow::Borrowed(string.inner()),
-            _ => Cow::Owned(string.decode().into_owned().into_bytes()),
-        };
+        let name = self.text()?.bytes();
         find(&name).ok_or_else(|| unknown_name(start, &String::from_utf8_lossy(&name), expected))
     }
 

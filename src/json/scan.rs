@@ -165,7 +165,14 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
     let mut escapes = Escapes::None;
     let mut carried = 0;
     let mut at = from;
-    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
+    let mut end = [b' '; 64];
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let block = match rest.first_chunk::<64>() {
+            Some(block) => block,
+            None if rest.is_empty() => return Err(Unsound::Open),
+            None => padded(rest, &mut end),
+        };
         let marks = marks(block);
         let (mut closing, before) = (marks.quotes, carried);
         if marks.backslashes | carried != 0 {
@@ -182,21 +189,29 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
                 while others != 0 {
                     match escape_at(bytes, at + others.trailing_zeros() as usize) {
                         Some(found) => escapes = escapes.max(found),
-                        None => return end_byte_by_byte::<STRICT>(bytes, at, before, escapes),
+                        None => return Err(fault_of(bytes, at, before)),
                     }
                     others &= others - 1;
                 }
             }
         }
         if STRICT && marks.has_controls && places(lanes(block), controls) & below(closing) != 0 {
-            return end_byte_by_byte::<STRICT>(bytes, at, before, escapes);
+            return Err(fault_of(bytes, at, before));
         }
         if closing != 0 {
             return Ok(Extent { close: at + closing.trailing_zeros() as usize, escapes });
         }
+        if rest.len() < 64 {
+            return Err(Unsound::Open);
+        }
         at += 64;
     }
-    end_byte_by_byte::<STRICT>(bytes, at, carried, escapes)
+}
+
+/// The last bytes of an input, in a block of spaces.
+fn padded<'b>(rest: &[u8], block: &'b mut [u8; 64]) -> &'b [u8; 64] {
+    block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    block
 }
 
 /// The bits below the lowest one that is set; all where none is.
@@ -205,33 +220,23 @@ fn below(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
 }
 
-/// The same, from an offset within the string on: where the input ends soon, or something is wrong. `carried` is 1
-/// where the byte there is escaped.
+/// What is wrong with a string in which something is, from an offset within it on. `carried` is 1 where the byte there
+/// is escaped.
 #[cold]
-fn end_byte_by_byte<const STRICT: bool>(
-    bytes: &[u8],
-    from: usize,
-    mut carried: u64,
-    mut escapes: Escapes,
-) -> Result<Extent, Unsound> {
+fn fault_of(bytes: &[u8], from: usize, mut carried: u64) -> Unsound {
     let rest = bytes.get(from..).unwrap_or_default();
     for (at, byte) in rest.iter().enumerate().map(|(at, byte)| (from + at, *byte)) {
-        match byte {
-            _ if std::mem::take(&mut carried) != 0 => {
-                if STRICT {
-                    escapes = escapes.max(escape_at(bytes, at).ok_or_else(|| no_escape(bytes, at))?);
-                }
+        if std::mem::take(&mut carried) != 0 {
+            if escape_at(bytes, at).is_none() {
+                return no_escape(bytes, at);
             }
-            b'"' => return Ok(Extent { close: at, escapes }),
-            b'\\' => {
-                escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
-                carried = 1;
-            }
-            0..0x20 if STRICT => return Err(Unsound::Control(at)),
-            _ => {}
+        } else if byte == b'\\' {
+            carried = 1;
+        } else if byte < 0x20 {
+            return Unsound::Control(at);
         }
     }
-    Err(Unsound::Open)
+    Unsound::Open
 }
 
 /// The backslashes of the escapes `\u` and `\/` in the inside of a string.
@@ -257,12 +262,8 @@ impl Iterator for Ambiguous<'_> {
     fn next(&mut self) -> Option<usize> {
         while self.left == 0 {
             let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
-            let block = rest.first_chunk::<64>().copied().unwrap_or_else(|| {
-                let mut block = [b' '; 64];
-                block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-                block
-            });
-            let lanes = lanes(&block);
+            let mut end = [b' '; 64];
+            let lanes = lanes(rest.first_chunk::<64>().unwrap_or_else(|| padded(rest, &mut end)));
             let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
             if backslashes | self.carried != 0 {
                 let ambiguous =

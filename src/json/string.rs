@@ -47,6 +47,15 @@ impl<'a> JsonString<'a> {
         })
     }
 
+    /// What the string says, in bytes, for comparisons.
+    #[inline]
+    pub(crate) fn bytes(self) -> Cow<'a, [u8]> {
+        match self.escapes {
+            Escapes::None => Cow::Borrowed(self.inner),
+            _ => Cow::Owned(self.decode().into_owned().into_bytes()),
+        }
+    }
+
     /// What the string says, with U+FFFD for what is no UTF-8.
     pub(crate) fn decode(self) -> Cow<'a, str> {
         if let Some(text) = self.to_str() {
