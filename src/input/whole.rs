@@ -9,12 +9,12 @@ use super::{Format, recognise, sample, spans};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Ends, Raw};
 
-/// Reads an input that has to be seen whole.
-pub(super) fn read(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+/// Reads an input that has to be seen whole. `ends`: what is known of its beginning.
+pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Format>, runs: &mut Runs<'_>) {
     hold_all(window, runs);
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
-        let ends = Ends::of_length(bytes.len());
+        ends.cover(bytes.len());
         return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
     }
     runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);

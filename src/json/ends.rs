@@ -16,7 +16,7 @@ const SMALL_BLOCK: usize = 16;
 const SHORT: usize = 48;
 
 /// The ends of the long strings, lists and objects of a text that are sound, as far as they have been found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ends {
     /// An entry for each block of the text: 0, or the closing quote, the place of the first byte in its block, and how
     /// the string is spelled.
@@ -28,10 +28,15 @@ pub(crate) struct Ends {
 impl Ends {
     /// For a text of this length.
     pub(crate) fn of_length(length: usize) -> Self {
-        Self {
-            strings: vec![Cell::new(0); length / BLOCK + 1],
-            containers: vec![Cell::new(0); length / SMALL_BLOCK + 1],
-        }
+        let mut ends = Self::default();
+        ends.cover(length);
+        ends
+    }
+
+    /// The text goes on, up to this length.
+    pub(crate) fn cover(&mut self, length: usize) {
+        self.strings.resize(length / BLOCK + 1, Cell::new(0));
+        self.containers.resize(length / SMALL_BLOCK + 1, Cell::new(0));
     }
 
     /// The end of the list or object that begins at an offset.

@@ -59,6 +59,11 @@ impl<'a> Json<'a> {
         Self { bytes, at, depth, ends: None }
     }
 
+    /// The same, with what is known of its long strings and of its lists and objects.
+    pub(crate) fn knowing(self, ends: &'a Ends) -> Self {
+        Self { ends: Some(ends), ..self }
+    }
+
     /// How far it has come.
     #[inline]
     pub(crate) fn offset(&self) -> usize {
