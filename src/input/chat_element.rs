@@ -78,8 +78,8 @@ pub(super) struct Element<'a> {
     is_foreign: bool,
     pub(super) role: Option<Cow<'a, str>>,
     pub(super) content: Option<Body<'a>>,
-    pub(super) id: Option<Raw<'a>>,
-    pub(super) call_id: Option<Raw<'a>>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) call_id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) arguments: Option<wire::Value<'a>>,
     pub(super) action: Option<wire::Value<'a>>,
@@ -93,7 +93,7 @@ pub(super) struct Element<'a> {
     has_foreign_calls: bool,
     pub(super) function_call: Option<Raw<'a>>,
     /// Of the call that a message answers.
-    pub(super) answers: Option<Raw<'a>>,
+    pub(super) answers: Option<Cow<'a, str>>,
     pub(super) extra: Extra<'a>,
     is_error: Option<bool>,
     timestamp: Option<Raw<'a>>,
@@ -138,15 +138,15 @@ impl<'a> Element<'a> {
                     found.has_body = true;
                     &mut found.function_call
                 }
-                b"id" => &mut found.id,
-                b"call_id" => &mut found.call_id,
+                b"id" => return wire::ident(value).map(|id| found.id = id),
+                b"call_id" => return wire::ident(value).map(|id| found.call_id = id),
+                b"tool_call_id" => return wire::ident(value).map(|id| found.answers = id),
                 b"arguments" => return wire::Value::read(value).map(|read| found.arguments = Some(read)),
                 b"action" => return wire::Value::read(value).map(|read| found.action = Some(read)),
                 b"queries" => return wire::Value::read(value).map(|read| found.queries = Some(read)),
                 b"input" => return wire::Value::read(value).map(|read| found.input = Some(read)),
                 b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
                 b"error" => &mut found.error,
-                b"tool_call_id" => &mut found.answers,
                 b"timestamp" => &mut found.timestamp,
                 _ => return value.skip(),
             };

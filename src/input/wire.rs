@@ -90,6 +90,16 @@ pub(super) fn word<T>(json: &mut Json<'_>, find: impl Fn(&[u8]) -> Option<T>) ->
     }
 }
 
+/// Reads a name as bytes, which are only compared.
+#[inline]
+pub(super) fn spelled<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, [u8]>>> {
+    if json.peek_byte() == Some(b'"') {
+        json.text().map(|name| Some(name.bytes()))
+    } else {
+        json.skip().map(|()| None)
+    }
+}
+
 /// Reads a point in time.
 pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     word(json, nanoseconds)

@@ -78,8 +78,7 @@ impl<'a> Json<'a> {
     /// The value that began at an offset and has just been read.
     #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
-        let bytes = self.bytes.get(..self.at).unwrap_or_default();
-        Raw { bytes, at: start, depth: self.depth, ends: self.ends }
+        Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, ends: self.ends }
     }
 
     /// Passes over white space.
