@@ -51,6 +51,22 @@ impl<'a> Lines<'a> {
         Self { objects, has: [true; DISTINCTIVE.len()] }
     }
 
+    /// One object, whose keys are looked at.
+    pub(super) fn of_one(object: Raw<'a>) -> Self {
+        let mut lines = Self { objects: vec![object], has: [false; DISTINCTIVE.len()] };
+        let read = object.json().object(|key, _| {
+            lines.note(key);
+            Ok(())
+        });
+        if read.is_ok() { lines } else { Self::of(lines.objects) }
+    }
+
+    fn note(&mut self, key: &[u8]) {
+        for (known, has) in DISTINCTIVE.iter().zip(&mut self.has) {
+            *has |= key == known.as_bytes();
+        }
+    }
+
     /// Whether one of them may have this distinctive key: `false` only where none has it.
     pub(super) fn may_have(&self, key: &str) -> bool {
         DISTINCTIVE.iter().zip(self.has).any(|(known, has)| has && *known == key)
@@ -63,9 +79,7 @@ impl<'a> Lines<'a> {
         }
         let mut json = line.json();
         let read = json.object(|key, value| {
-            for (known, has) in DISTINCTIVE.iter().zip(&mut self.has) {
-                *has |= key == known.as_bytes();
-            }
+            self.note(key);
             value.check()
         });
         if read.is_err() || json.peek_byte().is_some() {

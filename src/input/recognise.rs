@@ -43,13 +43,14 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         fill(window, most + 1)?;
         let bytes = window.unread();
         let whole = bytes.len() <= most;
+        // What one small sample does not show is mostly read as a whole.
+        ends.cover(if most == LOOKED_AT[0] { bytes.len().min(most) } else { bytes.len() });
         let bytes = bytes.get(..most).unwrap_or(bytes);
         if whole && bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(window
                 .take_fault()
                 .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
-        ends.cover(bytes.len());
         let sample = Sample::of(bytes, whole, &mut looked, &ends);
         if let Some((format, reader)) = claimed_records(&sample, wanted) {
             return Ok(Recognised::Records(format, reader, sample.framing));
@@ -190,7 +191,7 @@ fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked, ends: &Ends
 
 /// Whether a line is one of those that only formats of lines have.
 fn is_event(line: Raw<'_>) -> bool {
-    let line = Document::Lines(Lines::of(vec![line]));
+    let line = Document::Lines(Lines::of_one(line));
     entries().any(|entry| match &entry.reader {
         Reader::Document(reader) => !reader.lines_last && (reader.claims)(&line),
         Reader::Records(_) => false,
