@@ -58,15 +58,50 @@ impl<'a> Body<'a> {
 
 fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
-    json.list(|part| {
-        match Part::read(part)? {
-            Part::Text(text) => texts.push(text.into()),
-            Part::Block(block) => blocks.push(*block),
-            Part::Other => {}
+    json.list(|part| self::part(part, &mut texts, &mut blocks))?;
+    Ok((texts, blocks))
+}
+
+/// Reads a part of a content: a text, a block, or something else.
+fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<Words<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
+    if json.kind()? == Kind::String {
+        texts.push(Text::from(json.text()?).into());
+        return Ok(());
+    }
+    let (mut is_call, mut is_text, mut text) = (None, true, None);
+    let mut block = Block::default();
+    wire::object(json, |key, value| {
+        match key {
+            b"type" => {
+                let kind = wire::text(value)?;
+                is_call = match kind.map(|kind| kind.to_str()).as_deref() {
+                    Some("tool_use") => Some(true),
+                    Some("tool_result") => Some(false),
+                    _ => None,
+                };
+                is_text = wire::is_kind_of_text(kind);
+            }
+            b"text" => text = wire::text(value)?,
+            b"id" => block.id = wire::ident(value)?,
+            b"name" => block.name = wire::name(value)?,
+            b"input" => block.arguments = common::read_arguments(value)?,
+            b"tool_use_id" => block.answers = wire::ident(value)?,
+            b"content" => block.content = wire::result(value)?,
+            b"is_error" => block.is_error = wire::boolean(value)?,
+            _ => value.skip()?,
         }
         Ok(())
     })?;
-    Ok((texts, blocks))
+    match (is_call, text) {
+        (Some(is_call), _) => {
+            // Most messages have one block, and blocks are large.
+            blocks.reserve_exact(usize::from(blocks.is_empty()));
+            blocks.push(Block { is_call, ..block });
+        }
+        (None, Some(text)) if is_text => texts.push(text.into()),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// An element of a chat.
@@ -281,50 +316,6 @@ fn are_foreign_calls(calls: Raw<'_>) -> bool {
         Ok(())
     });
     foreign
-}
-
-/// A part of a content.
-enum Part<'a> {
-    Text(Text<'a>),
-    Block(Box<Block<'a>>),
-    Other,
-}
-
-impl<'a> Part<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
-        if json.kind()? == Kind::String {
-            return Ok(Self::Text(json.text()?.into()));
-        }
-        let (mut is_call, mut is_text, mut text) = (None, true, None);
-        let mut block = Block::default();
-        let is_object = wire::object(json, |key, value| {
-            match key {
-                b"type" => {
-                    let kind = wire::text(value)?;
-                    is_call = match kind.map(|kind| kind.to_str()).as_deref() {
-                        Some("tool_use") => Some(true),
-                        Some("tool_result") => Some(false),
-                        _ => None,
-                    };
-                    is_text = wire::is_kind_of_text(kind);
-                }
-                b"text" => text = wire::text(value)?,
-                b"id" => block.id = wire::ident(value)?,
-                b"name" => block.name = wire::name(value)?,
-                b"input" => block.arguments = common::read_arguments(value)?,
-                b"tool_use_id" => block.answers = wire::ident(value)?,
-                b"content" => block.content = wire::result(value)?,
-                b"is_error" => block.is_error = wire::boolean(value)?,
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(match (is_call, text) {
-            (Some(is_call), _) => Self::Block(Box::new(Block { is_call, ..block })),
-            (None, Some(text)) if is_object && is_text => Self::Text(text),
-            _ => Self::Other,
-        })
-    }
 }
 
 /// A block of Anthropic's: a call (`tool_use`) or a result (`tool_result`).

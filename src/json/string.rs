@@ -152,14 +152,14 @@ impl<'a> JsonString<'a> {
 
     /// What stands before and behind the first line feed, if there is one. For strings that are usual.
     pub(crate) fn split_line(self) -> Option<(Self, Self)> {
-        let mut at = 0;
+        let (mut at, mut escapes) = (0, Escapes::None);
         loop {
             at += next_escape(self.inner.get(at..)?)?;
             if self.inner.get(at + 1) == Some(&b'n') {
-                let piece = |inner| Self { inner, escapes: self.escapes };
-                return Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + 2..)?)));
+                let line = Self { inner: self.inner.get(..at)?, escapes };
+                return Some((line, Self { inner: self.inner.get(at + 2..)?, escapes: self.escapes }));
             }
-            at += 2;
+            (at, escapes) = (at + 2, self.escapes);
         }
     }
 
