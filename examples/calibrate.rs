@@ -35,7 +35,7 @@ struct Arguments {
     #[arg(long, value_name = "PATH")]
     golden: Vec<PathBuf>,
     /// Detectors, with commas between; default: all but the opt-in ones
-    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
     detectors: Vec<String>,
     /// JSON object with detectors for keys and configurations for values, put over the defaults
     #[arg(long, value_name = "FILE.json")]

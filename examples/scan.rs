@@ -20,7 +20,7 @@ use common::tables::TableFiles;
 use serde_json::Value;
 use tracelint::{
     ALL, Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset, Registry,
-    RunStrip, ScanOptions, ScanPart, ScanSummary, Scanner, TraceRecord, otlp_json,
+    RunStrip, ScanOptions, ScanPart, Scanner, TraceRecord, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
@@ -39,7 +39,7 @@ struct Arguments {
     #[command(flatten)]
     reading: Reading,
     /// Detectors, with commas between; default: all but the opt-in ones, of which those with an entry in --config
-    #[arg(long, value_delimiter = ',', value_name = "ID")]
+    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
     #[arg(long, default_value = "agent")]
@@ -133,19 +133,17 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let (writes, sends) = (out.is_some(), events.is_some());
     let draws = html.is_some() || partial.is_some();
     // Records become text where they are read, and are only put in order here.
-    let map = |mut record: TraceRecord| {
+    let map = |record: TraceRecord| {
         let line = if writes { common::json_line(&record) } else { Ok(Vec::new()) };
         let events = if sends { event_line(&record) } else { String::new() };
-        let mut counts = ScanSummary::default();
-        counts.add(&record);
         let flagged = if draws { FlaggedRun::of(&record) } else { None };
-        (line, events, counts, flagged, record.fingerprint.take().map(|taken| (record.metadata.model, taken)))
+        (line, events, flagged, record)
     };
-    let inputs = inputs::scan(&scanner, &arguments.paths, map, |(line, told, counts, run, fingerprint)| {
-        part.summary.merge(&counts);
+    let inputs = inputs::scan(&scanner, &arguments.paths, map, |(line, told, run, mut record)| {
+        part.summary.add(&record);
         part.worst.extend(run);
-        if let Some((model, fingerprint)) = fingerprint.filter(|_| arguments.partial.path.is_some()) {
-            let model = model.as_deref().unwrap_or_default().to_owned();
+        if let Some(fingerprint) = record.fingerprint.take().filter(|_| arguments.partial.path.is_some()) {
+            let model = record.metadata.model.as_deref().unwrap_or_default().to_owned();
             part.fingerprints.entry(model).or_default().merge(&fingerprint);
         }
         if let Some(out) = &mut out {

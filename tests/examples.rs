@@ -233,6 +233,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
             "overall",
             "by_model",
             "by_model_domain",
+            "alone",
             "contrasts",
             "direction",
             "inputs",
@@ -314,7 +315,13 @@ fn the_replication_reads_the_bundled_files_by_default() {
     assert_eq!(first["inputs"].as_array().unwrap().len(), 9);
     assert_eq!(first["overall"]["sims"], 407);
     assert_eq!(first["duplicates"].as_array().unwrap().len(), 1);
-    for title in ["Overall", "By model", "Strongest signals", "Direction", "scripted-quitter\n  airline"] {
+    for title in [
+        "Overall",
+        "By model",
+        "Recovery and reward by model and domain, the surest first",
+        "Direction",
+        "scripted-quitter\n  airline",
+    ] {
         assert!(out.contains(title), "no {title}: {out}");
     }
     assert!(out.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
@@ -332,8 +339,9 @@ fn the_replication_reads_the_bundled_files_by_default() {
     let (pass_k, _) = ends("replicate_tau2", &["--as-published", "--pass-k"], 0);
     assert!(pass_k.starts_with(&published) && pass_k.contains("pass^4"), "{pass_k}");
     assert!(pass_k.lines().all(|line| line.chars().count() <= 80), "{pass_k}");
-    let compared = "  On the same 407 runs, |r| with reward is 0.502 for recovery rate and 0.324 for\n  error count: a \
-                    difference of +0.178, resampled by task [+0.";
+    let compared = "  On the same 407 runs, r with reward is +0.502 for recovery rate and -0.324 for\n  error count. As \
+                    errors should count against reward, their sign is turned: a\n  difference of +0.178, \
+                    resampled by task [+0.";
     assert!(out.contains(compared), "{out}");
 }
 
@@ -605,7 +613,7 @@ fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
 
 #[test]
 fn a_scan_writes_its_tables_as_a_merge_does() {
-    let folder = Folder::new("tables");
+    let folder = Folder::new("tables_again");
     let path = |name: &str| folder.path(name);
     let (json, markdown, csv) = (path("a.json"), path("a.md"), path("csv"));
     let files = ["--json", &json, "--markdown", &markdown, "--csv", &csv, "golden/tau2"];
@@ -902,7 +910,7 @@ fn the_scan_reads_standard_input() {
 
 #[test]
 fn the_calibration_is_the_same_bytes_every_time() {
-    let folder = Folder::new("calibration");
+    let folder = Folder::new("calibration_again");
     let json = folder.path("report.json");
     let report = |threads: &str| {
         let told = ends("calibrate", &["--threads", threads, "--json", &json], 0);

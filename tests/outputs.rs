@@ -44,6 +44,24 @@ fn no_output_takes_the_place_of_an_input() {
 }
 
 #[test]
+fn two_outputs_are_two_files() {
+    let folder = Folder::new("two");
+    let (input, out) = (folder.0.join("x.json"), folder.0.join("out"));
+    fs::write(&input, RUN).unwrap();
+    let twice = [Path::new("--out"), &out, Path::new("--json"), &out, &input];
+    for (arguments, why) in [
+        (&twice[..], "two outputs would be one file"),
+        (&[Path::new("--out"), Path::new("-"), &input], "/dev/stdout"),
+    ] {
+        let ended = run("scan", arguments);
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(1) && told.contains(why), "{told}");
+    }
+    let spaced = [Path::new("--detectors"), Path::new("loop, tool_error_recovery"), &input];
+    assert_eq!(run("scan", &spaced).status.code(), Some(0));
+}
+
+#[test]
 fn an_output_is_there_whole_or_not_at_all() {
     let folder = Folder::new("whole");
     fs::create_dir(folder.0.join("in")).unwrap();

@@ -99,6 +99,19 @@ fn a_label_becomes_an_entry_or_nothing_is_written() {
         !trace.contains("Find the door") && !trace.contains("walls") && !trace.contains("reward"),
         "{trace}"
     );
+    // What reaches to a message keeps the messages; a number that is nobody's id is a place.
+    let with_message = folder.path("with_message.jsonl");
+    let wide = ["--yes", "--where", "10-13", "--difficulty", "hard", "--description", sentence];
+    ends(
+        "label",
+        &[&[&file, "--run", "0", "--detector", "loop", "--out", &with_message], &wide[..]].concat(),
+        0,
+    );
+    let kept = &folder.lines("with_message.jsonl")[0];
+    assert!(
+        kept["trace"].to_string().contains("Find the door") && kept["where"] == json!([10, 13]),
+        "{kept}"
+    );
     // The same run twice is no second entry; the file stays as it was.
     let (_, err) = given(&["--no", "--difficulty", "easy", "--id", "other"], 1);
     assert!(err.contains("its trace is that of entry"), "{err}");

@@ -377,7 +377,7 @@ fn merging_prints_what_one_replication_prints() {
         // With its interval where the runs are there; sums count a repeated run as well.
         let runs = if exact == "100" { 408 } else { 407 };
         let compared =
-            format!("  On the same {runs} runs, |r| with reward is 0.502 for recovery rate and 0.324 for\n");
+            format!("  On the same {runs} runs, r with reward is +0.502 for recovery rate and -0.324 for\n");
         assert!(one.contains(&compared), "{one}");
         assert_eq!(one.contains("+0.178, resampled by task ["), exact != "100", "{one}");
         for end in [".json", ".html", ".md", "/by_model.csv", "/pair_intervals.csv"] {

@@ -1,5 +1,6 @@
 //! Flags that several examples have: each is written once, so that it means the same everywhere.
 
+use clap::builder::{StringValueParser, TypedValueParser};
 use tracelint::{Alignment, Format, ReadOptions};
 
 use super::Failure;
@@ -23,6 +24,11 @@ impl Reading {
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions { format: self.format, alignment: self.alignment, ..ReadOptions::default() }
     }
+}
+
+/// A name in a list, without the space that may stand around it.
+pub(crate) fn name() -> impl TypedValueParser<Value = String> {
+    StringValueParser::new().map(|text| text.trim().to_owned())
 }
 
 /// How many threads work.

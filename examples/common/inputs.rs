@@ -1,5 +1,7 @@
 //! What became of the inputs: gathered while they are read, told on stderr when the results are out.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +15,9 @@ use super::{Failure, is_closed_pipe};
 /// How many errors of a file are kept.
 const TOLD: usize = 10;
 
+/// How many endings of names are told.
+const ENDINGS: usize = 4;
+
 /// What became of the files that were read.
 #[derive(Default)]
 pub(crate) struct Inputs {
@@ -20,8 +25,8 @@ pub(crate) struct Inputs {
     /// Those of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
-    /// Directories, and how many files of them have names of no input.
-    not_read: Vec<(PathBuf, u64)>,
+    /// Directories, and how many files of them have names of no input, by ending.
+    not_read: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
 impl Inputs {
@@ -39,7 +44,9 @@ impl Inputs {
                 let report = FileReport::of(&summary, &errors, std::mem::take(&mut self.foreign));
                 self.files.add(&summary.path, summary.is_reachable, &report);
             }
-            ScanEvent::NotRead { directory, files } => self.not_read.push((directory.to_path_buf(), files)),
+            ScanEvent::NotRead { directory, endings, .. } => {
+                self.not_read.push((directory.to_path_buf(), endings));
+            }
             _ => {}
         }
     }
@@ -64,14 +71,35 @@ impl Inputs {
 /// Tells on stderr what was not read of any of these.
 pub(crate) fn tell<'i>(inputs: impl IntoIterator<Item = &'i Inputs> + Clone) {
     tell_errors(inputs.clone().into_iter().map(|inputs| &inputs.files));
-    for (directory, files) in inputs.into_iter().flat_map(|inputs| &inputs.not_read) {
-        let what = if *files == 1 { "file is" } else { "files are" };
+    for (directory, endings) in inputs.into_iter().flat_map(|inputs| &inputs.not_read) {
+        let files: u64 = endings.values().sum();
+        let what = if files == 1 { "file is" } else { "files are" };
         let _ = writeln!(
             io::stderr(),
-            "note: {}: {files} {what} not read, by name; name a file itself to read it",
-            directory.display()
+            "note: {}: {files} {what} not read for the ending of the name ({}); name a file itself to read it",
+            directory.display(),
+            most_frequent(endings)
         );
     }
+}
+
+/// The most frequent endings, with how many files have them.
+fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
+    let mut sorted: Vec<(&String, &u64)> = endings.iter().collect();
+    sorted.sort_by_key(|(ending, files)| (Reverse(**files), *ending));
+    let mut named: Vec<String> = sorted
+        .iter()
+        .take(ENDINGS)
+        .map(|(ending, files)| match ending.as_str() {
+            "" => format!("{files} without one"),
+            ending => format!("{files} .{ending}"),
+        })
+        .collect();
+    let rest: u64 = sorted.iter().skip(ENDINGS).map(|(_, files)| **files).sum();
+    if rest > 0 {
+        named.push(format!("{rest} others"));
+    }
+    named.join(", ")
 }
 
 /// Tells what was not read of merged files, and gives the exit status; that nothing could be read is a failure.

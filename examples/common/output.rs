@@ -1,12 +1,17 @@
 //! Output that is whole or not there.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
 use super::Failure;
+
+/// The files that this process has begun, whole or not.
+static BEGUN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A file that is there whole or not at all: it is written beside its place, and takes it when it is complete.
 pub(crate) struct Output {
@@ -19,6 +24,9 @@ impl Output {
     /// Begins a file. It must not be one of the inputs, nor lie in one.
     pub(crate) fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let place = |error: io::Error| format!("{}: {error}", path.display());
+        if path == Path::new("-") {
+            return Err("`-` is no file: an output here is one, or /dev/stdout".into());
+        }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
             _ => PathBuf::from("."),
@@ -44,6 +52,9 @@ impl Output {
                 temporary: PathBuf::new(),
                 file: Some(BufWriter::new(file)),
             });
+        }
+        if !BEGUN.lock().unwrap_or_else(PoisonError::into_inner).insert(target) {
+            return Err(format!("{}: two outputs would be one file", path.display()).into());
         }
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);

@@ -14,8 +14,8 @@ use super::common::Failure;
 /// The first and the last step of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
-    first: u64,
-    last: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 impl Span {

@@ -36,7 +36,8 @@ impl Label<'_> {
             .id
             .clone()
             .unwrap_or_else(|| format!("{}-{}", self.detector, digest.get(..12).unwrap_or(&digest)));
-        let trace = if arguments.reference { Value::Null } else { trimmed(trace, arguments.messages)? };
+        let trace =
+            if arguments.reference { Value::Null } else { trimmed(trace, arguments.messages, self.range)? };
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
         let file = relative(self.file, folder.unwrap_or(Path::new(".")))?;
         let reference =
@@ -65,10 +66,17 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
 }
 
 /// A trace without what no detector reads: messages, what the run is called, how it went. The steps keep their numbers.
-fn trimmed(trace: &Trace, messages: bool) -> Result<Value, Failure> {
+/// Messages are kept where the place of the failure reaches to one of them.
+fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, Failure> {
     let mut json = blind(trace)?;
     // Where nobody acts, the messages are all there is.
-    let acts = trace.steps().any(|step| step.action_of(Actors::All).is_some());
+    let mut actions =
+        trace.steps().filter(|step| step.action_of(Actors::All).is_some()).map(|step| step.index());
+    let first = actions.next();
+    let last = actions.next_back().or(first);
+    let acts = first.is_some();
+    let reaches_out = |range: Span| Some(range.first) < first || Some(range.last) > last;
+    let messages = messages || range.is_some_and(reaches_out);
     let steps = json.get_mut("steps").and_then(Value::as_array_mut);
     if let Some(steps) = steps.filter(|_| acts && !messages) {
         steps.retain(|step| step.get("text").is_none());

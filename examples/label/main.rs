@@ -72,7 +72,7 @@ struct Arguments {
     /// Write a reference to the run instead of its trace, for data that must not be copied
     #[arg(long)]
     reference: bool,
-    /// Keep the messages, which no detector reads
+    /// Keep the messages, which no detector reads; without this they are kept where the place reaches to one
     #[arg(long)]
     messages: bool,
     /// Where entries are appended, or the sheet is written; default: <detector>.jsonl, sheet.jsonl
@@ -130,7 +130,8 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     }
     let (runs, format, inputs) = read(file)?;
     let name = required(arguments.run.as_ref(), "run")?;
-    let trace = run_of(&runs, name)?;
+    // A number that is nobody's id is a place.
+    let trace = run_of(&runs, name).or_else(|error| run_of(&runs, &format!("#{name}")).map_err(|_| error))?;
     let entry = Label {
         detector,
         failure: arguments.yes,

@@ -226,8 +226,12 @@ impl<'k> Loader<'k> {
         if let Some((first, last)) = entry.range {
             let mut indices = trace.steps().map(|step| step.index());
             let bounds = indices.next().map(|start| (start, indices.next_back().unwrap_or(start)));
-            if first > last || bounds.is_none_or(|(start, end)| first < start || last > end) {
-                violations.push(format!("entry `{id}`: where [{first}, {last}] is outside the trace"));
+            match bounds {
+                Some((start, end)) if first <= last && first >= start && last <= end => {}
+                Some((start, end)) => violations.push(format!(
+                    "entry `{id}`: where [{first}, {last}] is outside the trace, whose steps are {start} to {end}"
+                )),
+                None => violations.push(format!("entry `{id}`: where [{first}, {last}] is outside the trace")),
             }
         }
         let content = content(trace);

@@ -210,6 +210,9 @@ pub enum ScanEvent<T = TraceRecord> {
         directory: Arc<Path>,
         /// How many files.
         files: u64,
+        /// The same by the endings of their names, those without a plain one, and beside a hundred others the
+        /// rest, under the empty one.
+        endings: BTreeMap<String, u64>,
     },
 }
 

@@ -8,7 +8,7 @@ use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::{Discovered, discover};
 use super::work::Work;
-use crate::detectors::Detector;
+use crate::detectors::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{ReadOptions, read_slice};
 
@@ -93,13 +93,9 @@ impl Scanner {
     /// them reads them.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] where two detectors have one name, or more than 1,024 threads are asked for.
+    /// [`ErrorKind::Config`] where two detectors have one id or one has none in `snake_case`, or more than 1,024 threads are asked for.
     pub fn new(detectors: Vec<Arc<dyn Detector>>, mut options: ScanOptions) -> Result<Self> {
-        for (position, detector) in detectors.iter().enumerate() {
-            if detectors.iter().take(position).any(|other| other.id() == detector.id()) {
-                return Err(Error::config("detectors", format!("there are two of `{}`", detector.id())));
-            }
-        }
+        check_ids(&detectors)?;
         if options.threads.is_some_and(|threads| threads == 0 || threads > MOST_THREADS) {
             return Err(Error::config("threads", format!("from 1 to {MOST_THREADS} can be started")));
         }
@@ -192,7 +188,7 @@ impl Scanner {
         let (mut traces, mut errors) = (Vec::new(), Vec::new());
         for kept in sink.kept.take() {
             match kept {
-                Kept::Record(record) => traces.push(*record),
+                Kept::Record(record) => traces.push(record),
                 Kept::Error(error) => {
                     summary.count(&error);
                     errors.push(error.in_file(&path));

@@ -91,10 +91,13 @@ struct Found {
     files: BTreeMap<PathBuf, FoundFile>,
     /// The places of those files, to read each once however it is spelled.
     places: BTreeSet<PathBuf>,
-    /// Files of the directory that is visited whose names are none of inputs.
-    others: u64,
+    /// Files of the directory that is visited whose names are none of inputs, by the endings of these.
+    others: BTreeMap<String, u64>,
     errors: Vec<Error>,
 }
+
+/// How many endings of names are counted apart.
+const MOST_ENDINGS: usize = 100;
 
 /// What the given paths hold.
 pub(super) struct Discovered {
@@ -106,15 +109,19 @@ pub(super) struct Discovered {
 pub(super) struct Unread {
     /// What could not be reached.
     errors: Vec<Error>,
-    /// Given directories with files that are not read, since their names are none of inputs, and how many these are.
-    directories: Vec<(PathBuf, u64)>,
+    /// Given directories with files that are not read, since their names are none of inputs, and how many these are by ending.
+    directories: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
 impl Unread {
     /// The events that come behind those of all files.
     pub(super) fn into_events<T>(self) -> impl Iterator<Item = ScanEvent<T>> {
         let directories = self.directories.into_iter();
-        let not_read = directories.map(|(path, files)| ScanEvent::NotRead { directory: path.into(), files });
+        let not_read = directories.map(|(path, endings)| ScanEvent::NotRead {
+            directory: path.into(),
+            files: endings.values().sum(),
+            endings,
+        });
         let unreachable = self.errors.into_iter().flat_map(|error| {
             let path: Arc<Path> = error.path().unwrap_or(Path::new("")).into();
             let summary = FileSummary::unreachable(Arc::clone(&path));
@@ -145,9 +152,9 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
                 let what = "the directory holds no input (.json, .jsonl, .ndjson, .traj, .eval, or these with .gz or .zst)";
                 found.errors.push(Error::new(ErrorKind::Empty, what).in_file(&path));
             }
-            match std::mem::take(&mut found.others) {
-                0 => {}
-                others => directories.push((path, others)),
+            let others = std::mem::take(&mut found.others);
+            if !others.is_empty() {
+                directories.push((path, others));
             }
         }
     }
@@ -225,9 +232,17 @@ impl Found {
             if is_input(&entry) || entry.is_dir() {
                 self.visit(&entry, place, visited, false);
             } else {
-                self.others += 1;
+                self.count_other(&entry);
             }
         }
+    }
+
+    fn count_other(&mut self, path: &Path) {
+        let is_plain =
+            |ending: &&str| ending.len() <= 12 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let ending = path.extension().and_then(OsStr::to_str).filter(is_plain).unwrap_or_default().to_owned();
+        let is_one_more = self.others.len() >= MOST_ENDINGS && !self.others.contains_key(&ending);
+        *self.others.entry(if is_one_more { String::new() } else { ending }).or_default() += 1;
     }
 
     /// Whether files of a directory were found before, by another way.

@@ -221,17 +221,26 @@ impl Meter {
         if let Verdict::Judged(judgement) = &mut verdict {
             // Stable: at one place, findings come in the order in which the rule gives them.
             judgement.findings.sort_by_key(|finding| (finding.first, finding.last));
-            let mut taken = BTreeMap::new();
+            if judgement.findings.len() > 1 {
+                number_twins(&mut judgement.findings);
+            }
             for finding in &mut judgement.findings {
-                let twins = taken.entry(finding.id.clone()).or_insert(0_u64);
-                *twins += 1;
-                if *twins > 1 {
-                    finding.id = format!("{}.{twins}", finding.id);
-                }
                 self.complete(finding);
             }
         }
         verdict
+    }
+}
+
+/// Gives findings that have the id of an earlier one an id of their own.
+fn number_twins(findings: &mut [Finding]) {
+    let mut taken = BTreeMap::new();
+    for finding in findings {
+        let twins = taken.entry(finding.id.clone()).or_insert(0_u64);
+        *twins += 1;
+        if *twins > 1 {
+            finding.id = format!("{}.{twins}", finding.id);
+        }
     }
 }
 

@@ -257,7 +257,7 @@ impl State {
         };
         let evidence = Evidence::MissedAction(evidence);
         let finding = Finding::new(MissedAction::ID, mode, place, message, evidence);
-        Some(finding.told_as(format_args!("milestone-{milestone}")))
+        Some(finding.identified_by(format_args!("milestone-{milestone}")))
     }
 }
 

@@ -152,7 +152,7 @@ impl Finding {
 
     /// The same under another id: the detector, and what no other of its findings has.
     #[must_use]
-    pub fn told_as(mut self, what: impl fmt::Display) -> Self {
+    pub fn identified_by(mut self, what: impl fmt::Display) -> Self {
         self.id = Self::id_of(&self.detector, what);
         self
     }

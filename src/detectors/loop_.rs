@@ -321,7 +321,7 @@ fn finding(segment: &Segment, span: &Span) -> Finding {
     let made = Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence));
     let merged = span.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
     match span.reported {
-        Some(step) => Finding { merged, ..made.told_as(step) },
+        Some(step) => Finding { merged, ..made.identified_by(step) },
         None => made,
     }
 }

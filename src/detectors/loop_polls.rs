@@ -119,6 +119,6 @@ impl Found {
         };
         let message = repeated(super::quoted(&self.name), self.count);
         Finding::new(Loop::ID, Loop::MODE, self.place, message, Evidence::Loop(evidence))
-            .told_as(self.reported)
+            .identified_by(self.reported)
     }
 }

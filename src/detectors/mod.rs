@@ -46,6 +46,7 @@ pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdic
 pub(crate) use malformed_call::{CallRules, Written};
 pub use polling::PollingCall;
 pub use registry::Registry;
+pub(crate) use registry::check_ids;
 pub use rule::{DetectorInfo, Grid, Preset, Rule};
 pub use shell::default_subtools;
 #[cfg(feature = "statistics")]

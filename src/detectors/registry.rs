@@ -52,10 +52,7 @@ impl Registry {
     /// [`ErrorKind::Config`] where the id is taken, or is no `snake_case` name.
     pub fn add(&mut self, info: DetectorInfo) -> Result<()> {
         let fail = |message: String| Err(Error::new(ErrorKind::Config, message));
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        if info.id.is_empty() || !info.id.bytes().all(plain) {
-            return fail(format!("the detector id `{}` is not in snake_case", quoted(info.id)));
-        }
+        check_id(info.id)?;
         if self.get(info.id).is_some() {
             return fail(format!("there is a detector `{}` already", info.id));
         }
@@ -105,6 +102,28 @@ impl Registry {
         });
         chosen.map(|info| info.build(preset, actors, config.get(info.id).unwrap_or(&Value::Null))).collect()
     }
+}
+
+fn check_id(id: &str) -> Result<()> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if id.is_empty() || !id.bytes().all(plain) {
+        let message = format!("the detector id `{}` is not in snake_case", quoted(id));
+        return Err(Error::new(ErrorKind::Config, message));
+    }
+    Ok(())
+}
+
+/// Checks that detectors can be used together: each has an id in `snake_case`, which no other has.
+pub(crate) fn check_ids(detectors: &[Arc<dyn Detector>]) -> Result<()> {
+    for (position, detector) in detectors.iter().enumerate() {
+        let id = detector.id();
+        check_id(id)?;
+        if detectors.iter().take(position).any(|other| other.id() == id) {
+            let message = format!("there are two detectors with the id `{id}`");
+            return Err(Error::new(ErrorKind::Config, message));
+        }
+    }
+    Ok(())
 }
 
 impl<'r> IntoIterator for &'r Registry {

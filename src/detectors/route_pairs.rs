@@ -111,6 +111,6 @@ impl Limits {
         let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(evidence));
         let place = (reach.first_step, reach.last_step);
         let finding = Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence);
-        Some(finding.told_as(format_args!("milestone-{}", pair.end)))
+        Some(finding.identified_by(format_args!("milestone-{}", pair.end)))
     }
 }

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 use super::series::Series;
 use super::update::{Update, UpdateKind};
 #[cfg(feature = "scan")]
 use crate::detectors::Cost;
-use crate::detectors::{Detector, Finding, Fold, Meter, Verdict};
-use crate::error::{Error, ErrorKind, Result};
+use crate::detectors::{Detector, Finding, Fold, Meter, Verdict, check_ids};
+use crate::error::Result;
 use crate::trace::{Gate, Routing, Step, StepInput};
 
 /// Runs detectors online over one open trace, step by step.
@@ -37,6 +39,7 @@ pub struct Monitor {
     steps: u64,
     last: u64,
     memory_limit: Option<usize>,
+    concluded: bool,
     folds: Vec<OpenFold>,
 }
 
@@ -61,28 +64,33 @@ enum State {
 }
 
 /// The verdicts on a trace at its end, and the last updates of its findings: [`Monitor::conclude`].
-#[derive(Debug, Clone, PartialEq)]
+///
+/// In JSON: `{"verdicts": {detector: verdict}, "updates": [update]}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Conclusion {
     /// The verdicts, in the order of the detectors.
+    #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(&'static str, Verdict)>,
     /// What became of the findings since [`Monitor::updates`] was last asked: each of them is closed, or merged into
     /// another.
     pub updates: Vec<Update>,
 }
 
+fn by_detector<S: Serializer>(
+    verdicts: &[(&'static str, Verdict)],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(verdicts.iter().map(|(detector, verdict)| (detector, verdict)))
+}
+
 impl Monitor {
     /// Opens a trace.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where two of the detectors have one id.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where two of the detectors have one id, or one has none in `snake_case`.
     pub fn new(detectors: &[Arc<dyn Detector>], routing: &Routing) -> Result<Self> {
-        for (position, detector) in detectors.iter().enumerate() {
-            if detectors.iter().take(position).any(|other| other.id() == detector.id()) {
-                let message = format!("there are two detectors with the id `{}`", detector.id());
-                return Err(Error::new(ErrorKind::Config, message));
-            }
-        }
+        check_ids(detectors)?;
         Ok(Self::open(detectors, routing))
     }
 
@@ -98,7 +106,15 @@ impl Monitor {
                 look: 0,
             })
             .collect();
-        Self { gate: Gate::new(), meter: Meter::default(), steps: 0, last: 0, memory_limit: None, folds }
+        Self {
+            gate: Gate::new(),
+            meter: Meter::default(),
+            steps: 0,
+            last: 0,
+            memory_limit: None,
+            concluded: false,
+            folds,
+        }
     }
 
     /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]).
@@ -190,7 +206,12 @@ impl Monitor {
     /// same.
     #[must_use]
     pub fn peek(&self) -> Vec<(&'static str, Verdict)> {
-        self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
+        self.verdicts().collect()
+    }
+
+    /// As [`Monitor::peek`], one after the other.
+    pub(crate) fn verdicts(&self) -> impl ExactSizeIterator<Item = (&'static str, Verdict)> {
+        self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict())))
     }
 
     /// What the steps of the trace took so far.
@@ -211,10 +232,14 @@ impl Monitor {
         self.peek()
     }
 
-    /// Closes the trace: the verdicts and the last updates. The monitor is then at its end, until it is opened again.
+    /// Closes the trace: the verdicts and the last updates, which are given once. The monitor is then at its end, until
+    /// [`Monitor::reopen`] opens another trace.
     pub fn conclude(&mut self) -> Conclusion {
         let verdicts = self.peek();
         let mut updates = Vec::new();
+        if std::mem::replace(&mut self.concluded, true) {
+            return Conclusion { verdicts, updates };
+        }
         for (open, (_, verdict)) in self.folds.iter_mut().zip(&verdicts) {
             open.live.end(verdict, &mut updates);
             let closed = verdict.findings().iter().cloned();
@@ -229,6 +254,7 @@ impl Monitor {
         self.gate = Gate::new();
         self.meter.restart();
         (self.steps, self.last) = (0, 0);
+        self.concluded = false;
         for open in &mut self.folds {
             (open.reported, open.look) = (0, 0);
             open.live.clear();

@@ -1,5 +1,7 @@
 //! What becomes of a finding while its trace is open.
 
+use serde::Serialize;
+
 use crate::detectors::Finding;
 use crate::names::named;
 
@@ -38,7 +40,9 @@ named! {
 ///
 /// To see every finding once, take those that are closed. To know at once, take those that are opened, and find them
 /// again by their ids among the closed ones or in [`Finding::merged`]. [`Monitor`](crate::Monitor) has an example.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// In JSON: `{"kind", "finding", "into"?}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Update {
     /// What became of the finding.
@@ -46,6 +50,7 @@ pub struct Update {
     /// The finding as it stands now; of one that was merged or withdrawn, as it was last reported.
     pub finding: Finding,
     /// The id of the finding into which this one was merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
 }
 

@@ -9,9 +9,10 @@
 //! for distinct-value estimation under multiset operations", SIGMOD 2007 (the estimate (k - 1)/U, its error
 //! 1/sqrt(k - 2)).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::corpus::TraceRecord;
 use crate::trace::{Digest, estimate};
@@ -56,35 +57,64 @@ struct Runs {
     /// Whether more of them differ than are kept.
     more: bool,
     /// How many have this content; the smallest digests.
-    different: BTreeMap<Digest, u64>,
+    different: Counted,
+}
+
+/// How often digests have been seen, in their order. Most ids have one run, and so one digest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "BTreeMap<Digest, u64>")]
+struct Counted(Vec<(Digest, u64)>);
+
+impl From<BTreeMap<Digest, u64>> for Counted {
+    fn from(counts: BTreeMap<Digest, u64>) -> Self {
+        Self(counts.into_iter().collect())
+    }
+}
+
+impl Serialize for Counted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(digest, count)| (digest, count)))
+    }
+}
+
+impl Counted {
+    fn add(&mut self, digest: Digest, count: u64) {
+        match self.0.binary_search_by_key(&digest, |(seen, _)| *seen) {
+            Ok(place) => {
+                if let Some((_, own)) = self.0.get_mut(place) {
+                    *own = own.saturating_add(count);
+                }
+            }
+            Err(place) => {
+                self.0.insert(place, (digest, count));
+            }
+        }
+    }
 }
 
 impl Runs {
-    fn add(&mut self, digest: Digest, count: u64) {
-        let own = self.different.entry(digest).or_default();
-        *own = own.saturating_add(count);
+    fn of_one(digest: Digest) -> Self {
+        Self { all: 1, more: false, different: Counted(vec![(digest, 1)]) }
     }
 
     fn settle(&mut self) {
-        while self.different.len() > MOST_RUNS {
-            self.different.pop_last();
-            self.more = true;
-        }
+        self.more |= self.different.0.len() > MOST_RUNS;
+        self.different.0.truncate(MOST_RUNS);
     }
 
     fn merge(&mut self, other: &Self) {
         self.all = self.all.saturating_add(other.all);
         self.more |= other.more;
-        for (digest, count) in &other.different {
-            self.add(*digest, *count);
+        for (digest, count) in &other.different.0 {
+            self.different.add(*digest, *count);
         }
         self.settle();
     }
 
     /// How many of them differ from each other.
     fn different(&self) -> u64 {
-        let kept = self.different.len() as u64;
-        match self.different.last_key_value() {
+        let kept = self.different.0.len() as u64;
+        match self.different.0.last() {
             Some((last, _)) if self.more => estimate(kept, *last).clamp(kept, self.all.max(kept)),
             _ => kept,
         }
@@ -94,15 +124,13 @@ impl Runs {
 impl Ids {
     pub(super) fn add(&mut self, record: &TraceRecord) {
         if let (Some(id), Some(digest)) = (&record.metadata.id, record.digest) {
-            let mut runs = Runs { all: 1, ..Runs::default() };
-            runs.add(digest, 1);
-            self.take(Digest::of_text(id), &runs);
+            self.take(Digest::of_text(id), Cow::Owned(Runs::of_one(digest)));
         }
     }
 
-    fn take(&mut self, id: Digest, runs: &Runs) {
+    fn take(&mut self, id: Digest, runs: Cow<'_, Runs>) {
         if let Some(own) = self.kept.get_mut(&id) {
-            own.merge(runs);
+            own.merge(&runs);
             return;
         }
         let is_full = self.kept.len() >= MOST_IDS;
@@ -113,13 +141,13 @@ impl Ids {
             }
             self.kept.pop_last();
         }
-        self.kept.insert(id, runs.clone());
+        self.kept.insert(id, runs.into_owned());
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.more |= other.more;
         for (id, runs) in &other.kept {
-            self.take(*id, runs);
+            self.take(*id, Cow::Borrowed(runs));
         }
     }
 
@@ -150,7 +178,7 @@ impl<'de> Deserialize<'de> for Ids {
         let mut ids = Self { more, kept: BTreeMap::new() };
         for (id, mut runs) in kept {
             runs.settle();
-            ids.take(id, &runs);
+            ids.take(id, Cow::Owned(runs));
         }
         Ok(ids)
     }
@@ -181,9 +209,8 @@ mod tests {
     fn ids(numbers: impl IntoIterator<Item = usize>) -> Ids {
         let mut ids = Ids::default();
         for number in numbers {
-            let mut runs = Runs { all: 1, ..Runs::default() };
-            runs.add(Digest::of_text(&format!("run {}", number % 7)), 1);
-            ids.take(Digest::of_text(&number.to_string()), &runs);
+            let runs = Runs::of_one(Digest::of_text(&format!("run {}", number % 7)));
+            ids.take(Digest::of_text(&number.to_string()), Cow::Owned(runs));
         }
         ids
     }
@@ -207,9 +234,8 @@ mod tests {
         let many = |range: std::ops::Range<u64>| {
             let mut ids = Ids::default();
             for number in range {
-                let mut runs = Runs { all: 1, ..Runs::default() };
-                runs.add(Digest::of_text(&number.to_string()), 1);
-                ids.take(Digest::of_text("session"), &runs);
+                let runs = Runs::of_one(Digest::of_text(&number.to_string()));
+                ids.take(Digest::of_text("session"), Cow::Owned(runs));
             }
             ids
         };

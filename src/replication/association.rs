@@ -112,22 +112,17 @@ impl Association {
 
     /// Where r has another sign than the correlation that the p-value tests, a sentence that says so.
     #[must_use]
-    pub fn turned(&self, cluster: ClusterBy) -> Option<String> {
+    pub fn turned(&self) -> Option<String> {
         let (r, within) = (self.pearson.r()?, self.within.r()?);
         self.permutation?;
-        let inside = match cluster {
-            ClusterBy::None | ClusterBy::ModelDomain => "model and domain",
-            ClusterBy::Task => "model, domain and task",
-            ClusterBy::File => "model, domain and file",
-        };
         let mut relation = self.relation.to_string();
         if let Some(first) = relation.get_mut(..1) {
             first.make_ascii_uppercase();
         }
         (r * within < 0.0).then(|| {
             format!(
-                "{relation}: r is {r:+.3} over all models and domains, but {within:+.3} within {inside}; p and q belong \
-                 to the latter."
+                "{relation}: r is {r:+.3} over all models and domains, but {within:+.3} among the runs that p within \
+                 compares; p and q belong to the latter."
             )
         })
     }

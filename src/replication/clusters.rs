@@ -34,6 +34,22 @@ impl ClusterBy {
         }
     }
 
+    /// What is resampled.
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::None => "run",
+            named => named.name(),
+        }
+    }
+
+    /// Whether a run names what would put it together with others.
+    pub(super) fn is_named(self, row: &SimulationRow) -> bool {
+        match self {
+            Self::Task => row.domain.is_some() && row.task.is_some(),
+            Self::File | Self::ModelDomain | Self::None => true,
+        }
+    }
+
     /// The cluster of each run, numbered from 0 in the order of names.
     pub(super) fn number(self, rows: &[&SimulationRow]) -> Vec<usize> {
         numbered(rows.iter().enumerate().map(|(place, row)| match (self, &row.domain, &row.task) {

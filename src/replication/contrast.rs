@@ -1,4 +1,4 @@
-//! Whether recovery tells more about reward than the number of errors does.
+//! Whether recovery tracks reward better than the number of errors does.
 
 use std::fmt;
 
@@ -12,8 +12,11 @@ use super::row::SimulationRow;
 use crate::error::Result;
 use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampling, pearson};
 
-/// How strongly recovery and the number of errors go with reward, on the same runs. That is no test: the interval says
-/// how far the difference can be trusted.
+/// How recovery and the number of errors go with reward, on the same runs.
+///
+/// Recovery should go with reward, and errors against it. So the r of errors has its sign turned before it is taken away:
+/// what goes the wrong way tracks reward worse than what does not go with it at all, and the difference is smooth in
+/// both, as the bootstrap needs. (The difference of absolute values is not: resamples push an r near 0 away from it.)
 ///
 /// ```
 /// use std::sync::Arc;
@@ -27,7 +30,7 @@ use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampl
 /// let runs = files.iter().flat_map(|file| &file.traces);
 /// let rows: Vec<SimulationRow> = runs.filter_map(SimulationRow::of).collect();
 /// let inference = Inference::of(&rows, &InferenceOptions::default())?;
-/// assert!(inference.contrasts[0].to_string().starts_with("On the same 40 runs, |r| with reward is 0.365 for recovery"));
+/// assert!(inference.contrasts[0].to_string().starts_with("On the same 40 runs, r with reward is +0.365 for recovery"));
 /// # Ok::<(), tracelint::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,7 +44,7 @@ pub struct Contrast {
     pub recovery: Coefficient,
     /// r of error count and reward on the same runs.
     pub error_count: Coefficient,
-    /// |r| of recovery rate less |r| of error count, where both are defined.
+    /// r of recovery rate less r of error count with its sign turned, which is their sum, where both are defined.
     pub difference: Option<f64>,
     /// The intervals of that difference when clusters are resampled, both correlations from the same draw.
     pub clustered: ClusteredInterval,
@@ -58,13 +61,13 @@ impl Contrast {
         // Whatever has a recovery rate has a number of errors, so that the rows are the same.
         let errors = Relation::ErrorCount.columns(&rows).x;
         let cluster = by.number(&rows);
-        let of = |x: &[f64]| Ok::<_, crate::Error>(Strength(ClusteredPearson::new(x, &y, &cluster)?));
-        let statistic = PairedDifference { first: of(&errors)?, second: of(&x)? };
+        let of = |x: &[f64]| ClusteredPearson::new(x, &y, &cluster);
+        let statistic = PairedDifference { first: Turned(of(&errors)?), second: of(&x)? };
         let (recovery, error_count) = (Coefficient(pearson(&x, &y)), Coefficient(pearson(&errors, &y)));
         Ok(Self {
             relation,
             runs: rows.len() as u64,
-            difference: recovery.r().zip(error_count.r()).map(|(one, other)| one.abs() - other.abs()),
+            difference: recovery.r().zip(error_count.r()).map(|(one, other)| one + other),
             recovery,
             error_count,
             clustered: clustered(by, &statistic, options)?,
@@ -82,23 +85,34 @@ impl fmt::Display for Contrast {
         else {
             return f.write_str("recovery rate and error count cannot both be held against reward");
         };
-        write!(
-            f,
-            "|r| with reward is {:.3} for recovery rate and {:.3} for error count: a difference of {difference:+.3}, ",
-            recovery.abs(),
-            errors.abs()
-        )?;
+        f.write_str(&held_against(recovery, errors, difference))?;
         match self.clustered.interval() {
-            Some(i) => write!(f, "resampled by {} [{:+.3}, {:+.3}]", self.clustered.by, i.low, i.high),
-            None => write!(f, "without an interval"),
+            Some(i) => {
+                let better = match (i.low > 0.0, i.high < 0.0) {
+                    (true, _) => "recovery tracks reward better",
+                    (_, true) => "the error count tracks reward better",
+                    _ => "which tracks reward better is open",
+                };
+                let by = self.clustered.by.unit();
+                write!(f, ", resampled by {by} [{:+.3}, {:+.3}]: {better}", i.low, i.high)
+            }
+            None => write!(f, ", without an interval"),
         }
     }
 }
 
-/// The absolute value of a statistic.
-struct Strength<S>(S);
+/// What the two correlations are, and how far apart.
+pub(crate) fn held_against(recovery: f64, errors: f64, difference: f64) -> String {
+    format!(
+        "r with reward is {recovery:+.3} for recovery rate and {errors:+.3} for error count. As errors should count \
+         against reward, their sign is turned: a difference of {difference:+.3}"
+    )
+}
 
-impl<S: ClusterStatistic> ClusterStatistic for Strength<S> {
+/// A statistic with its sign turned.
+struct Turned<S>(S);
+
+impl<S: ClusterStatistic> ClusterStatistic for Turned<S> {
     type Sums = S::Sums;
 
     fn clusters(&self) -> usize {
@@ -114,7 +128,7 @@ impl<S: ClusterStatistic> ClusterStatistic for Strength<S> {
     }
 
     fn value(&self, sums: &S::Sums) -> Option<f64> {
-        self.0.value(sums).map(f64::abs)
+        self.0.value(sums).map(|value| -value)
     }
 }
 
@@ -159,16 +173,17 @@ mod tests {
         let sentence = found.to_string();
         assert!(
             sentence.starts_with(
-                "On the same 96 runs, |r| with reward is 0.920 for recovery rate and 0.000 for error count: a \
-                 difference of +0.920, resampled by task [+0."
+                "On the same 96 runs, r with reward is +0.920 for recovery rate and +0.000 for error count. As errors \
+                 should count against reward, their sign is turned: a difference of +0.920, resampled by task [+0."
             ),
             "{sentence}"
         );
+        assert!(sentence.ends_with("]: recovery tracks reward better"), "{sentence}");
     }
 
     #[test]
-    fn the_sign_of_a_correlation_is_no_strength() {
-        // The more errors the less reward, exactly: as strong as can be.
+    fn errors_count_for_what_they_say_against_reward() {
+        // The more errors the less reward, exactly.
         let mut rows = rows();
         for row in &mut rows {
             row.errors = if row.reward == Some(1.0) { 1 } else { 2 };
@@ -177,6 +192,13 @@ mod tests {
         assert!((found.error_count.r().unwrap() + 1.0).abs() < 1e-12);
         assert!((found.difference.unwrap() - (found.recovery.r().unwrap() - 1.0)).abs() < 1e-12);
         assert!(found.clustered.interval().unwrap().high <= 1e-9, "{found:?}");
+        // The more errors the more reward: they track it worse than nothing would.
+        for row in &mut rows {
+            row.errors = if row.reward == Some(1.0) { 2 } else { 1 };
+        }
+        let turned = contrast(&rows, Relation::RecoveryWithErrors);
+        assert!((turned.difference.unwrap() - (found.recovery.r().unwrap() + 1.0)).abs() < 1e-12);
+        assert!(turned.to_string().ends_with(": recovery tracks reward better"), "{turned}");
         // Runs without errors are none of those with errors, for both measures.
         rows[0].errors = 0;
         assert_eq!(contrast(&rows, Relation::RecoveryWithErrors).runs, 95);

@@ -136,6 +136,8 @@ pub struct Inference {
     pub duplicates: Vec<Duplicate>,
     /// What a cluster is.
     pub cluster: ClusterBy,
+    /// Runs that name nothing that would put them into a cluster, each of which is one of its own.
+    pub alone: u64,
     /// Runs with errors that a pair needs to be ranked.
     pub min_n: u64,
     /// Resamples of each bootstrap, and arrangements of each permutation test that is not exact.
@@ -210,6 +212,7 @@ impl Inference {
             cluster: options.cluster,
             min_n: options.min_n,
             resamples: resampling.resamples,
+            alone: rows.iter().filter(|row| !options.cluster.is_named(row)).count() as u64,
             seed: resampling.seed,
             contrasts: [Relation::Recovery, Relation::RecoveryWithErrors]
                 .into_iter()

@@ -30,6 +30,7 @@ pub use association::{Association, ClusteredInterval};
 pub use by_program::{ByProgram, RecoveryByProgram};
 pub use clusters::ClusterBy;
 pub use contrast::Contrast;
+pub(crate) use contrast::held_against;
 pub use duplicates::{Duplicate, distinct_runs};
 pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};
 pub use grouped::{GroupBy, GroupedReplication, NamedGroup};

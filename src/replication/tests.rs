@@ -233,14 +233,14 @@ fn a_p_of_another_sign_than_its_r_is_reported() {
     let inference = infer(&rows);
     let one = errors_only(&inference);
     assert!(one.pearson.r().unwrap() < -0.3 && (one.within.r().unwrap() - 1.0).abs() < 1e-9);
-    let sentence = one.turned(ClusterBy::Task).unwrap();
+    let sentence = one.turned().unwrap();
     let begins = format!("Recovery rate, with errors: r is {:+.3} over all", one.pearson.r().unwrap());
     assert!(sentence.starts_with(&begins), "{sentence}");
     assert!(
-        sentence.ends_with("but +1.000 within model, domain and task; p and q belong to the latter."),
+        sentence.ends_with("but +1.000 among the runs that p within compares; p and q belong to the latter."),
         "{sentence}"
     );
     assert!(crate::replication_tables(&inference)[0].markdown().contains(&sentence));
     let alike = infer(&repeated("m"));
-    assert!(alike.associations.overall.iter().all(|one| one.turned(ClusterBy::Task).is_none()));
+    assert!(alike.associations.overall.iter().all(|one| one.turned().is_none()));
 }

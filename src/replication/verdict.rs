@@ -28,17 +28,26 @@ impl VerdictChange {
     fn of(scope: &str, association: &Association) -> Option<Self> {
         let r = *association.pearson.0.as_ref().ok()?;
         let independent = excludes_zero(r.ci95?);
-        let differs = |one: &ClusteredInterval| {
-            one.interval().is_some_and(|interval| excludes_zero(interval) != independent)
-                && (independent || !one.is_doubtful())
-        };
-        association.clustered.iter().any(differs).then(|| Self {
+        association.clustered.iter().any(|one| differs(one, independent)).then(|| Self {
             scope: scope.to_owned(),
             relation: association.relation,
             r,
             clustered: association.clustered.clone(),
         })
     }
+
+    /// The first interval over clusters that says other of 0 than independent runs would.
+    #[must_use]
+    pub fn differing(&self) -> Option<&ClusteredInterval> {
+        let independent = excludes_zero(self.r.ci95?);
+        self.clustered.iter().find(|one| differs(one, independent))
+    }
+}
+
+/// Whether an interval says other of 0 than that of independent runs, and can be trusted in it.
+fn differs(one: &ClusteredInterval, independent: bool) -> bool {
+    one.interval().is_some_and(|interval| excludes_zero(interval) != independent)
+        && (independent || !one.is_doubtful())
 }
 
 fn excludes_zero(interval: Interval) -> bool {
@@ -65,11 +74,14 @@ impl fmt::Display for VerdictChange {
         for one in &self.clustered {
             let Some(interval) = one.interval() else { continue };
             let excludes = excludes_zero(interval);
-            write!(f, "{joint} by {} it is {}, which {}", one.by, show(interval), says(excludes))?;
+            write!(f, "{joint} by {} it is {}, which {}", one.by.unit(), show(interval), says(excludes))?;
+            if one.is_doubtful() {
+                write!(f, " (doubtful, of {} clusters)", one.bootstrap.clusters)?;
+            }
             joint = ", and";
         }
         let excluding = |one: &&ClusteredInterval| one.interval().is_some_and(excludes_zero);
-        let still: Vec<&str> = self.clustered.iter().filter(excluding).map(|one| one.by.name()).collect();
+        let still: Vec<&str> = self.clustered.iter().filter(excluding).map(|one| one.by.unit()).collect();
         match (independent, still.as_slice()) {
             (true, []) => f.write_str(": not significant."),
             (true, still) => write!(f, ": significant by {} only.", still.join(" and ")),

@@ -58,7 +58,8 @@ fn figures(report: &CalibrationReport) -> Table {
     }
     table.note(
         "always, never: the F1 of a detector that fires on every entry, or on none. unproven: the interval of F1 does not \
-         lie above that of always firing.",
+         lie above that of always firing. pass^k: 1 where every trial on perturbed traces clears the gate that the set as \
+         it stands clears; none where that clears none.",
     );
     table
 }
@@ -83,7 +84,7 @@ fn needs(report: &CalibrationReport) -> Table {
             Cell::text(&detector.detector),
             Cell::of(needs.next_tier, |tier| Cell::text(tier.name())),
             Cell::of(needs.next_tier, |_| Cell::Count(needs.entries)),
-            Cell::of(needs.next_tier, |_| Cell::text(figures)),
+            Cell::of(needs.next_tier.filter(|_| detector.figures.n > 0), |_| Cell::text(figures)),
             Cell::of(needs.entries_to_prove, Cell::Count),
         ]);
     }
@@ -184,6 +185,11 @@ fn intervals(report: &CalibrationReport) -> Table {
             real(detector.localization.recall),
         ]);
     }
+    table.note(
+        "undefined resamples: those of the interval of F1 in which it is undefined, which are left out. with a place: \
+         entries that say where the failure is. similarity, localization recall: how far the places that are found, and \
+         those that are labelled, overlap with the best of the others (Jaccard index of their steps).",
+    );
     table
 }
 

@@ -213,7 +213,10 @@ fn detectors(comparison: &Comparison) -> Table {
             ci(difference.and_then(interval)),
         ]);
     }
-    table.note("95%: Wilson, as if runs were independent. by task: paired, bootstrap of tasks.");
+    table.note(
+        "95%: Wilson, as if runs were independent. by task: paired, bootstrap of tasks; each for its detector alone: of \
+         twenty detectors that do not differ, one would exclude 0 by chance.",
+    );
     table
 }
 
@@ -229,7 +232,10 @@ fn fingerprints(comparison: &Comparison) -> Table {
     );
     if let Some(found) = &comparison.fingerprints {
         table.row([Cell::Real(found.distance, 4), Cell::Interval(found.by_chance, 4), Cell::P(found.p)]);
-        table.note("by chance: runs change sides within their task.");
+        table.note(
+            "A fingerprint is how often one kind of event follows another, such as a message of the agent or a call of \
+             one tool; 0: alike, 1: nothing in common. by chance: runs change sides within their task.",
+        );
     }
     table
 }
@@ -264,6 +270,9 @@ fn tasks(comparison: &Comparison) -> Table {
                 "lost"
             }),
         ]);
+    }
+    if comparison.differing.iter().any(|task| task.flipped) {
+        table.note("flipped: more than half of the runs succeed on one side, and not on the other.");
     }
     table
 }

@@ -69,6 +69,10 @@ fn intervals(comparison: &Comparison) -> Table {
             ]);
         }
     }
+    table.note(
+        "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 tasks they are too narrow, and \
+         the exact p is to be believed. Neither is adjusted for the number of rows.",
+    );
     table
 }
 

@@ -4,7 +4,7 @@ use super::cell::{Cell, counted, figure};
 pub(super) use super::replication_tables::replication_tables;
 use super::table::TEXT_WIDTH;
 use super::wrap::wrapped;
-use crate::replication::{Inference, Replication};
+use crate::replication::{Inference, Replication, held_against};
 use crate::stats::ratio;
 
 /// How many signals the text shows.
@@ -32,19 +32,13 @@ pub(super) fn overall(tables: &Replication) -> String {
     text
 }
 
-/// Holds |r| of recovery rate against that of error count on the same runs, where sums alone are known: without an
-/// interval.
+/// Holds r of recovery rate against that of error count on the same runs, where sums alone are known: without an interval.
 pub(super) fn strengths(tables: &Replication) -> Option<String> {
     let recovery = tables.overall.r_recovery_reward.0.as_ref().ok()?;
     let errors =
         tables.overall.r_error_count_reward.0.as_ref().ok().filter(|errors| errors.n == recovery.n)?;
-    let [one, other] = [recovery.r.abs(), errors.r.abs()];
-    Some(format!(
-        "On the same {}, |r| with reward is {one:.3} for recovery rate and {other:.3} for error count: a difference of \
-         {:+.3}",
-        counted(recovery.n as u64, "run"),
-        one - other
-    ))
+    let held = held_against(recovery.r, errors.r, recovery.r + errors.r);
+    Some(format!("On the same {}, {held}", counted(recovery.n as u64, "run")))
 }
 
 /// Says how many runs have no action that counts, and whose they are.

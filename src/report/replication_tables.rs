@@ -46,11 +46,19 @@ fn measures(inference: &Inference) -> Table {
         if let Err(why) = &one.pearson.0 {
             table.note(format!("{}: no correlation, as {why}", one.relation));
         }
-        if let Some(sentence) = one.turned(inference.cluster) {
+        if let Some(sentence) = one.turned() {
             table.note(sentence);
         }
     }
     table.note(ALL_RUNS);
+    let within = |one: &Association| one.permutation.and(one.within.r()).map(|r| format!("{r:+.3}"));
+    let overall = &inference.associations.overall;
+    let compared: Vec<String> =
+        overall.iter().map(|one| within(one).unwrap_or_else(|| "–".to_owned())).collect();
+    table.note(format!(
+        "p and q are not of r in their row, but of r among the runs that are compared: {}.",
+        compared.join(", ")
+    ));
     table.note(format!(
         "success: point-biserial, reward within 1e-6 of 1. p within: rewards permuted within model and domain, {}; q: \
          adjusted for the tests of the table (Benjamini and Hochberg).",
@@ -85,7 +93,8 @@ fn intervals(inference: &Inference) -> Table {
     for one in &inference.associations.overall {
         let mut row = vec![Cell::text(one.relation.to_string()), ci(fisher(&one.pearson))];
         row.extend(one.clustered.iter().map(|clustered| ci(clustered.interval())));
-        let plain = one.clustered.first().map(|clustered| clustered.bootstrap);
+        let sure = one.clustered.first().filter(|clustered| clustered.interval().is_some());
+        let plain = sure.map(|clustered| clustered.bootstrap);
         row.push(ci(plain.and_then(|bootstrap| bootstrap.percentile)));
         row.push(ci(plain.and_then(|bootstrap| bootstrap.bca)));
         table.row(row);
@@ -96,7 +105,10 @@ fn intervals(inference: &Inference) -> Table {
          {chosen}.",
     ));
     if let Some(one) = inference.associations.overall.first() {
-        let counts: Vec<String> = one.clustered.iter().map(how_many).collect();
+        let mut counts: Vec<String> = one.clustered.iter().map(how_many).collect();
+        if let Some(first) = counts.first_mut().filter(|_| inference.alone > 0) {
+            *first += &format!(" (of which {} are a run each that names none)", inference.alone);
+        }
         if !counts.is_empty() {
             table.note(format!(
                 "Clusters: {}; {} resamples, seed {}.",
@@ -256,7 +268,8 @@ fn pooled(inference: &Inference) -> Table {
     }
     table.note(
         "within: both measured from the means of their pair. pooled: random effects on Fisher's z (DerSimonian and \
-         Laird; interval of Hartung and Knapp). Q, I², τ²: how much pairs differ.",
+         Laird; interval of Hartung and Knapp). Q, I², τ²: how much pairs differ. They and the pooled interval take the \
+         runs of a pair for independent: where several share a task, Q is too large and its p too small.",
     );
     table
 }
@@ -264,7 +277,7 @@ fn pooled(inference: &Inference) -> Table {
 fn signals(inference: &Inference) -> Table {
     let mut table = Table::new(
         "signals",
-        "Strongest signals of recovery, by model and domain",
+        "Recovery and reward by model and domain, the surest first",
         &[
             ("pair", "pair", Kind::Text),
             ("relation", "runs", Kind::Text),
@@ -291,7 +304,8 @@ fn signals(inference: &Inference) -> Table {
         ]);
     }
     table.note(format!(
-        "Pairs with at least {} runs with errors, by where the interval over clusters begins.",
+        "Pairs with at least {} runs with errors. |r| from: how far from 0 the interval over clusters begins; 0 where it \
+         holds 0, or there is none. Where q is not small, a pair is no finding.",
         inference.min_n
     ));
     table
@@ -307,6 +321,7 @@ fn verdicts(inference: &Inference) -> Table {
             ("r", "r", Kind::Number),
             ("independent", "if independent", Kind::Interval),
             ("clustered", "over clusters", Kind::Interval),
+            ("by", "of", Kind::Text),
         ],
     );
     for change in &inference.changes {
@@ -315,7 +330,10 @@ fn verdicts(inference: &Inference) -> Table {
             Cell::text(change.relation.to_string()),
             Cell::Signed(change.r.r, 4),
             ci(change.r.ci95),
-            ci(change.clustered.first().and_then(ClusteredInterval::interval)),
+            ci(change.differing().and_then(ClusteredInterval::interval)),
+            Cell::of(change.differing(), |one| {
+                Cell::text(format!("{} {}", one.bootstrap.clusters, one.by.plural()))
+            }),
         ]);
     }
     table

@@ -5,16 +5,17 @@
 //! ```text
 //! Q = Σ w (z - z̄w)²,  τ² = max(0, (Q - (k - 1)) / (Σw - Σw²/Σw)),  I² = max(0, 1 - (k - 1)/Q)
 //! u = 1/(v + τ²),  μ = Σ u z / Σ u
-//! interval: μ ± t(k - 1) sqrt(Σ u (z - μ)² / ((k - 1) Σ u)),  and back by tanh
+//! H = Σ u (z - μ)² / (k - 1),  interval: μ ± t(k - 1) sqrt(max(1, H) / Σ u),  and back by tanh
 //! ```
 //!
 //! τ² is the variance of the true correlations between groups (on the scale of z), I² its share in the
-//! variance seen.
+//! variance seen. Without the 1, groups that happen to lie close together would have an interval narrower than that of
+//! one correlation for all.
 //!
 //! References: Fisher 1921 (z); DerSimonian & Laird, "Meta-analysis in clinical trials", Control. Clin.
-//! Trials 7 (1986) (τ²); Hartung & Knapp, Stat. Med. 20 (2001) (interval); Higgins & Thompson, Stat.
-//! Med. 21 (2002) (I²). Oracle: `statsmodels.stats.meta_analysis.combine_effects(z, v, method_re="dl",
-//! use_t=True)`, its row "random effect wls" with the scaled (HKSJ) standard error.
+//! Trials 7 (1986) (τ²); Hartung & Knapp, Stat. Med. 20 (2001), and Knapp & Hartung, Stat. Med. 22 (2003) (interval,
+//! and its max(1, H)); Higgins & Thompson, Stat. Med. 21 (2002) (I²). Oracle: `statsmodels.stats.meta_analysis.combine_effects(z, v, method_re="dl",
+//! use_t=True)`, the wider of its rows "random effect" and "random effect wls" (scaled standard error).
 //!
 //! Errors: fewer than two groups that can be pooled (`|r| < 1` and n > 3).
 
@@ -30,7 +31,7 @@ use super::{StatsError, float};
 pub struct RandomEffects {
     /// The pooled correlation.
     pub r: f64,
-    /// Its 95% interval (Hartung and Knapp).
+    /// Its 95% interval (Hartung and Knapp, never narrower than with τ² alone).
     pub ci95: Interval,
     /// Groups pooled.
     pub groups: u64,
@@ -81,7 +82,7 @@ pub fn random_effects(groups: &[(f64, usize)]) -> Result<RandomEffects, StatsErr
     let squares: f64 = effects.iter().map(|(_, v)| 1.0 / (v * v)).sum();
     let tau2 = ((q - dof) / (weight - squares / weight)).max(0.0);
     let (weight, mean, spread) = weighted(tau2);
-    let half_width = t_quantile(0.95, dof) * (spread / (dof * weight)).sqrt();
+    let half_width = t_quantile(0.95, dof) * ((spread / dof).max(1.0) / weight).sqrt();
     Ok(RandomEffects {
         r: mean.tanh(),
         ci95: Interval { low: (mean - half_width).tanh(), high: (mean + half_width).tanh() },
@@ -125,15 +126,15 @@ mod tests {
     }
 
     /// statsmodels leaves τ² negative here; cut off at 0, as published, in numpy:
-    /// `mu = sum(w*z)/sum(w); se = sqrt(sum(w*(z - mu)**2)/2/sum(w)); mu ± t.ppf(.975, 2)*se`
+    /// `mu = sum(w*z)/sum(w); mu ± t.ppf(.975, 2)*sqrt(1/sum(w))`, as the scale is far below 1.
     #[test]
     fn groups_that_agree_have_no_variance_between_them() {
         let pooled = random_effects(&[(0.1, 50), (0.11, 60), (0.12, 70)]).unwrap();
         assert_eq!((pooled.tau2, pooled.i2), (0.0, 0.0));
         assert_close(pooled.r.atanh(), 0.11163838857755462, 1e-12);
         assert_close(pooled.q, 0.011443622122428167, 1e-12);
-        assert_close(pooled.ci95.low.atanh(), 0.08674952905035878, 1e-9);
-        assert_close(pooled.ci95.high.atanh(), 0.13652724810475048, 1e-9);
+        assert_close(pooled.ci95.low.atanh(), -0.21739368928430855, 1e-9);
+        assert_close(pooled.ci95.high.atanh(), 0.44067046643941776, 1e-9);
     }
 
     #[test]

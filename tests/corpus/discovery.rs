@@ -41,12 +41,17 @@ fn directories_give_their_json_files_in_sorted_order() {
     let mut not_read = Vec::new();
     let paths = [folder.0.clone(), folder.path("a"), folder.path("runs.txt")];
     let each = |event: ScanEvent| {
-        if let ScanEvent::NotRead { directory, files } = event {
-            not_read.push((directory.to_path_buf(), files));
+        if let ScanEvent::NotRead { directory, files, endings } = event {
+            assert_eq!(files, endings.values().sum::<u64>());
+            not_read.push((directory.to_path_buf(), endings));
         }
     };
     scanner(threads(2)).scan(&paths, |_| {}, each).unwrap();
-    assert_eq!(not_read, [(folder.0.clone(), 6), (folder.path("a"), 2)]);
+    let endings = |counts: &[(&str, u64)]| {
+        counts.iter().map(|(ending, files)| ((*ending).to_owned(), *files)).collect()
+    };
+    let all: BTreeMap<String, u64> = endings(&[("", 1), ("JSON", 1), ("bak", 1), ("csv", 1), ("txt", 2)]);
+    assert_eq!(not_read, [(folder.0.clone(), all), (folder.path("a"), endings(&[("", 1), ("bak", 1)]))]);
 }
 
 /// A tau2 directory: what the runs have in common lies in `results.json`.

@@ -262,6 +262,29 @@ fn two_detectors_of_one_name_are_refused() {
     assert!(error.to_string().contains("`loop`"), "{error}");
 }
 
+#[test]
+fn a_trace_is_concluded_once_and_written_as_json() {
+    let detectors = default_detectors();
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut ends = Vec::new();
+    for _ in 0..2 {
+        for turn in 0..5 {
+            monitor.observe(naive::error("book", None, "sold out").input().at(turn).turn(turn)).unwrap();
+        }
+        let end = monitor.conclude();
+        let again = monitor.conclude();
+        assert_eq!((&again.verdicts, again.updates.len()), (&end.verdicts, 0));
+        ends.push(end);
+        monitor.reopen(&None.into());
+    }
+    assert_eq!(ends[0], ends[1]);
+    let json = serde_json::to_value(&ends[0]).unwrap();
+    assert_eq!(json["verdicts"]["loop"]["detected"], true);
+    let closed = &json["updates"][0];
+    assert_eq!(closed["kind"], "closed");
+    assert!(closed["finding"]["id"].is_string() && closed.get("into").is_none(), "{closed}");
+}
+
 /// A monitor that is opened again has forgotten everything, and findings tell what their steps took.
 #[test]
 fn findings_carry_the_cost_of_their_steps() {

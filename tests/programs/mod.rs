@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
@@ -53,9 +54,12 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(test: &str) -> Self {
+        // Tests that give one name have folders of their own all the same.
+        static MADE: AtomicU64 = AtomicU64::new(0);
         let program = std::env::current_exe().unwrap();
         let program = program.file_stem().unwrap().to_str().unwrap();
-        let name = format!("tracelint-{program}-{}-{test}", std::process::id());
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tracelint-{program}-{}-{number}-{test}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();

@@ -6,7 +6,9 @@
 //!
 //! `cargo run --release --example throughput -- --help`
 
+#[path = "../common/mod.rs"]
 mod common;
+mod layout;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -15,7 +17,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use layout::Layout;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tracelint::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
@@ -52,12 +55,6 @@ struct Arguments {
     by_format: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Layout {
-    Files,
-    Lines,
-}
-
 struct Input {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -78,7 +75,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
     if arguments.layout == Layout::Lines || arguments.short.is_some() {
         for input in &mut inputs {
-            lay_out(input, arguments.layout, arguments.short)?;
+            input.bytes = layout::anew(&input.bytes, arguments.layout, arguments.short);
         }
         inputs.retain(|input| !input.bytes.is_empty());
     }
@@ -273,7 +270,8 @@ fn single_in(
         let options = ScanOptions { threads: Some(threads), ..ScanOptions::default() };
         let scanner = Scanner::new(default_detectors(), options)?;
         let start = Instant::now();
-        let mut out = common::output::Output::create(&folder.join("out.jsonl"), &[])?;
+        let mut out =
+            std::io::BufWriter::with_capacity(1 << 17, std::fs::File::create(folder.join("out.jsonl"))?);
         let mut failure = None;
         let map = |record: TraceRecord| common::json_line(&record);
         scanner.scan_map(
@@ -289,7 +287,7 @@ fn single_in(
                 }
             },
         )?;
-        out.finish()?;
+        out.flush()?;
         match failure {
             Some(failure) => Err(failure.into()),
             None => Ok(start.elapsed().as_secs_f64()),
@@ -298,52 +296,6 @@ fn single_in(
     scan(1)?;
     let times = (0..arguments.rounds).map(|_| Ok([scan(1)?, scan(2)?]));
     Ok((bytes, times.collect::<Result<_, common::Failure>>()?))
-}
-
-/// Lays out the runs of a tau2 file anew.
-fn lay_out(input: &mut Input, layout: Layout, short: Option<usize>) -> Result<(), common::Failure> {
-    let Ok(mut file) = serde_json::from_slice::<Value>(&input.bytes) else { return Ok(()) };
-    let header: serde_json::Map<String, Value> = file
-        .as_object()
-        .map(|members| {
-            members.iter().filter(|(key, _)| *key != "simulations").map(|(k, v)| (k.clone(), v.clone()))
-        })
-        .map(Iterator::collect)
-        .unwrap_or_default();
-    let runs = match file.get_mut("simulations") {
-        Some(runs) => runs.take(),
-        None => file,
-    };
-    let Value::Array(mut runs) = runs else {
-        input.bytes.clear();
-        return Ok(());
-    };
-    for run in &mut runs {
-        if let (Some(kb), Some(Value::Array(messages))) = (short, run.get_mut("messages")) {
-            let mut size = 0;
-            let keeps = messages.iter().take_while(|message| {
-                size += message.to_string().len();
-                size <= kb * 1000
-            });
-            let keep = keeps.count();
-            messages.truncate(keep);
-        }
-        if let (Some(_), Some(run)) = (short, run.as_object_mut()) {
-            run.retain(|key, _| !matches!(&**key, "reward_info" | "info"));
-        }
-    }
-    input.bytes = match layout {
-        Layout::Lines => {
-            let lines = runs.iter().map(|run| format!("{run}\n"));
-            lines.collect::<Vec<String>>().concat().into_bytes()
-        }
-        Layout::Files => {
-            let mut file = header;
-            file.insert("simulations".to_owned(), Value::Array(runs));
-            serde_json::to_vec(&file)?
-        }
-    };
-    Ok(())
 }
 
 fn read(
