@@ -169,7 +169,13 @@ fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(_) | Document::Lines(_) => {
-            let conversation = converse(&Source::Slice(document.items()), Form::Messages, None)?;
+            let source = Source::Slice(document.items());
+            let found = form(&source, true).unwrap_or(Form::Messages);
+            let conversation = match converse(&source, found, None) {
+                // Where that goes wrong is told of messages.
+                Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
+                read => read?,
+            };
             give(conversation, Metadata::default(), None, runs);
         }
         Document::Object(members) => {

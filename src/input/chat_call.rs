@@ -19,7 +19,7 @@ impl<'a> ToolCall<'a> {
         let (mut name, mut arguments, mut args) = (None, None, None);
         wire::object(json, |key, value| {
             match key {
-                b"id" => id = Some(value.raw()?),
+                b"id" => id = wire::ident(value)?,
                 b"function" => {
                     is_foreign |= value.kind()? == Kind::String;
                     function = function_call(value)?;
@@ -43,7 +43,7 @@ impl<'a> ToolCall<'a> {
         };
         let mut call = function.or(custom).or_else(flat);
         if let Some(call) = &mut call {
-            call.id = id.and_then(common::ident);
+            call.id = id;
         }
         Ok(Self { call, is_foreign })
     }

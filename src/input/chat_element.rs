@@ -58,15 +58,50 @@ impl<'a> Body<'a> {
 
 fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
-    json.list(|part| {
-        match Part::read(part)? {
-            Part::Text(text) => texts.push(text.into()),
-            Part::Block(block) => blocks.push(*block),
-            Part::Other => {}
+    json.list(|part| self::part(part, &mut texts, &mut blocks))?;
+    Ok((texts, blocks))
+}
+
+/// Reads a part of a content: a text, a block, or something else.
+fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<Words<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
+    if json.kind()? == Kind::String {
+        texts.push(Text::from(json.text()?).into());
+        return Ok(());
+    }
+    let (mut is_call, mut is_text, mut text) = (None, true, None);
+    let mut block = Block::default();
+    wire::object(json, |key, value| {
+        match key {
+            b"type" => {
+                let kind = wire::text(value)?;
+                is_call = match kind.map(|kind| kind.to_str()).as_deref() {
+                    Some("tool_use") => Some(true),
+                    Some("tool_result") => Some(false),
+                    _ => None,
+                };
+                is_text = wire::is_kind_of_text(kind);
+            }
+            b"text" => text = wire::text(value)?,
+            b"id" => block.id = wire::ident(value)?,
+            b"name" => block.name = wire::name(value)?,
+            b"input" => block.arguments = common::read_arguments(value)?,
+            b"tool_use_id" => block.answers = wire::ident(value)?,
+            b"content" => block.content = wire::result(value)?,
+            b"is_error" => block.is_error = wire::boolean(value)?,
+            _ => value.skip()?,
         }
         Ok(())
     })?;
-    Ok((texts, blocks))
+    match (is_call, text) {
+        (Some(is_call), _) => {
+            // Most messages have one block, and blocks are large.
+            blocks.reserve_exact(usize::from(blocks.is_empty()));
+            blocks.push(Block { is_call, ..block });
+        }
+        (None, Some(text)) if is_text => texts.push(text.into()),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// An element of a chat.
@@ -78,8 +113,8 @@ pub(super) struct Element<'a> {
     is_foreign: bool,
     pub(super) role: Option<Cow<'a, str>>,
     pub(super) content: Option<Body<'a>>,
-    pub(super) id: Option<Raw<'a>>,
-    pub(super) call_id: Option<Raw<'a>>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) call_id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) arguments: Option<wire::Value<'a>>,
     pub(super) action: Option<wire::Value<'a>>,
@@ -93,7 +128,7 @@ pub(super) struct Element<'a> {
     has_foreign_calls: bool,
     pub(super) function_call: Option<Raw<'a>>,
     /// Of the call that a message answers.
-    pub(super) answers: Option<Raw<'a>>,
+    pub(super) answers: Option<Cow<'a, str>>,
     pub(super) extra: Extra<'a>,
     is_error: Option<bool>,
     timestamp: Option<Raw<'a>>,
@@ -138,15 +173,15 @@ impl<'a> Element<'a> {
                     found.has_body = true;
                     &mut found.function_call
                 }
-                b"id" => &mut found.id,
-                b"call_id" => &mut found.call_id,
+                b"id" => return wire::ident(value).map(|id| found.id = id),
+                b"call_id" => return wire::ident(value).map(|id| found.call_id = id),
+                b"tool_call_id" => return wire::ident(value).map(|id| found.answers = id),
                 b"arguments" => return wire::Value::read(value).map(|read| found.arguments = Some(read)),
                 b"action" => return wire::Value::read(value).map(|read| found.action = Some(read)),
                 b"queries" => return wire::Value::read(value).map(|read| found.queries = Some(read)),
                 b"input" => return wire::Value::read(value).map(|read| found.input = Some(read)),
                 b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
                 b"error" => &mut found.error,
-                b"tool_call_id" => &mut found.answers,
                 b"timestamp" => &mut found.timestamp,
                 _ => return value.skip(),
             };
@@ -281,50 +316,6 @@ fn are_foreign_calls(calls: Raw<'_>) -> bool {
         Ok(())
     });
     foreign
-}
-
-/// A part of a content.
-enum Part<'a> {
-    Text(Text<'a>),
-    Block(Box<Block<'a>>),
-    Other,
-}
-
-impl<'a> Part<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
-        if json.kind()? == Kind::String {
-            return Ok(Self::Text(json.text()?.into()));
-        }
-        let (mut is_call, mut is_text, mut text) = (None, true, None);
-        let mut block = Block::default();
-        let is_object = wire::object(json, |key, value| {
-            match key {
-                b"type" => {
-                    let kind = wire::text(value)?;
-                    is_call = match kind.map(|kind| kind.to_str()).as_deref() {
-                        Some("tool_use") => Some(true),
-                        Some("tool_result") => Some(false),
-                        _ => None,
-                    };
-                    is_text = wire::is_kind_of_text(kind);
-                }
-                b"text" => text = wire::text(value)?,
-                b"id" => block.id = wire::ident(value)?,
-                b"name" => block.name = wire::name(value)?,
-                b"input" => block.arguments = common::read_arguments(value)?,
-                b"tool_use_id" => block.answers = wire::ident(value)?,
-                b"content" => block.content = wire::result(value)?,
-                b"is_error" => block.is_error = wire::boolean(value)?,
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(match (is_call, text) {
-            (Some(is_call), _) => Self::Block(Box::new(Block { is_call, ..block })),
-            (None, Some(text)) if is_object && is_text => Self::Text(text),
-            _ => Self::Other,
-        })
-    }
 }
 
 /// A block of Anthropic's: a call (`tool_use`) or a result (`tool_result`).

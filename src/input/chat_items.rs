@@ -3,7 +3,6 @@
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::codex_text;
-use super::common;
 use super::outcome::{Outcome, never_ran};
 use super::wire;
 use super::words;
@@ -52,8 +51,8 @@ impl Item {
 
 impl<'a> Conversation<'a> {
     /// Adds an item.
-    pub(super) fn item(&mut self, item: Item, element: &Element<'a>) {
-        let id = element.call_id.and_then(common::ident).or_else(|| element.id.and_then(common::ident));
+    pub(super) fn item(&mut self, item: Item, element: &mut Element<'a>) {
+        let id = element.call_id.take().or(element.id.take());
         if item == Item::Output {
             let turn = self.end_turn();
             return self.assembler.answer(turn, id, output(element.output));

@@ -9,7 +9,6 @@ use super::chat::Form;
 use super::chat_call::legacy_call;
 use super::chat_element::{Block, Body, Element};
 use super::chat_items::codex_result;
-use super::common;
 use super::outcome::Outcome;
 use super::words;
 use crate::json::{Json, Kind, Read};
@@ -93,7 +92,7 @@ impl<'a> Conversation<'a> {
             return Ok(false);
         }
         match (element.item, element.role.is_some()) {
-            (Some(item), _) => self.item(item, &element),
+            (Some(item), _) => self.item(item, &mut element),
             (None, true) => self.message(&mut element)?,
             // The model thinks, and goes on.
             (None, false) if element.is_reasoning() => {
@@ -221,7 +220,7 @@ impl<'a> Conversation<'a> {
             }
             None => element.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent),
         };
-        let id = if by_name { None } else { element.answers.and_then(common::ident) };
+        let id = if by_name { None } else { element.answers.take() };
         self.answer(turn, id, element.name.as_deref(), answer);
     }
 

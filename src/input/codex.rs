@@ -39,7 +39,7 @@ fn is_line(line: Raw<'_>) -> bool {
     let (mut has_kind, mut has_payload) = (false, false);
     let read = line.json().object(|key, value| {
         match key {
-            b"type" => has_kind = wire::name(value)?.as_deref().and_then(LineType::of).is_some(),
+            b"type" => has_kind = wire::word(value, LineType::of)?.is_some(),
             b"payload" => has_payload = value.raw()?.kind() == JsonKind::Object,
             _ => {}
         }
@@ -54,7 +54,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut session = Session::default();
     for line in lines.iter() {
         match read_line(*line) {
-            Ok(line) => session.line(line, runs),
+            Ok(line) => session.line(line),
             // What is read is looked at more closely than what is passed over.
             Err(_) => runs.pass_over("lines that are no JSON", 1),
         }
@@ -82,6 +82,17 @@ struct Session<'a> {
     events: Events<'a>,
     /// The places of calls, by their ids.
     calls: TextMap<Cow<'a, str>, usize>,
+    passed_over: PassedOver,
+}
+
+/// How many lines, items and events were passed over.
+#[derive(Default)]
+struct PassedOver {
+    history: u64,
+    lines: u64,
+    items: u64,
+    copies: u64,
+    events: u64,
 }
 
 /// A step that waits for the end.
@@ -120,7 +131,7 @@ impl Turns {
 }
 
 impl<'a> Session<'a> {
-    fn line(&mut self, line: Line<'a>, runs: &mut Runs<'_>) {
+    fn line(&mut self, line: Line<'a>) {
         match line.kind {
             Some(Kind::Meta { id, parent }) => {
                 // A session that is resumed writes this line again.
@@ -130,14 +141,14 @@ impl<'a> Session<'a> {
                 }
             }
             Some(Kind::Context { model }) => self.model = self.model.take().or(model),
-            Some(Kind::Item(item)) => self.item(item, line.time, runs),
-            Some(Kind::Event(event)) => self.event(event, runs),
-            Some(Kind::Compacted) => runs.pass_over("lines with copied history", 1),
-            None => runs.pass_over("lines of other types", 1),
+            Some(Kind::Item(item)) => self.item(item, line.time),
+            Some(Kind::Event(event)) => self.event(event),
+            Some(Kind::Compacted) => self.passed_over.history += 1,
+            None => self.passed_over.lines += 1,
         }
     }
 
-    fn item(&mut self, item: Item<'a>, time: Option<u64>, runs: &mut Runs<'_>) {
+    fn item(&mut self, item: Item<'a>, time: Option<u64>) {
         match item {
             Item::Message { actor, text } => {
                 let turn = if actor == Actor::Agent {
@@ -166,7 +177,7 @@ impl<'a> Session<'a> {
                 let turn = self.turns.of_others();
                 self.steps.push(Step::Output { turn, id, output });
             }
-            Item::Other => runs.pass_over("items of other types", 1),
+            Item::Other => self.passed_over.items += 1,
         }
     }
 
@@ -178,7 +189,7 @@ impl<'a> Session<'a> {
         self.turns.of_model()
     }
 
-    fn event(&mut self, event: Event<'a>, runs: &mut Runs<'_>) {
+    fn event(&mut self, event: Event<'a>) {
         match event {
             Event::End(termination) => self.termination = Some(termination),
             Event::Tokens(usage) => self.tokens(usage),
@@ -194,8 +205,8 @@ impl<'a> Session<'a> {
                     usage.duration_ns = Some(duration);
                 }
             }
-            Event::Copy => runs.pass_over("events that are copies of items", 1),
-            Event::Other => runs.pass_over("events of other types", 1),
+            Event::Copy => self.passed_over.copies += 1,
+            Event::Other => self.passed_over.events += 1,
         }
     }
 
@@ -246,6 +257,12 @@ impl<'a> Session<'a> {
             termination: self.termination.map(Into::into),
             ..Metadata::default()
         };
+        let PassedOver { history, lines, items, copies, events } = self.passed_over;
+        runs.pass_over("lines with copied history", history);
+        runs.pass_over("lines of other types", lines);
+        runs.pass_over("items of other types", items);
+        runs.pass_over("events that are copies of items", copies);
+        runs.pass_over("events of other types", events);
         runs.give_unrouted(&mut steps, metadata, None);
     }
 }

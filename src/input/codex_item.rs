@@ -38,13 +38,13 @@ pub(super) enum LineType {
 
 impl LineType {
     /// The type of this name.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn of(name: &[u8]) -> Option<Self> {
         Some(match name {
-            "session_meta" => Self::Meta,
-            "turn_context" => Self::Context,
-            "response_item" => Self::Item,
-            "event_msg" => Self::Event,
-            "compacted" => Self::Compacted,
+            b"session_meta" => Self::Meta,
+            b"turn_context" => Self::Context,
+            b"response_item" => Self::Item,
+            b"event_msg" => Self::Event,
+            b"compacted" => Self::Compacted,
             _ => return None,
         })
     }
@@ -105,7 +105,7 @@ pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
     line.json().object(|key, value| {
         match key {
             b"timestamp" => time = wire::time(value)?,
-            b"type" => kind = wire::name(value)?.as_deref().and_then(LineType::of),
+            b"type" => kind = wire::word(value, LineType::of)?,
             b"payload" => {
                 if std::mem::take(&mut has_payload) {
                     payload = Payload::default();
@@ -129,12 +129,12 @@ pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
 /// The members of all kinds of payloads: which of them count is known when the type is, which may come behind them.
 #[derive(Default)]
 struct Payload<'a> {
-    kind: Option<Cow<'a, str>>,
+    kind: Option<Cow<'a, [u8]>>,
     id: Option<Cow<'a, str>>,
     session_id: Option<Cow<'a, str>>,
     source: Option<Raw<'a>>,
     model: Option<Cow<'a, str>>,
-    role: Option<Cow<'a, str>>,
+    role: Option<Cow<'a, [u8]>>,
     content: Option<Words<'a>>,
     call_id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
@@ -155,12 +155,12 @@ struct Payload<'a> {
 impl<'a> Payload<'a> {
     fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
         match key {
-            b"type" => self.kind = wire::name(value)?,
+            b"type" => self.kind = wire::spelled(value)?,
             b"id" => self.id = wire::name(value)?,
             b"session_id" => self.session_id = wire::name(value)?,
             b"source" => self.source = wire::value(value)?,
             b"model" => self.model = wire::name(value)?,
-            b"role" => self.role = wire::name(value)?,
+            b"role" => self.role = wire::spelled(value)?,
             b"content" => self.content = wire::message(value)?,
             b"call_id" => self.call_id = wire::name(value)?,
             b"name" => self.name = wire::name(value)?,
@@ -190,38 +190,39 @@ impl<'a> Payload<'a> {
     fn item(self) -> Item<'a> {
         let kind = self.kind.as_deref().unwrap_or_default();
         match kind {
-            "message" => Item::Message {
+            b"message" => Item::Message {
                 actor: match self.role.as_deref() {
-                    Some("assistant") => Actor::Agent,
-                    Some("user") => Actor::User,
+                    Some(b"assistant") => Actor::Agent,
+                    Some(b"user") => Actor::User,
                     _ => Actor::System,
                 },
                 text: self.content,
             },
-            "reasoning" => Item::Reasoning,
-            "function_call_output"
-            | "custom_tool_call_output"
-            | "local_shell_call_output"
-            | "tool_search_output"
-            | "computer_call_output" => {
+            b"reasoning" => Item::Reasoning,
+            b"function_call_output"
+            | b"custom_tool_call_output"
+            | b"local_shell_call_output"
+            | b"tool_search_output"
+            | b"computer_call_output" => {
                 Item::Output { id: self.call_id.or(self.id), output: self.output.unwrap_or_default() }
             }
-            "function_call" => {
+            b"function_call" => {
                 let arguments = self.arguments.map_or(Content::Absent, wire::Value::arguments);
                 self.call(arguments, None)
             }
-            "custom_tool_call" => {
+            b"custom_tool_call" => {
                 let arguments = wire::sole_argument_of(self.input, "input");
                 self.call(arguments, None)
             }
-            "mcp_call" => {
+            b"mcp_call" => {
                 let arguments = self.arguments.map_or(Content::Absent, wire::Value::arguments);
                 self.mcp_call(arguments)
             }
-            "local_shell_call" | "tool_search_call" | "computer_call" => self.named_call(false),
-            "web_search_call" | "file_search_call" | "code_interpreter_call" | "image_generation_call" => {
-                self.named_call(true)
-            }
+            b"local_shell_call" | b"tool_search_call" | b"computer_call" => self.named_call(false),
+            b"web_search_call"
+            | b"file_search_call"
+            | b"code_interpreter_call"
+            | b"image_generation_call" => self.named_call(true),
             _ => Item::Other,
         }
     }
@@ -254,23 +255,21 @@ impl<'a> Payload<'a> {
             Some("failed" | "incomplete") => Some(Outcome::error(Provenance::Flag).answer(Content::Absent)),
             _ => None,
         };
-        let kind = self.kind.take().map_or(Cow::Borrowed(""), |kind| match kind {
-            Cow::Borrowed(kind) => kind.trim_end_matches("_call").into(),
-            Cow::Owned(kind) => kind.trim_end_matches("_call").to_owned().into(),
-        });
-        self.name = Some(kind);
+        let kind = self.kind.take().unwrap_or_default();
+        let name = kind.strip_suffix(b"_call").unwrap_or(&kind);
+        self.name = Some(Cow::Owned(String::from_utf8_lossy(name).into_owned()));
         self.call(arguments, answer)
     }
 
     fn event(self) -> Event<'a> {
         match self.kind.as_deref().unwrap_or_default() {
-            "task_complete" => Event::End("task_complete"),
-            "turn_aborted" => Event::End("turn_aborted"),
-            "agent_message" | "user_message" | "agent_reasoning" => Event::Copy,
-            "token_count" => self.tokens.map_or(Event::Other, Event::Tokens),
-            "patch_apply_end" => outcome(self.call_id, self.success.map(|success| !success)),
-            "mcp_tool_call_end" => outcome(self.call_id, self.result.and_then(mcp_failed)),
-            "exec_command_end" => {
+            b"task_complete" => Event::End("task_complete"),
+            b"turn_aborted" => Event::End("turn_aborted"),
+            b"agent_message" | b"user_message" | b"agent_reasoning" => Event::Copy,
+            b"token_count" => self.tokens.map_or(Event::Other, Event::Tokens),
+            b"patch_apply_end" => outcome(self.call_id, self.success.map(|success| !success)),
+            b"mcp_tool_call_end" => outcome(self.call_id, self.result.and_then(mcp_failed)),
+            b"exec_command_end" => {
                 let failed = self.exit_code.and_then(is_failure_code);
                 let duration_ns = self.duration.and_then(duration);
                 self.call_id.map_or(Event::Other, |id| Event::Exit { id, failed, duration_ns })

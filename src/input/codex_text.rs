@@ -131,22 +131,19 @@ const HEADERS: [&str; 8] = [
 
 /// The outcome by a header, and the output behind it. Exit codes further down are output.
 fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
-    let (mut lines, mut output) = (Vec::with_capacity(HEADER_LINES), None);
+    let mut lines = [Text::from(""); HEADER_LINES];
+    let (mut count, mut output) = (0, None);
     let mut rest = Some(text);
-    while lines.len() < HEADER_LINES
-        && let Some(text) = rest
-    {
+    while let (Some(place), Some(text)) = (lines.get_mut(count), rest) {
         let (line, after) = text.split_line();
         if line.starts_with("Output:") && line.to_str() == "Output:" {
             output = Some(after.unwrap_or("".into()));
             break;
         }
-        lines.push(line);
-        rest = after;
+        (*place, rest) = (line, after);
+        count += 1;
     }
-    if output.is_none() {
-        lines.truncate(1);
-    }
+    let lines = lines.get(..if output.is_none() { 1 } else { count }).unwrap_or_default();
     let is_running = |line: &Text<'_>| line.starts_with("Process running with session ID ");
     let script = lines.first().map(|line| line.head(HEAD));
     let outcome = if let Some(failed) = lines.iter().find_map(exit_line) {

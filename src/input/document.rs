@@ -1,7 +1,7 @@
 //! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
 
 use super::sample::{Members, lines};
-use crate::json::{Json, Kind, Raw, StringEnds};
+use crate::json::{Ends, Json, Kind, Raw};
 
 /// A whole input of a format whose runs are not records of their own.
 #[derive(Debug, Clone)]
@@ -51,6 +51,22 @@ impl<'a> Lines<'a> {
         Self { objects, has: [true; DISTINCTIVE.len()] }
     }
 
+    /// One object, whose keys are looked at.
+    pub(super) fn of_one(object: Raw<'a>) -> Self {
+        let mut lines = Self { objects: vec![object], has: [false; DISTINCTIVE.len()] };
+        let read = object.json().object(|key, _| {
+            lines.note(key);
+            Ok(())
+        });
+        if read.is_ok() { lines } else { Self::of(lines.objects) }
+    }
+
+    fn note(&mut self, key: &[u8]) {
+        for (known, has) in DISTINCTIVE.iter().zip(&mut self.has) {
+            *has |= key == known.as_bytes();
+        }
+    }
+
     /// Whether one of them may have this distinctive key: `false` only where none has it.
     pub(super) fn may_have(&self, key: &str) -> bool {
         DISTINCTIVE.iter().zip(self.has).any(|(known, has)| has && *known == key)
@@ -63,9 +79,7 @@ impl<'a> Lines<'a> {
         }
         let mut json = line.json();
         let read = json.object(|key, value| {
-            for (known, has) in DISTINCTIVE.iter().zip(&mut self.has) {
-                *has |= key == known.as_bytes();
-            }
+            self.note(key);
             value.check()
         });
         if read.is_err() || json.peek_byte().is_some() {
@@ -95,7 +109,7 @@ pub(super) struct Parsed<'a> {
 
 impl<'a> Parsed<'a> {
     /// Takes an input apart: as one document, or else as lines. `ends` are those of its strings.
-    pub(super) fn of(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Self {
+    pub(super) fn of(bytes: &'a [u8], ends: Option<&'a Ends>) -> Self {
         let mut json = Json::with_ends(bytes, ends);
         let opened = json.peek_byte();
         let start = json.offset();
@@ -177,7 +191,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
 }
 
 /// The objects of an input that holds several, one after the other wherever lines end, with nothing between them.
-fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Option<Vec<Raw<'a>>> {
+fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {

@@ -12,11 +12,10 @@ use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
 use super::sample::Members;
-use super::time;
 use super::tokens;
 use super::wire;
 use super::words;
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Read};
 use crate::trace::{Actor, Answer, Assembler, Call, Metadata, Provenance, UnknownReason, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
@@ -92,8 +91,8 @@ impl<'a> Message<'a> {
                         Ok(())
                     })?;
                 }
-                b"timestamp" => message.time = time::of_string(value.raw()?),
-                b"tokens" => message.usage = usage(value.raw()?),
+                b"timestamp" => message.time = wire::time_or_utc(value)?,
+                b"tokens" => message.usage = usage(value)?,
                 _ => value.skip()?,
             }
             Ok(())
@@ -119,15 +118,20 @@ impl<'a> Message<'a> {
 }
 
 /// What the model thought counts as written.
-fn usage(tokens: Raw<'_>) -> Option<Usage> {
-    let count = |name: &str| tokens.member(name).and_then(tokens::count);
-    let usage = Usage {
-        duration_ns: None,
-        input_tokens: count("input"),
-        output_tokens: tokens::sum([count("output"), count("thoughts")]),
-        cached_tokens: count("cached"),
-    };
-    (!usage.is_empty()).then_some(usage)
+fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
+    let (mut usage, mut output, mut thoughts) = (Usage::default(), None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"input" => usage.input_tokens = wire::count(value)?,
+            b"output" => output = wire::count(value)?,
+            b"thoughts" => thoughts = wire::count(value)?,
+            b"cached" => usage.cached_tokens = wire::count(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    usage.output_tokens = tokens::sum([output, thoughts]);
+    Ok(Some(usage).filter(|usage| !usage.is_empty()))
 }
 
 /// Reads a call and, where it has ended, its answer.
@@ -141,7 +145,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Option<(Call<'a>, Optio
             b"args" => call.arguments = common::read_arguments(value)?,
             b"result" => observation = result(value)?,
             b"status" => status = wire::name(value)?,
-            b"timestamp" => call.time = time::of_string(value.raw()?),
+            b"timestamp" => call.time = wire::time_or_utc(value)?,
             _ => value.skip()?,
         }
         Ok(())

@@ -156,11 +156,11 @@ impl<'a> Message<'a> {
         let mut message = Self::default();
         json.object(|key, value| {
             match key {
-                b"id" => message.id = common::name(value.raw()?),
-                b"role" => message.role = value.raw()?.string().unwrap_or_default(),
+                b"id" => message.id = wire::name(value)?,
+                b"role" => message.role = wire::name(value)?.unwrap_or_default(),
                 b"content" => message.content = Some(value.raw()?),
                 b"tool_calls" => message.calls = Some(value.raw()?),
-                b"tool_call_id" => message.answers = common::name(value.raw()?),
+                b"tool_call_id" => message.answers = wire::name(value)?,
                 b"error" => message.error = Some(value.raw()?).filter(|error| error.kind() == Kind::Object),
                 _ => value.skip()?,
             }
@@ -235,8 +235,8 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
     let mut call = Call::new(turn, None, "");
     json.object(|key, value| {
         match key {
-            b"id" => call.id = common::name(value.raw()?),
-            b"function" => call.name = common::name(value.raw()?).unwrap_or_default(),
+            b"id" => call.id = wire::name(value)?,
+            b"function" => call.name = wire::name(value)?.unwrap_or_default(),
             b"arguments" => call.arguments = common::read_arguments(value)?,
             _ => value.skip()?,
         }

@@ -11,7 +11,7 @@ use super::inspect::{self, Eval};
 use super::runs::Runs;
 use super::zstd::Frames;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Fault, Json, Kind, StringEnds};
+use crate::json::{Ends, Fault, Json, Kind};
 
 /// Where the header is.
 const HEADERS: [&str; 2] = ["header.json", "_journal/start.json"];
@@ -46,7 +46,7 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     };
     let most = runs.options.most_held;
     let header = header.bytes(&archive, most)?;
-    let ends = StringEnds::of_length(header.len());
+    let ends = Ends::of_length(header.len());
     let Document::Object(members) = Parsed::of(&header, Some(&ends)).document else {
         return Err(Error::new(ErrorKind::Shape, "the header of the archive is no object"));
     };
@@ -66,8 +66,10 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
 
 fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Result<()> {
     let text = String::from_utf8_lossy(bytes);
-    Json::new(text.as_bytes()).check().map_err(Fault::into_error)?;
-    inspect::sample(&mut Json::new(text.as_bytes()), position, eval, runs).map_err(Fault::into_error)
+    let ends = Ends::of_length(text.len());
+    let mut json = Json::with_ends(text.as_bytes(), Some(&ends));
+    json.clone().check().map_err(Fault::into_error)?;
+    inspect::sample(&mut json, position, eval, runs).map_err(Fault::into_error)
 }
 
 /// Names are as Inspect writes them.

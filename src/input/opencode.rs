@@ -18,7 +18,7 @@ use super::time;
 use super::tokens;
 use super::wire;
 use super::words;
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Read};
 use crate::trace::{
     Actor, Answer, Arguments, Assembler, Call, Content, Metadata, Provenance, Text, UnknownReason, Usage,
     Words,
@@ -107,7 +107,7 @@ impl<'a> Info<'a> {
                 b"finish" => info.finish = wire::name(value)?,
                 b"error" => info.error = value.raw()?.member("name").and_then(common::name),
                 b"time" => info.time = value.raw()?.member("created").and_then(time::of_milliseconds),
-                b"tokens" => info.usage = usage(value.raw()?),
+                b"tokens" => info.usage = usage(value)?,
                 _ => value.skip()?,
             }
             Ok(())
@@ -117,17 +117,36 @@ impl<'a> Info<'a> {
 }
 
 /// Tokens are counted apart: what was cached beside what was not, what was thought beside what was said.
-fn usage(tokens: Raw<'_>) -> Option<Usage> {
-    let count = |name: &str| tokens.member(name).and_then(tokens::count);
-    let cache = tokens.member("cache");
-    let cached = |name: &str| cache.and_then(|cache| cache.member(name)).and_then(tokens::count);
+fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
+    let (mut input, mut read, mut written) = (None, None, None);
+    let (mut output, mut reasoning) = (None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"input" => input = wire::count(value)?,
+            b"output" => output = wire::count(value)?,
+            b"reasoning" => reasoning = wire::count(value)?,
+            b"cache" => {
+                (read, written) = (None, None);
+                wire::object(value, |key, value| {
+                    match key {
+                        b"read" => read = wire::count(value)?,
+                        b"write" => written = wire::count(value)?,
+                        _ => value.skip()?,
+                    }
+                    Ok(())
+                })?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
     let usage = Usage {
         duration_ns: None,
-        input_tokens: tokens::sum([count("input"), cached("read"), cached("write")]),
-        output_tokens: tokens::sum([count("output"), count("reasoning")]),
-        cached_tokens: cached("read"),
+        input_tokens: tokens::sum([input, read, written]),
+        output_tokens: tokens::sum([output, reasoning]),
+        cached_tokens: read,
     };
-    (!usage.is_empty()).then_some(usage)
+    Ok(Some(usage).filter(|usage| !usage.is_empty()))
 }
 
 fn message<'a>(
@@ -243,9 +262,15 @@ impl<'a> State<'a> {
                     })?;
                 }
                 b"time" => {
-                    let time = value.raw()?;
-                    let at = |name: &str| time.member(name).and_then(time::of_milliseconds);
-                    (state.start, state.end) = (at("start"), at("end"));
+                    (state.start, state.end) = (None, None);
+                    wire::object(value, |key, value| {
+                        match key {
+                            b"start" => state.start = time::of_milliseconds(value.raw()?),
+                            b"end" => state.end = time::of_milliseconds(value.raw()?),
+                            _ => value.skip()?,
+                        }
+                        Ok(())
+                    })?;
                 }
                 _ => value.skip()?,
             }

@@ -10,7 +10,6 @@ use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
-use super::time;
 use super::tokens;
 use super::wire;
 use super::words;
@@ -142,9 +141,7 @@ impl<'a> Event<'a> {
                 b"cause" => event.cause = wire::ident(value)?,
                 b"success" => event.success = wire::boolean(value)?,
                 b"extras" => event.extras(value)?,
-                b"timestamp" => {
-                    event.time = wire::text(value)?.and_then(|text| time::of_text(&text.to_str()));
-                }
+                b"timestamp" => event.time = wire::time_or_utc(value)?,
                 b"tool_call_metadata" => event.tool_call_metadata(value)?,
                 _ => value.skip()?,
             }

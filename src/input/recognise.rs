@@ -6,7 +6,7 @@ use super::format::{Entry, Reader, RecordReader};
 use super::sample::{Framing, Looked, Members, Sample, Seen, is_value, lines};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
-use crate::json::{Json, Kind, Raw};
+use crate::json::{Ends, Json, Kind, Raw};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
 const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
@@ -15,8 +15,8 @@ const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
 pub(super) enum Recognised {
     /// Run by run.
     Records(Format, &'static RecordReader, Framing),
-    /// As a whole.
-    Whole,
+    /// As a whole, of which this is known.
+    Whole(Ends),
     /// Line by line, each by its own format.
     Each,
     /// As a zip archive.
@@ -38,33 +38,36 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     }
     window.skip_byte_order_mark();
     let (mut looked, mut asked) = (Looked::default(), Asked::default());
+    let mut ends = Ends::default();
     for most in LOOKED_AT {
         fill(window, most + 1)?;
         let bytes = window.unread();
         let whole = bytes.len() <= most;
+        // What one small sample does not show is mostly read as a whole.
+        ends.cover(if most == LOOKED_AT[0] { bytes.len().min(most) } else { bytes.len() });
         let bytes = bytes.get(..most).unwrap_or(bytes);
         if whole && bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(window
                 .take_fault()
                 .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
-        let sample = Sample::of(bytes, whole, &mut looked);
+        let sample = Sample::of(bytes, whole, &mut looked, &ends);
         if let Some((format, reader)) = claimed_records(&sample, wanted) {
             return Ok(Recognised::Records(format, reader, sample.framing));
         }
         if sample.framing == Framing::Lines {
-            match lines_of(bytes, wanted, &mut asked) {
+            match lines_of(bytes, wanted, &mut asked, &ends) {
                 Some(LinesAre::Documents) => return Ok(Recognised::Each),
-                Some(LinesAre::Events) => return Ok(Recognised::Whole),
-                None if asked.lines >= MOST_ASKED => return Ok(Recognised::Whole),
+                Some(LinesAre::Events) => return Ok(Recognised::Whole(ends)),
+                None if asked.lines >= MOST_ASKED => return Ok(Recognised::Whole(ends)),
                 None => {}
             }
         }
         if whole || wanted.is_none() && is_one_document(&sample) {
-            return Ok(Recognised::Whole);
+            return Ok(Recognised::Whole(ends));
         }
     }
-    Ok(Recognised::Whole)
+    Ok(Recognised::Whole(ends))
 }
 
 /// The format with runs of their own that is wanted, or else the first that claims the sample.
@@ -93,11 +96,12 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
     }
 }
 
-/// Whether there are marks that only messages of chats, of the Gemini CLI or of `OpenCode`, events of `OpenHands` or
-/// steps of SWE-agent have, and none of tau2.
+/// Whether there are marks that only messages of chats, of the Gemini CLI or of `OpenCode`, items of Responses, events
+/// of `OpenHands` or steps of SWE-agent have, and none of tau2.
 fn has_marks(parts: &[Members<'_>]) -> bool {
     let is_marked = |part: &Members<'_>| {
         part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
+            || part.has("type") && part.has("call_id")
             || part.has("source") && (part.has("action") || part.has("observation"))
             || !part.has("role") && part.has("type") && part.has("content") && part.has("timestamp")
             || part.has("info") && part.has("parts")
@@ -166,9 +170,9 @@ struct Asked {
 }
 
 /// What the first lines are, of those that have not been asked yet; `None`: they do not decide it.
-fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked) -> Option<LinesAre> {
+fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked, ends: &Ends) -> Option<LinesAre> {
     let mut objects = Vec::new();
-    for line in lines(bytes, false, asked.bytes) {
+    for line in lines(bytes, false, asked.bytes).map(|line| line.with_ends(Some(ends))) {
         if asked.lines >= MOST_ASKED {
             break;
         }
@@ -187,7 +191,7 @@ fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked) -> Option<L
 
 /// Whether a line is one of those that only formats of lines have.
 fn is_event(line: Raw<'_>) -> bool {
-    let line = Document::Lines(Lines::of(vec![line]));
+    let line = Document::Lines(Lines::of_one(line));
     entries().any(|entry| match &entry.reader {
         Reader::Document(reader) => !reader.lines_last && (reader.claims)(&line),
         Reader::Records(_) => false,

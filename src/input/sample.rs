@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Ends, Json, Kind, Raw, Read};
 
 /// How many records of a list or lines of a file are looked at.
 const RECORDS: usize = 64;
@@ -77,12 +77,12 @@ impl<'a> Members<'a> {
     }
 
     /// The items of the list under this key that are there whole, where the list is not.
-    fn open_items(&self, key: &str, bytes: &'a [u8]) -> Vec<Raw<'a>> {
+    fn open_items(&self, key: &str, bytes: &'a [u8], ends: &'a Ends) -> Vec<Raw<'a>> {
         let mut items = Vec::new();
         if let Some((open, at)) = self.open.last()
             && open == key
         {
-            let mut json = Json::starting_at(bytes, *at, 1);
+            let mut json = Json::starting_at(bytes, *at, 1).knowing(ends);
             if json.peek_byte() == Some(b'[') {
                 let _ = json.list(|item| {
                     items.push(item.raw()?);
@@ -158,40 +158,45 @@ pub(super) struct Sample<'a> {
     pub(super) framing: Framing,
     pub(super) seen: Seen<'a>,
     bytes: &'a [u8],
+    ends: &'a Ends,
 }
 
 impl<'a> Sample<'a> {
     /// Looks at the first bytes of an input; `whole`: at all of them. Lines that have been looked at as part of a
-    /// smaller sample are not looked at again.
-    pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut Looked) -> Self {
+    /// smaller sample are not looked at again. What is sound is remembered in `ends`, and not walked through again by
+    /// larger samples, nor by those who read the input.
+    pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut Looked, ends: &'a Ends) -> Self {
         if looked.lines > 0 {
-            return Self::of_lines(bytes, whole, looked);
+            return Self::of_lines(bytes, whole, looked, ends);
         }
-        let mut json = Json::new(bytes);
+        let mut json = Json::with_ends(bytes, Some(ends));
         json.space();
+        let _ = json.clone().check();
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
         if is_in_lines(bytes, whole, start, &json, &read) {
-            let sample = Self::of_lines(bytes, whole, looked);
+            let sample = Self::of_lines(bytes, whole, looked, ends);
             if read.is_err() {
                 // With more of it, it may turn out to be no lines.
                 *looked = Looked::default();
             }
             return sample;
         }
-        Self { framing: Framing::Values, seen, bytes }
+        Self { framing: Framing::Values, seen, bytes, ends }
     }
 
-    fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut Looked) -> Self {
+    fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut Looked, ends: &'a Ends) -> Self {
         let mut objects = Vec::new();
         for line in lines(bytes, whole, looked.bytes).take(RECORDS - looked.lines) {
             looked.bytes = line.offset() + line.bytes().len();
             looked.lines += 1;
-            if line.json().peek_byte() == Some(b'{') {
-                objects.push(Members::of(&mut line.json()));
+            let mut line = line.with_ends(Some(ends)).json();
+            if line.peek_byte() == Some(b'{') {
+                let _ = line.clone().check();
+                objects.push(Members::of(&mut line));
             }
         }
-        Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes }
+        Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes, ends }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
@@ -209,7 +214,7 @@ impl<'a> Sample<'a> {
         match &self.seen {
             Seen::Object(members) => match members.open_key() {
                 Some(key) => {
-                    let items = members.open_items(key, self.bytes).into_iter().take(RECORDS);
+                    let items = members.open_items(key, self.bytes, self.ends).into_iter().take(RECORDS);
                     items.map(|item| Members::of(&mut item.json())).collect()
                 }
                 None => Vec::new(),

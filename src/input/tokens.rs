@@ -72,11 +72,6 @@ impl Counts {
     }
 }
 
-/// A count, where the value is one.
-pub(super) fn count(value: Raw<'_>) -> Option<u64> {
-    value.integer().and_then(|count| u64::try_from(count).ok())
-}
-
 /// The sum of counts; `None` where there is none.
 pub(super) fn sum(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
     counts.into_iter().flatten().reduce(u64::saturating_add)

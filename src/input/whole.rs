@@ -7,20 +7,20 @@ use super::runs::Runs;
 use super::window::{Place, Window};
 use super::{Format, recognise, sample, spans};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Raw, StringEnds};
+use crate::json::{Ends, Raw};
 
-/// Reads an input that has to be seen whole.
-pub(super) fn read(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+/// Reads an input that has to be seen whole. `ends`: what is known of its beginning.
+pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Format>, runs: &mut Runs<'_>) {
     hold_all(window, runs);
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
-        let ends = StringEnds::of_length(bytes.len());
+        ends.cover(bytes.len());
         return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
     }
     runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
     let mended = Mended::of(bytes);
     let text = mended.text.as_bytes();
-    let ends = StringEnds::of_length(text.len());
+    let ends = Ends::of_length(text.len());
     let window = Window::over_mended(&mended, bytes, Place::START);
     read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
 }
@@ -106,7 +106,7 @@ pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &
         let whole = window.is_whole();
         let bytes = window.unread();
         let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
-        let ends = StringEnds::of_length(end);
+        let ends = Ends::of_length(end);
         for line in sample::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
             let line = line.with_ends(Some(&ends));
             read_line(line, window, wanted, runs);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::timestamp::nanoseconds;
+use super::timestamp::{nanoseconds, nanoseconds_or_utc};
 use crate::json::{Json, JsonString, Kind, Number, Raw, Read};
 use crate::trace::{Arguments, Content, Text, Words, canonical_text};
 
@@ -80,9 +80,34 @@ pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(number.and_then(Number::integer).and_then(|number| u64::try_from(number).ok()))
 }
 
+/// Reads a string that is one of a few words.
+#[inline]
+pub(super) fn word<T>(json: &mut Json<'_>, find: impl Fn(&[u8]) -> Option<T>) -> Read<Option<T>> {
+    if json.peek_byte() == Some(b'"') {
+        json.text().map(|word| find(&word.bytes()))
+    } else {
+        json.skip().map(|()| None)
+    }
+}
+
+/// Reads a name as bytes, which are only compared.
+#[inline]
+pub(super) fn spelled<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, [u8]>>> {
+    if json.peek_byte() == Some(b'"') {
+        json.text().map(|name| Some(name.bytes()))
+    } else {
+        json.skip().map(|()| None)
+    }
+}
+
 /// Reads a point in time.
 pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
-    Ok(text(json)?.and_then(|text| nanoseconds(&text.to_str())))
+    word(json, nanoseconds)
+}
+
+/// Reads a point in time, which is taken for UTC where it names no offset.
+pub(super) fn time_or_utc(json: &mut Json<'_>) -> Read<Option<u64>> {
+    word(json, nanoseconds_or_utc)
 }
 
 /// Reads a value for later; null is none.

@@ -1,4 +1,4 @@
-//! Where long strings end, once that has been found: what is looked at several times is searched once.
+//! Where long values end, once that has been found: what is looked at several times is searched once.
 
 use std::cell::Cell;
 
@@ -8,23 +8,61 @@ use super::scan::Extent;
 /// The strings that are remembered are at least as long as the blocks, so that one begins in each at most.
 const BLOCK: usize = 64;
 
-/// The ends of the long strings of a text, as far as they have been found.
-///
-/// An entry for each block of the text: 0, or the closing quote, the place of the first byte in its block, and how
-/// the string is spelled.
-#[derive(Debug)]
-pub(crate) struct StringEnds(Vec<Cell<u64>>);
+/// Of the lists and objects that begin in such a block, the last one that was found is remembered: of those that
+/// begin one in the other, the outermost.
+const SMALL_BLOCK: usize = 16;
 
-impl StringEnds {
+/// Shorter lists and objects are walked through as quickly.
+const SHORT: usize = 48;
+
+/// The ends of the long strings, lists and objects of a text that are sound, as far as they have been found.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// An entry for each block of the text: 0, or the closing quote, the place of the first byte in its block, and how
+    /// the string is spelled.
+    strings: Vec<Cell<u64>>,
+    /// An entry for each small block: 0, or the length of a list or object, and its place in its block.
+    containers: Vec<Cell<u32>>,
+}
+
+impl Ends {
     /// For a text of this length.
     pub(crate) fn of_length(length: usize) -> Self {
-        Self(vec![Cell::new(0); length / BLOCK + 1])
+        let mut ends = Self::default();
+        ends.cover(length);
+        ends
+    }
+
+    /// The text goes on, up to this length.
+    pub(crate) fn cover(&mut self, length: usize) {
+        self.strings.resize(length / BLOCK + 1, Cell::new(0));
+        self.containers.resize(length / SMALL_BLOCK + 1, Cell::new(0));
+    }
+
+    /// The end of the list or object that begins at an offset.
+    #[inline]
+    pub(super) fn container(&self, start: usize) -> Option<usize> {
+        let entry = self.containers.get(start / SMALL_BLOCK)?.get() as usize;
+        let is_here = entry != 0 && entry % SMALL_BLOCK == start % SMALL_BLOCK;
+        is_here.then(|| start + entry / SMALL_BLOCK)
+    }
+
+    /// Remembers where a sound list or object ends, behind its bracket, where it is neither short nor huge.
+    #[inline]
+    pub(super) fn set_container(&self, start: usize, end: usize) {
+        let length = end.saturating_sub(start);
+        if length >= SHORT
+            && let Some(entry) = self.containers.get(start / SMALL_BLOCK)
+            && let Ok(known) = u32::try_from(length * SMALL_BLOCK + start % SMALL_BLOCK)
+        {
+            entry.set(known);
+        }
     }
 
     /// The end of the string whose first byte behind the quote is at `from`.
     #[inline]
-    pub(super) fn get(&self, from: usize) -> Option<Extent> {
-        let entry = self.0.get(from / BLOCK)?.get();
+    pub(super) fn string(&self, from: usize) -> Option<Extent> {
+        let entry = self.strings.get(from / BLOCK)?.get();
         let spelling = match entry & 7 {
             1 => Escapes::None,
             2 => Escapes::Plain,
@@ -39,9 +77,9 @@ impl StringEnds {
 
     /// Remembers the end of a sound string, where it is long.
     #[inline]
-    pub(super) fn set(&self, from: usize, extent: Extent) {
+    pub(super) fn set_string(&self, from: usize, extent: Extent) {
         if extent.close.saturating_sub(from) >= BLOCK
-            && let Some(entry) = self.0.get(from / BLOCK)
+            && let Some(entry) = self.strings.get(from / BLOCK)
         {
             let spelling = match extent.escapes {
                 Escapes::None => 1,
@@ -60,20 +98,33 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_what_was_found() {
-        let ends = StringEnds::of_length(1000);
+        let ends = Ends::of_length(1000);
         let extent = |close, escapes| Extent { close, escapes };
-        ends.set(3, extent(67, Escapes::None));
-        ends.set(70, extent(130, Escapes::Plain));
-        ends.set(190, extent(999, Escapes::Ambiguous));
-        let found = |from| ends.get(from).map(|extent| (extent.close, extent.escapes));
+        ends.set_string(3, extent(67, Escapes::None));
+        ends.set_string(70, extent(130, Escapes::Plain));
+        ends.set_string(190, extent(999, Escapes::Ambiguous));
+        let found = |from| ends.string(from).map(|extent| (extent.close, extent.escapes));
         assert_eq!(found(3), Some((67, Escapes::None)));
         assert_eq!((found(2), found(4), found(67), found(0)), (None, None, None, None));
         assert_eq!(found(70), None, "too short to be worth it");
         assert_eq!(found(190), Some((999, Escapes::Ambiguous)));
-        ends.set(256, extent(400, Escapes::Usual));
+        ends.set_string(256, extent(400, Escapes::Usual));
         assert_eq!(found(256), Some((400, Escapes::Usual)));
         assert_eq!(found(5000), None);
-        ends.set(5000, extent(6000, Escapes::None));
+        ends.set_string(5000, extent(6000, Escapes::None));
         assert_eq!(found(5000), None);
+    }
+
+    #[test]
+    fn of_lists_that_begin_together_the_outermost_is_remembered() {
+        let ends = Ends::of_length(1000);
+        ends.set_container(17, 100);
+        ends.set_container(16, 101);
+        ends.set_container(40, 50);
+        assert_eq!((ends.container(17), ends.container(16)), (None, Some(101)));
+        assert_eq!((ends.container(40), ends.container(0), ends.container(5000)), (None, None, None));
+        ends.set_container(5000, 6000);
+        ends.set_container(0, usize::MAX / SMALL_BLOCK);
+        assert_eq!(ends.container(0), None);
     }
 }

@@ -7,17 +7,19 @@
 //! Values are nested at most [`MAX_DEPTH`] deep.
 
 mod ends;
+mod escape;
 mod fault;
 mod raw;
 mod scalar;
 mod scan;
 mod skip;
 mod string;
+mod token;
 mod value;
 
 use std::borrow::Cow;
 
-pub(crate) use ends::StringEnds;
+pub(crate) use ends::Ends;
 pub(crate) use fault::{Fault, Read};
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;
@@ -25,7 +27,9 @@ pub(crate) use string::{JsonString, spelling_of};
 pub(crate) use value::{Kind, Number};
 
 use fault::unexpected;
-use scan::{Extent, Unsound, leading_space, long_string_end, short_end};
+use scan::{Extent, short_end};
+use skip::long_extent;
+use token::behind_space;
 
 /// How deep values may be nested.
 pub(crate) const MAX_DEPTH: u32 = 128;
@@ -36,7 +40,7 @@ pub(crate) struct Json<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
-    ends: Option<&'a StringEnds>,
+    ends: Option<&'a Ends>,
 }
 
 impl<'a> Json<'a> {
@@ -45,14 +49,19 @@ impl<'a> Json<'a> {
         Self { bytes, at: 0, depth: 0, ends: None }
     }
 
-    /// The same, with what is known of its long strings.
-    pub(crate) fn with_ends(bytes: &'a [u8], ends: Option<&'a StringEnds>) -> Self {
+    /// The same, with what is known of its long strings and of its lists and objects.
+    pub(crate) fn with_ends(bytes: &'a [u8], ends: Option<&'a Ends>) -> Self {
         Self { bytes, at: 0, depth: 0, ends }
     }
 
     /// A reader at an offset of a text, at which so many lists and objects are open.
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32) -> Self {
         Self { bytes, at, depth, ends: None }
+    }
+
+    /// The same, with what is known of its long strings and of its lists and objects.
+    pub(crate) fn knowing(self, ends: &'a Ends) -> Self {
+        Self { ends: Some(ends), ..self }
     }
 
     /// How far it has come.
@@ -69,43 +78,13 @@ impl<'a> Json<'a> {
     /// The value that began at an offset and has just been read.
     #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
-        let bytes = self.bytes.get(..self.at).unwrap_or_default();
-        Raw { bytes, at: start, depth: self.depth, ends: self.ends }
+        Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, ends: self.ends }
     }
 
     /// Passes over white space.
     #[inline]
     pub(crate) fn space(&mut self) {
-        if self.bytes.get(self.at).is_none_or(|byte| *byte > b' ') {
-            return;
-        }
-        // A single space, as behind a colon.
-        if self.bytes.get(self.at + 1).is_some_and(|byte| *byte > b' ')
-            && self.bytes.get(self.at) == Some(&b' ')
-        {
-            self.at += 1;
-            return;
-        }
-        self.long_space();
-    }
-
-    fn long_space(&mut self) {
-        loop {
-            if let Some(block) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) {
-                let space = leading_space(*block);
-                self.at += space;
-                if space == 16 {
-                    continue;
-                }
-            } else {
-                let rest = self.bytes.get(self.at..).unwrap_or_default();
-                self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n')).count();
-            }
-            match self.bytes.get(self.at) {
-                Some(b'\t' | b'\r') => self.at += 1,
-                _ => return,
-            }
-        }
+        self.at = behind_space(self.bytes, self.at);
     }
 
     /// The byte that comes next behind white space; `None`: the text ends.
@@ -309,10 +288,7 @@ impl<'a> Json<'a> {
             Some(_) => return Err(Fault::syntax(self.at, "expected `:`")),
             None => return Err(Fault::end_at(self.at)),
         }
-        Ok(match string.escapes() {
-            Escapes::None => Cow::Borrowed(string.inner()),
-            _ => Cow::Owned(string.decode().into_owned().into_bytes()),
-        })
+        Ok(string.bytes())
     }
 
     /// The extent of the string that begins here.
@@ -322,32 +298,11 @@ impl<'a> Json<'a> {
         // Most strings are short and plain.
         let extent = match short_end::<STRICT>(self.bytes, start) {
             Some(close) => Extent { close, escapes: Escapes::None },
-            None => self.long_extent::<STRICT>(start)?,
+            None => long_extent::<STRICT>(self.bytes, self.ends, start)?,
         };
         self.at = extent.close + 1;
         let inner = self.bytes.get(start..extent.close).unwrap_or_default();
         Ok(JsonString::new(inner, extent.escapes))
-    }
-
-    /// The end of a string that is not known to be short and plain.
-    fn long_extent<const STRICT: bool>(&self, from: usize) -> Read<Extent> {
-        if let Some(extent) = self.ends.and_then(|ends| ends.get(from)) {
-            return Ok(extent);
-        }
-        let extent = long_string_end::<STRICT>(self.bytes, from).map_err(|unsound| self.unsound(unsound))?;
-        if STRICT && let Some(ends) = self.ends {
-            ends.set(from, extent);
-        }
-        Ok(extent)
-    }
-
-    #[cold]
-    fn unsound(&self, unsound: Unsound) -> Fault {
-        match unsound {
-            Unsound::Open => Fault::end_at(self.bytes.len()),
-            Unsound::Control(at) => Fault::syntax(at, "a control character stands in a string"),
-            Unsound::Escape(at) => Fault::syntax(at, "no such escape"),
-        }
     }
 }
 

@@ -2,25 +2,27 @@
 
 use std::borrow::Cow;
 
-use super::{Json, Kind, StringEnds};
+use super::{Ends, Json, Kind};
 
 /// A value that was passed over, to be read later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Raw<'a> {
+    /// The text that it was found in, not only up to its end: short strings are read a block at a time.
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
+    pub(super) end: usize,
     pub(super) depth: u32,
-    pub(super) ends: Option<&'a StringEnds>,
+    pub(super) ends: Option<&'a Ends>,
 }
 
 impl<'a> Raw<'a> {
     /// The value that begins at an offset of a text and ends with it.
     pub(crate) fn over(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, depth: 0, ends: None }
+        Self { bytes, at, end: bytes.len(), depth: 0, ends: None }
     }
 
-    /// The same, with what is known of the long strings of the text.
-    pub(crate) fn with_ends(self, ends: Option<&'a StringEnds>) -> Self {
+    /// The same, with what is known of the long strings, lists and objects of the text.
+    pub(crate) fn with_ends(self, ends: Option<&'a Ends>) -> Self {
         Self { ends, ..self }
     }
 
@@ -36,7 +38,7 @@ impl<'a> Raw<'a> {
 
     /// The value as it is spelled.
     pub(crate) fn bytes(self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.bytes.get(self.at..self.end).unwrap_or_default()
     }
 
     /// The value as it is spelled; where it is not UTF-8, with U+FFFD.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::fault::unknown_name;
-use super::{Escapes, Fault, Json, JsonString, Number, Read};
+use super::token::{literal_end, number_end};
+use super::{Fault, Json, JsonString, Number, Read};
 use crate::error::echo;
 
 impl<'a> Json<'a> {
@@ -17,25 +18,9 @@ impl<'a> Json<'a> {
     }
 
     #[inline]
-    pub(super) fn literal(&mut self, literal: &'static [u8]) -> Read<()> {
-        let end = self.at + literal.len();
-        if self.bytes.get(self.at..end) == Some(literal)
-            && self.bytes.get(end).is_none_or(|byte| ends_word(*byte))
-        {
-            self.at = end;
-            return Ok(());
-        }
-        self.no_literal(literal)
-    }
-
-    #[cold]
-    fn no_literal(&mut self, literal: &'static [u8]) -> Read<()> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let same = rest.iter().zip(literal).take_while(|(a, b)| a == b).count();
-        if same == rest.len() {
-            return Err(Fault::end_at(self.bytes.len()));
-        }
-        Err(Fault::syntax(self.at + same, "no such literal"))
+    fn literal(&mut self, literal: &'static [u8]) -> Read<()> {
+        self.at = literal_end(self.bytes, self.at, literal)?;
+        Ok(())
     }
 
     /// Reads a boolean.
@@ -99,61 +84,8 @@ impl<'a> Json<'a> {
     #[inline]
     pub(crate) fn one_of<T>(&mut self, expected: &str, find: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
         let start = self.at;
-        let string = self.text()?;
-        let name = match string.escapes() {
-            Escapes::None => Cow::Borrowed(string.inner()),
-            _ => Cow::Owned(string.decode().into_owned().into_bytes()),
-        };
+        let name = self.text()?.bytes();
         find(&name).ok_or_else(|| unknown_name(start, &String::from_utf8_lossy(&name), expected))
-    }
-
-    /// Passes over a number and gives back its spelling, and whether it has a fraction or an exponent.
-    #[inline]
-    pub(super) fn number_extent(&mut self) -> Read<(&'a [u8], bool)> {
-        let start = self.at;
-        let digits = |mut at: usize| {
-            while self.bytes.get(at).is_some_and(u8::is_ascii_digit) {
-                at += 1;
-            }
-            at
-        };
-        let fault = |at: usize| match self.bytes.get(at) {
-            Some(_) => Err(Fault::syntax(at, "no such number")),
-            None => Err(Fault::end_at(at)),
-        };
-        let mut at = start + usize::from(self.bytes.get(start) == Some(&b'-'));
-        let whole = at;
-        at = digits(at);
-        if at == whole {
-            return fault(at);
-        }
-        if at - whole > 1 && self.bytes.get(whole) == Some(&b'0') {
-            return Err(Fault::syntax(whole + 1, "no such number"));
-        }
-        let mut float = false;
-        if self.bytes.get(at) == Some(&b'.') {
-            float = true;
-            let fraction = at + 1;
-            at = digits(fraction);
-            if at == fraction {
-                return fault(at);
-            }
-        }
-        if let Some(b'e' | b'E') = self.bytes.get(at) {
-            float = true;
-            at += 1;
-            at += usize::from(matches!(self.bytes.get(at), Some(b'+' | b'-')));
-            let exponent = at;
-            at = digits(exponent);
-            if at == exponent {
-                return fault(at);
-            }
-        }
-        if self.bytes.get(at).is_some_and(|byte| !ends_word(*byte)) {
-            return Err(Fault::syntax(at, "no such number"));
-        }
-        self.at = at;
-        Ok((self.bytes.get(start..at).unwrap_or_default(), float))
     }
 
     /// Reads a number. One beyond a double is none.
@@ -162,7 +94,9 @@ impl<'a> Json<'a> {
             return Err(self.not("a number"));
         }
         let start = self.at;
-        let (spelling, float) = self.number_extent()?;
+        let (end, float) = number_end(self.bytes, start)?;
+        let spelling = self.bytes.get(start..end).unwrap_or_default();
+        self.at = end;
         if let Some(integer) = short_integer(spelling) {
             return Ok(Number::Integer(integer.into()));
         }
@@ -240,10 +174,4 @@ fn short_integer(spelling: &[u8]) -> Option<i64> {
         .iter()
         .try_fold(0_i64, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))?;
     Some(if negative { -value } else { value })
-}
-
-/// Whether a byte may stand behind a number or a literal.
-#[inline]
-fn ends_word(byte: u8) -> bool {
-    matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')
 }

@@ -2,6 +2,8 @@
 
 use wide::u8x16;
 
+use super::escape::{escape_at, no_escape};
+
 /// How a string is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Escapes {
@@ -41,8 +43,8 @@ pub(super) enum Unsound {
 struct Marks {
     quotes: u64,
     backslashes: u64,
-    /// Control characters; not looked for where the string is passed over.
-    controls: u64,
+    /// Whether there are control characters.
+    has_controls: bool,
 }
 
 fn marks_16<const STRICT: bool>(block: [u8; 16]) -> [u32; 3] {
@@ -67,25 +69,6 @@ pub(super) fn first_backslash(block: [u8; 16]) -> Option<usize> {
     (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
-/// Where the first backslash is that `u` or `/` follows, whether it begins an escape or not.
-pub(super) fn first_ambiguous(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let (Some(block), Some(next)) = (
-        bytes.get(at..).and_then(<[u8]>::first_chunk::<16>),
-        bytes.get(at + 1..).and_then(<[u8]>::first_chunk::<16>),
-    ) {
-        let (block, next) = (u8x16::new(*block), u8x16::new(*next));
-        let follows = next.simd_eq(u8x16::splat(b'u')) | next.simd_eq(u8x16::splat(b'/'));
-        let found = (block.simd_eq(u8x16::splat(b'\\')) & follows).to_bitmask();
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize);
-        }
-        at += 16;
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    rest.windows(2).position(|pair| matches!(pair, [b'\\', b'u' | b'/'])).map(|found| at + found)
-}
-
 /// Where the first byte of a block is that a string cannot hold without an escape.
 #[inline]
 pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
@@ -98,26 +81,35 @@ pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
 /// escapes up to there; `STRICT`: nor control characters.
 #[inline]
 pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
-    let [quotes, backslashes, controls] = marks_16::<STRICT>(*bytes.get(from..)?.first_chunk::<16>()?);
-    let before = quotes.wrapping_sub(1) & !quotes;
-    (quotes != 0 && (backslashes | controls) & before == 0).then(|| from + quotes.trailing_zeros() as usize)
+    let block = u8x16::new(*bytes.get(from..)?.first_chunk::<16>()?);
+    let mut special = block.simd_eq(u8x16::splat(b'"')) | block.simd_eq(u8x16::splat(b'\\'));
+    if STRICT {
+        special |= controls(block);
+    }
+    let special = special.to_bitmask();
+    let first = from + special.trailing_zeros() as usize;
+    (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
 
-fn marks<const STRICT: bool>(block: &[u8; 64]) -> Marks {
-    let mut marks = Marks { quotes: 0, backslashes: 0, controls: 0 };
-    let mut any_control = u8x16::splat(0);
-    for (part, lane) in block.as_chunks::<16>().0.iter().enumerate() {
-        let shift = part * 16;
-        let lane = u8x16::new(*lane);
-        marks.quotes |= u64::from(lane.simd_eq(u8x16::splat(b'"')).to_bitmask()) << shift;
-        marks.backslashes |= u64::from(lane.simd_eq(u8x16::splat(b'\\')).to_bitmask()) << shift;
-        any_control |= if STRICT { controls(lane) } else { any_control };
+#[inline]
+fn marks(block: &[u8; 64]) -> Marks {
+    let lanes = lanes(block);
+    let [a, b, c, d] = lanes;
+    let least = a.min(b).min(c.min(d));
+    Marks {
+        quotes: places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"'))),
+        backslashes: places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\'))),
+        has_controls: controls(least).to_bitmask() != 0,
     }
-    // Hardly ever one stands there.
-    if any_control.to_bitmask() != 0 {
-        marks.controls = places(block, controls);
+}
+
+#[inline]
+fn lanes(block: &[u8; 64]) -> [u8x16; 4] {
+    let mut lanes = [u8x16::splat(0); 4];
+    for (lane, bytes) in lanes.iter_mut().zip(block.as_chunks::<16>().0) {
+        *lane = u8x16::new(*bytes);
     }
-    marks
+    lanes
 }
 
 /// Which bytes are control characters.
@@ -126,11 +118,10 @@ fn controls(lane: u8x16) -> u8x16 {
 }
 
 /// The places in a block that `found` says, lowest first.
-fn places(block: &[u8; 64], found: impl Fn(u8x16) -> u8x16) -> u64 {
-    let lanes = block.as_chunks::<16>().0.iter().enumerate();
-    lanes.fold(0, |places, (part, lane)| {
-        places | u64::from(found(u8x16::new(*lane)).to_bitmask()) << (part * 16)
-    })
+#[inline]
+fn places(lanes: [u8x16; 4], found: impl Fn(u8x16) -> u8x16) -> u64 {
+    let [a, b, c, d] = lanes.map(|lane| u64::from(found(lane).to_bitmask()));
+    (a | b << 16) | (c | d << 16) << 32
 }
 
 /// The bytes that a backslash before them escapes. `carried` is 1 where the first byte of the block is one of them,
@@ -174,41 +165,38 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
     let mut escapes = Escapes::None;
     let mut carried = 0;
     let mut at = from;
+    let mut end = [b' '; 64];
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
-        let marks = match rest.first_chunk::<64>() {
-            Some(block) => marks::<STRICT>(block),
+        let block = match rest.first_chunk::<64>() {
+            Some(block) => block,
             None if rest.is_empty() => return Err(Unsound::Open),
-            None => {
-                let mut block = [b' '; 64];
-                block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-                marks::<STRICT>(&block)
-            }
+            None => padded(rest, &mut end),
         };
-        let hidden =
-            if marks.backslashes | carried == 0 { 0 } else { escaped(marks.backslashes, &mut carried) };
-        let closing = marks.quotes & !hidden;
-        let before = closing.wrapping_sub(1) & !closing;
-        if marks.backslashes & before != 0 {
-            escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
+        let marks = marks(block);
+        let (mut closing, before) = (marks.quotes, carried);
+        if marks.backslashes | carried != 0 {
+            let hidden = escaped(marks.backslashes, &mut carried);
+            closing &= !hidden;
+            let inside = below(closing);
+            if (marks.backslashes | hidden) & inside != 0 {
+                escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
+            }
+            if STRICT {
+                // These are the usual escapes, and sound. The others are looked at one by one.
+                let line_feeds = places(lanes(block), |lane| lane.simd_eq(u8x16::splat(b'n')));
+                let mut others = hidden & inside & !(marks.quotes | marks.backslashes | line_feeds);
+                while others != 0 {
+                    match escape_at(bytes, at + others.trailing_zeros() as usize) {
+                        Some(found) => escapes = escapes.max(found),
+                        None => return Err(fault_of(bytes, at, before)),
+                    }
+                    others &= others - 1;
+                }
+            }
         }
-        if STRICT {
-            let control = marks.controls & before;
-            if control != 0 {
-                return Err(Unsound::Control(at + control.trailing_zeros() as usize));
-            }
-            // Quotes, backslashes and line feeds are the usual escapes, and sound. The others are looked at one by one.
-            let mut others = hidden & before & !(marks.quotes | marks.backslashes);
-            if others != 0
-                && let Some(block) = rest.first_chunk::<64>()
-            {
-                others &= !places(block, |lane| lane.simd_eq(u8x16::splat(b'n')));
-            }
-            while others != 0 {
-                let place = at + others.trailing_zeros() as usize;
-                others &= others - 1;
-                escapes = escapes.max(escape_at(bytes, place)?);
-            }
+        if STRICT && marks.has_controls && places(lanes(block), controls) & below(closing) != 0 {
+            return Err(fault_of(bytes, at, before));
         }
         if closing != 0 {
             return Ok(Extent { close: at + closing.trailing_zeros() as usize, escapes });
@@ -220,35 +208,73 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
     }
 }
 
-/// Checks the escape whose character behind the backslash is at `place`.
-fn escape_at(bytes: &[u8], place: usize) -> Result<Escapes, Unsound> {
-    match bytes.get(place) {
-        Some(b'n' | b't' | b'r' | b'b' | b'f') => Ok(Escapes::Plain),
-        Some(b'/') => Ok(Escapes::Usual),
-        Some(b'u') => {
-            let digits = bytes.get(place + 1..).unwrap_or_default();
-            let digits = digits.get(..digits.len().min(4)).unwrap_or_default();
-            match digits.iter().position(|byte| !byte.is_ascii_hexdigit()) {
-                Some(wrong) => Err(Unsound::Escape(place + 1 + wrong)),
-                None if digits.len() < 4 => Err(Unsound::Open),
-                None if is_canonical_unicode(digits) => Ok(Escapes::Plain),
-                None => Ok(match digits {
-                    [b'0', b'0', b'2'..=b'7', _] | [b'0', b'0', b'0', b'a' | b'A'] => Escapes::Ambiguous,
-                    _ => Escapes::Usual,
-                }),
+/// The last bytes of an input, in a block of spaces.
+fn padded<'b>(rest: &[u8], block: &'b mut [u8; 64]) -> &'b [u8; 64] {
+    block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    block
+}
+
+/// The bits below the lowest one that is set; all where none is.
+#[inline]
+fn below(bits: u64) -> u64 {
+    bits.wrapping_sub(1) & !bits
+}
+
+/// What is wrong with a string in which something is, from an offset within it on. `carried` is 1 where the byte there
+/// is escaped.
+#[cold]
+fn fault_of(bytes: &[u8], from: usize, mut carried: u64) -> Unsound {
+    let rest = bytes.get(from..).unwrap_or_default();
+    for (at, byte) in rest.iter().enumerate().map(|(at, byte)| (from + at, *byte)) {
+        if std::mem::take(&mut carried) != 0 {
+            if escape_at(bytes, at).is_none() {
+                return no_escape(bytes, at);
             }
+        } else if byte == b'\\' {
+            carried = 1;
+        } else if byte < 0x20 {
+            return Unsound::Control(at);
         }
-        Some(_) => Err(Unsound::Escape(place)),
-        None => Err(Unsound::Open),
+    }
+    Unsound::Open
+}
+
+/// The backslashes of the escapes `\u` and `\/` in the inside of a string.
+pub(super) struct Ambiguous<'a> {
+    bytes: &'a [u8],
+    /// How much of it has been looked at.
+    at: usize,
+    /// Those of the last block that have not been given back: the bytes behind the backslashes.
+    left: u64,
+    carried: u64,
+}
+
+impl<'a> Ambiguous<'a> {
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, left: 0, carried: 0 }
     }
 }
 
-/// Whether canonical JSON spells a character by `\u` and these digits: a control character without a shorter escape.
-pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
-    match digits {
-        [b'0', b'0', b'0', low] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
-        [b'0', b'0', b'1', low] => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
-        _ => false,
+impl Iterator for Ambiguous<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.left == 0 {
+            let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
+            let mut end = [b' '; 64];
+            let lanes = lanes(rest.first_chunk::<64>().unwrap_or_else(|| padded(rest, &mut end)));
+            let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
+            if backslashes | self.carried != 0 {
+                let ambiguous =
+                    |lane: u8x16| lane.simd_eq(u8x16::splat(b'u')) | lane.simd_eq(u8x16::splat(b'/'));
+                self.left = escaped(backslashes, &mut self.carried) & places(lanes, ambiguous);
+            }
+            self.at += 64;
+        }
+        let behind = self.at - 64 + self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        behind.checked_sub(1)
     }
 }
 

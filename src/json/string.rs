@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::scan::{Escapes, first_ambiguous, first_backslash, first_to_escape, is_canonical_unicode};
+use super::escape::{decode_escape, is_canonical_unicode, push, push_spelling};
+use super::scan::{Ambiguous, Escapes, first_backslash, first_to_escape};
 
 /// Text, with U+FFFD for what is no UTF-8; checked at memory speed.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
@@ -46,6 +47,15 @@ impl<'a> JsonString<'a> {
         })
     }
 
+    /// What the string says, in bytes, for comparisons.
+    #[inline]
+    pub(crate) fn bytes(self) -> Cow<'a, [u8]> {
+        match self.escapes {
+            Escapes::None => Cow::Borrowed(self.inner),
+            _ => Cow::Owned(self.decode().into_owned().into_bytes()),
+        }
+    }
+
     /// What the string says, with U+FFFD for what is no UTF-8.
     pub(crate) fn decode(self) -> Cow<'a, str> {
         if let Some(text) = self.to_str() {
@@ -66,25 +76,25 @@ impl<'a> JsonString<'a> {
                 Cow::Owned(text) => Cow::Owned(first_chars(&text, chars).to_owned()),
             };
         }
-        let mut text = String::with_capacity(chars.min(self.inner.len()));
+        let mut text = Vec::with_capacity(chars.min(self.inner.len()) + 4);
         let (mut rest, mut left) = (self.inner, chars);
         while left > 0 && !rest.is_empty() {
-            // A character has at most four bytes.
-            let near = up_to_character(rest, rest.len().min(left.saturating_mul(4)));
+            let near = rest.get(..left).unwrap_or(rest);
             let at = next_escape(near).unwrap_or(near.len());
-            let plain = lossy(rest.get(..at).unwrap_or_default());
-            let plain = if plain.len() > left { first_chars(&plain, left) } else { &*plain };
-            text.push_str(plain);
-            left -= if plain.is_ascii() { plain.len() } else { plain.chars().count() };
-            rest = rest.get(at..).unwrap_or_default();
-            if left > 0 && rest.first() == Some(&b'\\') {
+            let (plain, behind) = rest.split_at_checked(at).unwrap_or_default();
+            text.extend_from_slice(plain);
+            left -= plain.iter().filter(|byte| !is_continuation(**byte)).count();
+            rest = behind;
+            if at < near.len() && left > 0 {
                 let (decoded, length) = decode_escape(rest);
-                text.push(decoded);
+                push(decoded, &mut text);
                 left -= 1;
                 rest = rest.get(length..).unwrap_or_default();
             }
         }
-        Cow::Owned(text)
+        text.extend(rest.iter().take_while(|byte| is_continuation(**byte)));
+        let text = String::from_utf8(text);
+        Cow::Owned(text.unwrap_or_else(|_| first_chars(&self.decode(), chars).to_owned()))
     }
 
     /// Whether what the string says begins with `prefix`.
@@ -113,32 +123,25 @@ impl<'a> JsonString<'a> {
 
     /// The spelling that canonical JSON has for what the string says; `None` where it is not UTF-8.
     pub(crate) fn canonical_spelling(self) -> Option<Cow<'a, [u8]>> {
-        let mut spelling = Vec::new();
-        let (mut at, mut copied) = (0, 0);
-        while self.escapes > Escapes::Plain
-            && let Some(next) = self.inner.get(at..).and_then(first_ambiguous)
-        {
-            at += next;
-            let (before, escape) = self.inner.split_at_checked(at)?;
-            // Behind a backslash that is meant, it is none of an escape.
-            let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
-            let is_canonical = escape
-                .strip_prefix(b"\\u")
-                .and_then(|digits| digits.get(..4))
-                .is_some_and(is_canonical_unicode);
-            if backslashes % 2 == 1 || is_canonical {
-                at += 2;
+        if self.escapes <= Escapes::Plain {
+            return Some(Cow::Borrowed(self.inner));
+        }
+        let (mut spelling, mut copied) = (Vec::new(), 0);
+        for at in Ambiguous::of(self.inner) {
+            // The second half of a pair has been decoded with the first.
+            let Some(before) = self.inner.get(copied..at) else { continue };
+            let escape = self.inner.get(at..)?;
+            if escape.get(2..6).is_some_and(is_canonical_unicode) {
                 continue;
             }
             if spelling.capacity() == 0 {
                 simdutf8::basic::from_utf8(self.inner).ok()?;
                 spelling.reserve(self.inner.len());
             }
-            spelling.extend_from_slice(before.get(copied..)?);
+            spelling.extend_from_slice(before);
             let (decoded, length) = decode_escape(escape);
             push_spelling(decoded, &mut spelling);
-            at += length;
-            copied = at;
+            copied = at + length;
         }
         if copied == 0 {
             return Some(Cow::Borrowed(self.inner));
@@ -149,14 +152,14 @@ impl<'a> JsonString<'a> {
 
     /// What stands before and behind the first line feed, if there is one. For strings that are usual.
     pub(crate) fn split_line(self) -> Option<(Self, Self)> {
-        let mut at = 0;
+        let (mut at, mut escapes) = (0, Escapes::None);
         loop {
             at += next_escape(self.inner.get(at..)?)?;
             if self.inner.get(at + 1) == Some(&b'n') {
-                let piece = |inner| Self { inner, escapes: self.escapes };
-                return Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + 2..)?)));
+                let line = Self { inner: self.inner.get(..at)?, escapes };
+                return Some((line, Self { inner: self.inner.get(at + 2..)?, escapes: self.escapes }));
             }
-            at += 2;
+            (at, escapes) = (at + 2, self.escapes);
         }
     }
 
@@ -213,50 +216,41 @@ impl<'a> JsonString<'a> {
 }
 
 /// What the inside of a JSON string says. Unpaired surrogates become U+FFFD.
-pub(super) fn unescape(inner: &str) -> String {
-    let mut text = Vec::with_capacity(inner.len());
-    let mut rest = inner.as_bytes();
+fn unescape(inner: &str) -> String {
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
     while let Some(escape) = copy_plain(rest, &mut text) {
-        let simple = match escape.get(1) {
-            Some(b'n') => b'\n',
-            Some(&byte @ (b'"' | b'\\' | b'/')) => byte,
-            _ => {
-                let (decoded, length) = decode_escape(escape);
-                push(decoded, &mut text);
-                rest = escape.get(length..).unwrap_or_default();
-                continue;
-            }
-        };
-        text.push(simple);
-        rest = escape.get(2..).unwrap_or_default();
+        let (decoded, length) = decode_escape(escape.as_bytes());
+        text.push(decoded);
+        rest = escape.get(length..).unwrap_or_default();
     }
-    // Whole characters and the spelling of others, which was text, make text.
-    String::from_utf8(text).unwrap_or_default()
+    text
 }
 
 /// Copies what comes before the first escape; gives back the rest from there on.
 #[inline]
-fn copy_plain<'a>(bytes: &'a [u8], to: &mut Vec<u8>) -> Option<&'a [u8]> {
+fn copy_plain<'a>(text: &'a str, to: &mut String) -> Option<&'a str> {
+    let bytes = text.as_bytes();
     // Where there are many escapes, they come close together.
-    let Some(block) = bytes.first_chunk::<16>() else {
-        let at = bytes.iter().position(|byte| *byte == b'\\');
-        to.extend_from_slice(bytes.get(..at.unwrap_or(bytes.len())).unwrap_or_default());
-        return bytes.get(at?..);
-    };
-    if let Some(at) = first_backslash(*block) {
+    if let Some(at) = bytes.first_chunk::<16>().and_then(|block| first_backslash(*block)) {
         // To copy all of the block is quicker than to copy a part of it.
-        let length = to.len() + at;
-        to.extend_from_slice(block);
-        to.truncate(length);
-        return bytes.get(at..);
+        if let Some(block) = text.get(..16) {
+            let length = to.len() + at;
+            to.push_str(block);
+            to.truncate(length);
+        } else {
+            to.push_str(text.get(..at)?);
+        }
+        return text.get(at..);
     }
     let at = memchr::memchr(b'\\', bytes);
-    to.extend_from_slice(bytes.get(..at.unwrap_or(bytes.len())).unwrap_or_default());
-    bytes.get(at?..)
+    to.push_str(text.get(..at.unwrap_or(text.len()))?);
+    text.get(at?..)
 }
 
-fn push(character: char, to: &mut Vec<u8>) {
-    to.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+/// Whether a byte goes on with a character of UTF-8.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
 }
 
 /// How canonical JSON spells a text, without the quotes.
@@ -297,62 +291,6 @@ fn next_escape(bytes: &[u8]) -> Option<usize> {
         return Some(at);
     }
     memchr::memchr(b'\\', bytes)
-}
-
-/// How canonical JSON spells a character.
-fn push_spelling(character: char, to: &mut Vec<u8>) {
-    let short = match character {
-        '"' => br#"\""#,
-        '\\' => br"\\",
-        '\u{8}' => br"\b",
-        '\t' => br"\t",
-        '\n' => br"\n",
-        '\u{c}' => br"\f",
-        '\r' => br"\r",
-        '\0'..='\u{1f}' => {
-            let digit = |value: u32| char::from_digit(value, 16).unwrap_or('0');
-            to.extend_from_slice(b"\\u00");
-            push(digit(u32::from(character) >> 4), to);
-            return push(digit(u32::from(character) & 0xf), to);
-        }
-        _ => return push(character, to),
-    };
-    to.extend_from_slice(short);
-}
-
-/// The character that the escape at the start of `escape` stands for, and the length of its spelling.
-fn decode_escape(escape: &[u8]) -> (char, usize) {
-    let simple = match escape.get(1) {
-        Some(b'n') => '\n',
-        Some(b't') => '\t',
-        Some(b'r') => '\r',
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'u') => return decode_unicode(escape),
-        Some(&byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
-        _ => return (char::REPLACEMENT_CHARACTER, 1),
-    };
-    (simple, 2)
-}
-
-fn decode_unicode(escape: &[u8]) -> (char, usize) {
-    let Some(first) = hex_unit(escape) else { return (char::REPLACEMENT_CHARACTER, 2) };
-    if let Some(single) = char::from_u32(u32::from(first)) {
-        return (single, 6);
-    }
-    let pair = escape.get(6..).and_then(hex_unit).map(|second| [first, second]);
-    match pair.and_then(|units| char::decode_utf16(units).next()?.ok()) {
-        Some(decoded) => (decoded, 12),
-        None => (char::REPLACEMENT_CHARACTER, 6),
-    }
-}
-
-fn hex_unit(escape: &[u8]) -> Option<u16> {
-    let digits = escape.strip_prefix(b"\\u")?.get(..4)?;
-    digits.iter().try_fold(0, |unit: u16, digit| {
-        let digit = char::from(*digit).to_digit(16)?;
-        Some(unit << 4 | u16::try_from(digit).ok()?)
-    })
 }
 
 /// The bytes up to here, or up to the end of the character that is spelled here.

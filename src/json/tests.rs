@@ -198,3 +198,40 @@ fn what_is_checked_is_sound_inside_of_its_strings_as_well() {
     }
     assert!(!checked(&"9".repeat(400)) && checked(&"9".repeat(308)));
 }
+
+#[test]
+fn what_is_known_of_ends_is_what_would_be_found() {
+    let long = "x".repeat(80);
+    let text =
+        format!("{{\"a\": [{{\"b\": \"{long}\\n\"}},\n[1, \"{long}\"]], \"c\": {{\"d\": [\"{long}\"]}}}}");
+    let ends = Ends::of_length(text.len());
+    for _ in 0..2 {
+        let mut json = Json::with_ends(text.as_bytes(), Some(&ends));
+        json.check().unwrap();
+        assert_eq!(json.offset(), text.len());
+    }
+    for start in (0..text.len()).filter(|at| matches!(text.as_bytes()[*at], b'{' | b'[')) {
+        let mut knowing = Json::starting_at(text.as_bytes(), start, 0).knowing(&ends);
+        let mut other = Json::starting_at(text.as_bytes(), start, 0);
+        assert!(knowing.skip().is_ok() && other.skip().is_ok());
+        assert_eq!(knowing.offset(), other.offset(), "from {start}");
+    }
+    // A line may end within what was found while all of the text was thought to be one document.
+    let line = text.split('\n').next().unwrap();
+    assert!(Json::with_ends(line.as_bytes(), Some(&ends)).skip().unwrap_err().is_end());
+    assert!(Json::with_ends(line.as_bytes(), Some(&ends)).check().unwrap_err().is_end());
+}
+
+#[test]
+fn a_value_kept_for_later_ends_where_it_ended() {
+    let mut json = Json::new(br#"{"a": "b", "c": [1, 23]}"#);
+    let mut values = Vec::new();
+    json.object(|_, value| {
+        values.push(value.raw()?);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!((values[0].bytes(), values[1].bytes()), (&br#""b""#[..], &b"[1, 23]"[..]));
+    assert_eq!(values[0].string().as_deref(), Some("b"));
+    assert_eq!(values[1].items().unwrap()[1].integer(), Some(23));
+}
