@@ -120,15 +120,13 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The fault of a value that is not what was expected.
+    /// The fault of a value that is not what was expected. What is no JSON at all is not of a wrong kind, nor is that
+    /// known of a value whose end is not there.
     #[cold]
     fn not(&mut self, expected: &str) -> Fault {
-        match self.kind() {
-            // What is no JSON at all is not of a wrong kind.
-            Ok(kind) => match self.clone().skip() {
-                Err(fault) if !fault.is_end() => fault,
-                _ => unexpected(self.at, expected, kind.name()),
-            },
+        let kind = self.kind();
+        match kind.and_then(|kind| self.clone().skip().map(|()| kind)) {
+            Ok(kind) => unexpected(self.at, expected, kind.name()),
             Err(fault) => fault,
         }
     }

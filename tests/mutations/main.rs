@@ -377,6 +377,22 @@ fn what_a_large_object_is_shows_at_its_beginning() {
     }
 }
 
+/// A value of the wrong kind, at whose far end something else is wrong.
+#[test]
+fn what_is_wrong_far_behind_is_the_same_in_files() {
+    let folder = Folder::new("far");
+    let space = "\n".repeat(70_000);
+    for (list, beside) in [("episodes", "game"), ("simulations", "info"), ("simulations", "tasks")] {
+        for ends in ["[1, 2 3]", "[1, 2]}", "[1, 2"] {
+            let text = format!("{{\"{list}\": [7], \"{beside}\": \"x\", \"{beside}\": [{space}{ends}");
+            for piece_bytes in [33, 300, 1 << 22] {
+                let case = Case { text: text.clone().into_bytes(), format: None, piece_bytes };
+                assert_eq!(case.fault(&folder), None, "{list} {beside} {ends}");
+            }
+        }
+    }
+}
+
 #[test]
 fn mutations_are_read_alike_by_all_and_accounted_for() {
     let seeds = seeds::all();
