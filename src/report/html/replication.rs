@@ -154,8 +154,8 @@ pub fn forest_chart(inference: &Inference, relation: Relation) -> Chart {
     Chart::Intervals(IntervalChart {
         title: format!("Correlation with reward: {relation}"),
         caption: format!(
-            "r with its 95% interval over clusters (by {}); dotted below it, Fisher's interval, which takes runs for \
-             independent. The diamond pools the pairs of model and domain.",
+            "r with its 95% interval over clusters (by {}), where there are enough of them; dotted below it, Fisher's \
+             interval, which takes runs for independent. The diamond pools the pairs of model and domain.",
             inference.cluster
         ),
         rows,
