@@ -266,12 +266,14 @@ fn single_in(
         }
     }
     file.flush()?;
+    let scans = std::cell::Cell::new(0_u64);
     let scan = |threads: usize| -> Result<f64, common::Failure> {
+        scans.set(scans.get() + 1);
+        let target = folder.join(format!("out-{}.jsonl", scans.get()));
         let options = ScanOptions { threads: Some(threads), ..ScanOptions::default() };
         let scanner = Scanner::new(default_detectors(), options)?;
         let start = Instant::now();
-        let mut out =
-            std::io::BufWriter::with_capacity(1 << 17, std::fs::File::create(folder.join("out.jsonl"))?);
+        let mut out = common::output::Output::create(&target, &[])?;
         let mut failure = None;
         let map = |record: TraceRecord| common::json_line(&record);
         scanner.scan_map(
@@ -287,10 +289,12 @@ fn single_in(
                 }
             },
         )?;
-        out.flush()?;
+        out.finish()?;
+        let seconds = start.elapsed().as_secs_f64();
+        std::fs::remove_file(&target)?;
         match failure {
             Some(failure) => Err(failure.into()),
-            None => Ok(start.elapsed().as_secs_f64()),
+            None => Ok(seconds),
         }
     };
     scan(1)?;
