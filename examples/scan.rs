@@ -137,7 +137,8 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let line = if writes { common::json_line(&record) } else { Ok(Vec::new()) };
         let events = if sends { event_line(&record) } else { String::new() };
         let flagged = if draws { FlaggedRun::of(&record) } else { None };
-        (line, events, flagged, record)
+        // Boxed, as what is put in order may be errors by the thousand.
+        (line, events, flagged, Box::new(record))
     };
     let inputs = inputs::scan(&scanner, &arguments.paths, map, |(line, told, run, mut record)| {
         part.summary.add(&record);

@@ -19,13 +19,9 @@ use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 /// near: measured on runs of 3 KB, 1024 take a tenth more time.
 const MOST_KEPT: usize = 64;
 
-/// What was read and is not handed on yet.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all are records, and a box would be one allocation more for each"
-)]
+/// What was read and is not handed on yet. Records are boxed, so that many errors take little.
 pub(super) enum Kept {
-    Record(TraceRecord),
+    Record(Box<TraceRecord>),
     Error(Error),
 }
 
@@ -65,7 +61,7 @@ impl StepSink for Sink<'_> {
         let positions = record.position + 1;
         let many = {
             let mut kept = self.kept.borrow_mut();
-            kept.push(Kept::Record(record));
+            kept.push(Kept::Record(Box::new(record)));
             kept.len() >= MOST_KEPT
         };
         if many && let Some(hand_on) = self.hand_on {

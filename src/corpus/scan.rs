@@ -188,7 +188,7 @@ impl Scanner {
         let (mut traces, mut errors) = (Vec::new(), Vec::new());
         for kept in sink.kept.take() {
             match kept {
-                Kept::Record(record) => traces.push(record),
+                Kept::Record(record) => traces.push(*record),
                 Kept::Error(error) => {
                     summary.count(&error);
                     errors.push(error.in_file(&path));

@@ -228,7 +228,7 @@ where
             Kept::Record(mut record) => {
                 record.position += base;
                 let name = (record.actions == 0).then(|| record.trace_id());
-                Item::Record { mapped: (self.map)(record), name }
+                Item::Record { mapped: (self.map)(*record), name }
             }
             Kept::Error(error) => Item::Error(error.with_runs_from(base).in_file(path)),
         };
