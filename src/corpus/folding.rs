@@ -19,16 +19,53 @@ use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 /// near: measured on runs of 3 KB, 1024 take a tenth more time.
 const MOST_KEPT: usize = 64;
 
-/// What was read and is not handed on yet. Records are boxed, so that many errors take little.
-pub(super) enum Kept {
-    Record(Box<TraceRecord>),
+/// What was read and is not handed on yet. Errors lie apart, so that many of them take little, and records need no box.
+#[derive(Default)]
+pub(super) struct Kept {
+    records: Vec<TraceRecord>,
+    /// Each with how many records come before it.
+    errors: Vec<(usize, Error)>,
+}
+
+/// One thing that was kept.
+#[expect(clippy::large_enum_variant, reason = "it is made and taken apart at once")]
+pub(super) enum KeptItem {
+    Record(TraceRecord),
     Error(Error),
+}
+
+impl Kept {
+    pub(super) fn len(&self) -> usize {
+        self.records.len() + self.errors.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn error(&mut self, error: Error) {
+        self.errors.push((self.records.len(), error));
+    }
+
+    /// Records and errors in the order in which they came.
+    pub(super) fn into_items(self) -> impl Iterator<Item = KeptItem> {
+        let mut records = self.records.into_iter();
+        let mut errors = self.errors.into_iter().peekable();
+        let mut given = 0;
+        std::iter::from_fn(move || {
+            if let Some((_, error)) = errors.next_if(|(before, _)| *before <= given) {
+                return Some(KeptItem::Error(error));
+            }
+            given += 1;
+            records.next().map(KeptItem::Record)
+        })
+    }
 }
 
 /// Folds the detectors over run after run of a file, and keeps the records and errors.
 pub(super) struct Sink<'s> {
     folding: Folding<'s>,
-    pub(super) kept: Rc<RefCell<Vec<Kept>>>,
+    pub(super) kept: Rc<RefCell<Kept>>,
     /// Takes what is kept when that becomes much; it is given the number of positions so far. `None`: all is kept.
     hand_on: Option<&'s dyn Fn(u64)>,
 }
@@ -61,7 +98,7 @@ impl StepSink for Sink<'_> {
         let positions = record.position + 1;
         let many = {
             let mut kept = self.kept.borrow_mut();
-            kept.push(Kept::Record(Box::new(record)));
+            kept.records.push(record);
             kept.len() >= MOST_KEPT
         };
         if many && let Some(hand_on) = self.hand_on {
@@ -74,7 +111,7 @@ impl StepSink for Sink<'_> {
     }
 
     fn error(&mut self, error: Error) -> Option<Error> {
-        self.kept.borrow_mut().push(Kept::Error(error));
+        self.kept.borrow_mut().error(error);
         None
     }
 }

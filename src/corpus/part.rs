@@ -17,7 +17,7 @@ pub(super) struct Part<'w, 's, T, M, F, P> {
     work: &'w Work<'s, T, M, F, P>,
     file: usize,
     source: &'s SourceFile,
-    kept: Rc<RefCell<Vec<Kept>>>,
+    kept: Rc<RefCell<Kept>>,
     /// The number of the next batch.
     next: u64,
     /// The first batch whose runs are numbered as those that are read now.
@@ -40,7 +40,7 @@ where
         work: &'w Work<'s, T, M, F, P>,
         file: usize,
         source: &'s SourceFile,
-        kept: Rc<RefCell<Vec<Kept>>>,
+        kept: Rc<RefCell<Kept>>,
     ) -> Self {
         Self { work, file, source, kept, next: 0, since: 0, handed_on: 0, base: None }
     }
@@ -113,7 +113,9 @@ where
     /// Hands on the rest, and ends the file.
     pub(super) fn end(mut self, mut reading: Reading) {
         let mut kept = self.kept.take();
-        kept.extend(std::mem::take(&mut reading.errors).into_iter().map(Kept::Error));
+        for error in std::mem::take(&mut reading.errors) {
+            kept.error(error);
+        }
         let base = self.base();
         let items = self.work.finished(kept, base, &self.source.path);
         let key = (self.file, self.next);

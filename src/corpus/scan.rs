@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folding::{Kept, Sink};
+use super::folding::{KeptItem, Sink};
 use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::{Discovered, discover};
@@ -186,10 +186,10 @@ impl Scanner {
         let reading = read_slice(bytes, &self.options.read, &mut sink);
         let mut summary = FileSummary::new(Arc::clone(&path));
         let (mut traces, mut errors) = (Vec::new(), Vec::new());
-        for kept in sink.kept.take() {
-            match kept {
-                Kept::Record(record) => traces.push(*record),
-                Kept::Error(error) => {
+        for item in sink.kept.take().into_items() {
+            match item {
+                KeptItem::Record(record) => traces.push(record),
+                KeptItem::Error(error) => {
                     summary.count(&error);
                     errors.push(error.in_file(&path));
                 }

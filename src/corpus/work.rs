@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::companion::result_of_trial;
-use super::folding::{Kept, Sink};
+use super::folding::{Kept, KeptItem, Sink};
 use super::open::{Compression, open};
 use super::order::{Batch, Item, Key, Order};
 use super::part::Part;
@@ -223,15 +223,17 @@ where
     }
 
     /// Puts positions and paths into what was read, and makes of it what was asked for.
-    pub(super) fn finished(&self, kept: Vec<Kept>, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
-        let finish = |kept| match kept {
-            Kept::Record(mut record) => {
+    pub(super) fn finished(&self, kept: Kept, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
+        let finish = |item| match item {
+            KeptItem::Record(mut record) => {
                 record.position += base;
                 let name = (record.actions == 0).then(|| record.trace_id());
-                Item::Record { mapped: (self.map)(*record), name }
+                Item::Record { mapped: (self.map)(record), name }
             }
-            Kept::Error(error) => Item::Error(error.with_runs_from(base).in_file(path)),
+            KeptItem::Error(error) => Item::Error(error.with_runs_from(base).in_file(path)),
         };
-        kept.into_iter().map(finish).collect()
+        let mut items = Vec::with_capacity(kept.len());
+        items.extend(kept.into_items().map(finish));
+        items
     }
 }
