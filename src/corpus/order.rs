@@ -98,6 +98,12 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.lock().waiting.len() > self.most_waiting
     }
 
+    /// Whether this part should not be begun yet: so much waits already, and not for it.
+    pub(super) fn is_too_early(&self, key: Key) -> bool {
+        let state = self.lock();
+        state.waiting.len() > self.most_waiting && state.front != key
+    }
+
     /// Waits until something has changed, or may have.
     pub(super) fn wait(&self) {
         /// Long enough to cost nothing, short enough for pieces that come into the queue meanwhile.

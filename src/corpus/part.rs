@@ -64,8 +64,9 @@ where
         }
     }
 
-    /// Hands on the runs that were read so far, with this many positions since the last piece.
+    /// Hands on what was read so far, with at least this many positions since the last piece.
     fn hand_on(&mut self, positions: u64) {
+        let positions = positions.max(self.handed_on);
         let kept = self.kept.take();
         let key = (self.file, self.next);
         self.next += 1;
@@ -85,9 +86,10 @@ where
         *self.base.get_or_insert_with(|| work.base(key))
     }
 
-    /// Waits, or reads pieces, while too much waits for what comes before it.
+    /// Waits, or reads pieces, while too much waits for what comes before it. What all others wait for waits for nobody.
     fn make_room(&self) {
-        while self.work.threads > 1 && self.work.order.is_crowded() {
+        let next = (self.file, self.next);
+        while self.work.threads > 1 && self.work.order.is_too_early(next) {
             match self.work.take_job() {
                 Some(job) => self.work.read_job(job),
                 None => self.work.order.wait(),

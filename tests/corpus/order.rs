@@ -1,6 +1,10 @@
-//! Order, threads, streams and Texts of arguments.
+//! Order, threads, streams and texts of arguments.
+
+use std::sync::mpsc;
+use std::time::Duration;
 
 use super::*;
+
 /// Copies of the bundled files among damaged ones and other formats.
 pub(crate) fn mixed_corpus(folder: &Folder) {
     for (i, path) in golden_files().iter().enumerate() {
@@ -77,6 +81,63 @@ fn a_file_in_memory_gives_what_the_file_gives() {
     let file = scan(std::slice::from_ref(&path));
     let slice = scanner(threads(1)).scan_slice(&path, &fs::read(&path).unwrap());
     assert_eq!(dump(&[slice]), dump(&file));
+}
+
+/// A run, many lines that are none, and a run.
+fn lines_with_errors(errors: usize) -> String {
+    format!("{}\n{}{}\n", run("first"), "7\n".repeat(errors), run("last"))
+}
+
+#[test]
+fn errors_are_not_kept_until_the_file_ends() {
+    let folder = Folder::new("errors-kept");
+    let path = folder.write("lines.jsonl", lines_with_errors(5_000));
+    let seen = Mutex::new(0);
+    let mut before = Vec::new();
+    scanner(threads(1))
+        .scan_map(
+            [path],
+            |_| {},
+            |record| (record.trace_id(), *seen.lock().unwrap()),
+            |event| match event {
+                ScanEvent::Error(_) => *seen.lock().unwrap() += 1,
+                ScanEvent::Record(record) => before.push(record),
+                _ => {}
+            },
+        )
+        .unwrap();
+    assert_eq!(*seen.lock().unwrap(), 5_000);
+    // What is made of the last run is made before the errors are reported that are still kept.
+    let [first, last] = &before[..] else { panic!("{before:?}") };
+    assert_eq!(first, &("first".to_owned(), 0));
+    assert!(last.0 == "last" && last.1 > 4_800, "{last:?}");
+}
+
+/// Two threads, each with a file of which much comes: the first must not wait for the second to make room.
+#[test]
+fn large_files_beside_each_other_do_not_wait_for_each_other() {
+    let folder = Folder::new("crowded");
+    let runs =
+        |count: usize| (0..count).fold(String::new(), |text, id| text + &run(&format!("r{id}")) + "\n");
+    let values = |runs: &str| runs.trim_end().replace('\n', ",\n");
+    let paths = [
+        folder.write("a.jsonl", lines_with_errors(40_000)),
+        folder.write("b.jsonl", runs(20_000)),
+        folder.write("c.json", format!("[{}]", values(&lines_with_errors(40_000)))),
+        folder.write("d.json", format!(r#"{{"simulations": [{}]}}"#, values(&runs(20_000)))),
+        folder.write("e.jsonl", lines_with_errors(40_000)),
+    ];
+    let one = dump(&scanner(threads(1)).collect(&paths).unwrap());
+    assert_eq!(one.lines().count(), 5 + 3 * (2 + 40_000) + 2 * 20_000);
+    for (count, whole_file_limit) in [(2, 0), (2, 4 << 20), (3, 0), (3, 4 << 20), (8, 0)] {
+        let options = ScanOptions { whole_file_limit, piece_bytes: 10_000, ..threads(count) };
+        let (done, ended) = mpsc::channel();
+        let shared = paths.clone();
+        std::thread::spawn(move || done.send(dump(&scanner(options).collect(&shared).unwrap())));
+        let scanned = ended.recv_timeout(Duration::from_secs(300));
+        let scanned = scanned.unwrap_or_else(|_| panic!("{count} threads do not end"));
+        assert!(scanned == one, "{count} threads");
+    }
 }
 
 /// Counts the arguments that it can read.
