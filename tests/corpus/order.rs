@@ -3,6 +3,9 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+
 use super::*;
 
 /// Copies of the bundled files among damaged ones and other formats.
@@ -113,7 +116,15 @@ fn errors_are_not_kept_until_the_file_ends() {
     assert!(last.0 == "last" && last.1 > 4_800, "{last:?}");
 }
 
-/// Two threads, each with a file of which much comes: the first must not wait for the second to make room.
+/// What a scan says of these files. A scan that does not end fails the test.
+fn dump_in_time(paths: &[PathBuf], options: ScanOptions) -> String {
+    let (done, ended) = mpsc::channel();
+    let (paths, count) = (paths.to_vec(), options.threads);
+    std::thread::spawn(move || done.send(dump(&scanner(options).collect(&paths).unwrap())));
+    ended.recv_timeout(Duration::from_secs(300)).unwrap_or_else(|_| panic!("{count:?} threads do not end"))
+}
+
+/// Each thread has a file of which much comes: what comes of the later ones must not stop the reader of the first.
 #[test]
 fn large_files_beside_each_other_do_not_wait_for_each_other() {
     let folder = Folder::new("crowded");
@@ -131,12 +142,40 @@ fn large_files_beside_each_other_do_not_wait_for_each_other() {
     assert_eq!(one.lines().count(), 5 + 3 * (2 + 40_000) + 2 * 20_000);
     for (count, whole_file_limit) in [(2, 0), (2, 4 << 20), (3, 0), (3, 4 << 20), (8, 0)] {
         let options = ScanOptions { whole_file_limit, piece_bytes: 10_000, ..threads(count) };
-        let (done, ended) = mpsc::channel();
-        let shared = paths.clone();
-        std::thread::spawn(move || done.send(dump(&scanner(options).collect(&shared).unwrap())));
-        let scanned = ended.recv_timeout(Duration::from_secs(300));
-        let scanned = scanned.unwrap_or_else(|_| panic!("{count} threads do not end"));
-        assert!(scanned == one, "{count} threads");
+        assert!(dump_in_time(&paths, options) == one, "{count} threads");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Files of any framing and size, in pieces of any size.
+    #[test]
+    fn any_corpus_gives_the_same_at_any_number_of_threads(
+        files in vec((0..4_u8, 0..1_500_usize, 0..1_500_usize), 1..9),
+        count in 2..9_usize,
+        piece_bytes in 1..30_000_usize,
+        streamed in any::<bool>(),
+        join in any::<bool>(),
+    ) {
+        let folder = Folder::new("any-corpus");
+        let write = |(file, (framing, runs, errors)): (usize, &(u8, usize, usize))| {
+            let items: Vec<String> = (0..*runs).map(|id| run(&format!("r{id}"))).collect();
+            let faults = vec![String::from("7"); *errors];
+            let (list, lines) = ([&faults[..], &items].concat(), [&items[..], &faults].concat().join("\n"));
+            let text = match framing {
+                0 => lines,
+                1 => format!("[{}]", list.join(",")),
+                2 => format!(r#"{{"simulations": [{}], "tasks": []}}"#, list.join(",")),
+                _ => format!(r#"{{"resourceSpans": [{}]}}"#, faults.join(",")),
+            };
+            folder.write(&format!("{file}.json"), text)
+        };
+        let paths: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
+        let whole_file_limit = if streamed { 0 } else { 4 << 20 };
+        let options = |count| ScanOptions { whole_file_limit, piece_bytes, join, ..threads(count) };
+        let one = dump(&scanner(options(1)).collect(&paths).unwrap());
+        prop_assert!(dump_in_time(&paths, options(count)) == one);
     }
 }
 
