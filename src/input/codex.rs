@@ -12,9 +12,10 @@ use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
+use super::timestamp::nanoseconds;
 use super::wire;
 use crate::json::{Kind as JsonKind, Raw, Read};
-use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, TextMap, Usage, Words};
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, Text, TextMap, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,
@@ -148,7 +149,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn item(&mut self, item: Item<'a>, time: Option<u64>) {
+    fn item(&mut self, item: Item<'a>, time: Option<Text<'a>>) {
+        let time = || time.and_then(|time| nanoseconds(time.to_str().as_bytes()));
         match item {
             Item::Message { actor, text } => {
                 let turn = if actor == Actor::Agent {
@@ -158,7 +160,7 @@ impl<'a> Session<'a> {
                 } else {
                     self.turns.of_others()
                 };
-                self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time }));
+                self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time: time() }));
             }
             Item::Reasoning => {
                 self.model_turn();
@@ -170,7 +172,7 @@ impl<'a> Session<'a> {
                 if let Some(id) = &id {
                     self.calls.insert(id.clone(), place);
                 }
-                let call = Call { arguments, time, ..Call::new(turn, id, name) };
+                let call = Call { arguments, time: time(), ..Call::new(turn, id, name) };
                 self.steps.push(Step::Call(Box::new(call), answer));
             }
             Item::Output { id, output } => {

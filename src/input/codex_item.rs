@@ -12,7 +12,7 @@ use crate::trace::{Actor, Answer, Arguments, Content, Provenance, Text, Usage, W
 
 /// A line.
 pub(super) struct Line<'a> {
-    pub(super) time: Option<u64>,
+    pub(super) time: Option<Text<'a>>,
     /// `None`: of no type that is known, or without a payload.
     pub(super) kind: Option<Kind<'a>>,
 }
@@ -104,7 +104,7 @@ pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
     let (mut payload, mut has_payload) = (Payload::default(), false);
     line.json().object(|key, value| {
         match key {
-            b"timestamp" => time = wire::time(value)?,
+            b"timestamp" => time = wire::text(value)?,
             b"type" => kind = wire::word(value, LineType::of)?,
             b"payload" => {
                 if std::mem::take(&mut has_payload) {

@@ -51,14 +51,11 @@ impl<'a> Lines<'a> {
         Self { objects, has: [true; DISTINCTIVE.len()] }
     }
 
-    /// One object, whose keys are looked at.
-    pub(super) fn of_one(object: Raw<'a>) -> Self {
+    /// One object with these members.
+    pub(super) fn of_one(object: Raw<'a>, members: &Members<'_>) -> Self {
         let mut lines = Self { objects: vec![object], has: [false; DISTINCTIVE.len()] };
-        let read = object.json().object(|key, _| {
-            lines.note(key);
-            Ok(())
-        });
-        if read.is_ok() { lines } else { Self::of(lines.objects) }
+        members.keys().for_each(|key| lines.note(key.as_bytes()));
+        lines
     }
 
     fn note(&mut self, key: &[u8]) {
@@ -162,10 +159,9 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// One object that is known to be sound.
-    pub(super) fn of_object(object: Raw<'a>) -> Self {
-        let document = Document::Object(Members::of(&mut object.json()));
-        Parsed { document, value: Some(object), no_json: 0, no_object: 0 }
+    /// One object with these members, which is known to be sound.
+    pub(super) fn of_members(object: Raw<'a>, members: Members<'a>) -> Self {
+        Parsed { document: Document::Object(members), value: Some(object), no_json: 0, no_object: 0 }
     }
 
     /// The same as the only line of an input, where it is an object.

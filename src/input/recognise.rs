@@ -3,7 +3,7 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{Entry, Reader, RecordReader};
-use super::sample::{Framing, Looked, Members, Sample, Seen, is_value, lines};
+use super::sample::{Framing, Looked, Members, Sample, Seen};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Ends, Json, Kind, Raw};
@@ -37,7 +37,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
-    let (mut looked, mut asked) = (Looked::default(), Asked::default());
+    let mut looked = Looked::default();
     let mut ends = Ends::default();
     for most in LOOKED_AT {
         fill(window, most + 1)?;
@@ -55,15 +55,16 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if let Some((format, reader)) = claimed_records(&sample, wanted) {
             return Ok(Recognised::Records(format, reader, sample.framing));
         }
-        if sample.framing == Framing::Lines {
-            match lines_of(bytes, wanted, &mut asked, &ends) {
+        let decided = wanted.is_none() && is_one_document(&sample);
+        if let Seen::Lines { objects, last } = sample.seen {
+            match lines_of(objects, wanted) {
                 Some(LinesAre::Documents) => return Ok(Recognised::Each),
                 Some(LinesAre::Events) => return Ok(Recognised::Whole(ends)),
-                None if asked.lines >= MOST_ASKED => return Ok(Recognised::Whole(ends)),
+                None if last => return Ok(Recognised::Whole(ends)),
                 None => {}
             }
         }
-        if whole || wanted.is_none() && is_one_document(&sample) {
+        if whole || decided {
             return Ok(Recognised::Whole(ends));
         }
     }
@@ -159,39 +160,22 @@ enum LinesAre {
     Events,
 }
 
-/// How many lines are asked at most.
-const MOST_ASKED: usize = 64;
-
-/// How far lines have been asked what they are, and how many of them were objects.
-#[derive(Debug, Default)]
-struct Asked {
-    bytes: usize,
-    lines: usize,
-}
-
-/// What the first lines are, of those that have not been asked yet; `None`: they do not decide it.
-fn lines_of(bytes: &[u8], wanted: Option<Format>, asked: &mut Asked, ends: &Ends) -> Option<LinesAre> {
-    let mut objects = Vec::new();
-    for line in lines(bytes, false, asked.bytes).map(|line| line.with_ends(Some(ends))) {
-        if asked.lines >= MOST_ASKED {
-            break;
+/// What these lines are; `None`: they do not decide it.
+fn lines_of(objects: Vec<Members<'_>>, wanted: Option<Format>) -> Option<LinesAre> {
+    let lines = objects.into_iter().filter_map(|members| Some((members.whole()?, members)));
+    let mut documents = Vec::new();
+    for (line, members) in lines {
+        if is_event(line, &members) {
+            return Some(LinesAre::Events);
         }
-        asked.bytes = line.offset() + line.bytes().len();
-        if line.bytes().first() == Some(&b'{') && is_value(line) {
-            if is_event(line) {
-                return Some(LinesAre::Events);
-            }
-            asked.lines += 1;
-            objects.push(line);
-        }
+        documents.push(Parsed::of_members(line, members));
     }
-    let is_document = |line| claimed(&Parsed::of_object(line), wanted).is_some();
-    objects.into_iter().any(is_document).then_some(LinesAre::Documents)
+    documents.iter().any(|document| claimed(document, wanted).is_some()).then_some(LinesAre::Documents)
 }
 
 /// Whether a line is one of those that only formats of lines have.
-fn is_event(line: Raw<'_>) -> bool {
-    let line = Document::Lines(Lines::of_one(line));
+fn is_event(line: Raw<'_>, members: &Members<'_>) -> bool {
+    let line = Document::Lines(Lines::of_one(line, members));
     entries().any(|entry| match &entry.reader {
         Reader::Document(reader) => !reader.lines_last && (reader.claims)(&line),
         Reader::Records(_) => false,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::{Ends, Json, Kind, Raw, Read};
 
-/// How many records of a list or lines of a file are looked at.
+/// How many records of a list or objects in lines of a file are looked at.
 const RECORDS: usize = 64;
 
 /// How the values of an input follow one another.
@@ -22,7 +22,7 @@ pub(super) struct Members<'a> {
     entries: Vec<(Cow<'a, str>, Raw<'a>)>,
     /// The keys of members whose values are not all there, or unsound, and where those begin.
     open: Vec<(String, usize)>,
-    /// The object itself, where it is all there.
+    /// The object itself, where it is all there; of a line, where it is all of it.
     whole: Option<Raw<'a>>,
 }
 
@@ -58,7 +58,20 @@ impl<'a> Members<'a> {
         (Self { entries: members, open, whole }, read)
     }
 
-    /// The object itself, where it is all there.
+    /// The members of an object that should be all there is in a line. What is sound is remembered.
+    fn of_line(line: Json<'a>) -> Self {
+        let mut json = line.clone();
+        let mut members = Self::checked(&mut json).unwrap_or_else(|| {
+            json = line;
+            Self::of(&mut json)
+        });
+        if json.peek_byte().is_some() {
+            members.whole = None;
+        }
+        members
+    }
+
+    /// The object itself, where it is all there; of a line, where it is all of it.
     pub(super) fn whole(&self) -> Option<Raw<'a>> {
         self.whole
     }
@@ -137,19 +150,19 @@ pub(super) enum Seen<'a> {
     Object(Members<'a>),
     /// A list, with the members of its first items that are objects; the last one may not be all there.
     List { objects: Vec<Members<'a>> },
-    /// Lines, with the members of those that are objects.
-    Lines { objects: Vec<Members<'a>> },
+    /// Lines, with the members of those that are objects; `last`: of no more of them.
+    Lines { objects: Vec<Members<'a>>, last: bool },
     /// Some other JSON value.
     Scalar,
     /// No JSON.
     Litter,
 }
 
-/// Up to which byte the lines of an input have been looked at, and how many there were.
+/// Up to which byte the lines of an input have been looked at, and how many of them were objects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Looked {
     bytes: usize,
-    lines: usize,
+    objects: usize,
 }
 
 /// A bounded part of an input.
@@ -166,7 +179,7 @@ impl<'a> Sample<'a> {
     /// smaller sample are not looked at again. What is sound is remembered in `ends`, and not walked through again by
     /// larger samples, nor by those who read the input.
     pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut Looked, ends: &'a Ends) -> Self {
-        if looked.lines > 0 {
+        if looked.bytes > 0 {
             return Self::of_lines(bytes, whole, looked, ends);
         }
         let mut json = Json::with_ends(bytes, Some(ends));
@@ -187,23 +200,26 @@ impl<'a> Sample<'a> {
 
     fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut Looked, ends: &'a Ends) -> Self {
         let mut objects = Vec::new();
-        for line in lines(bytes, whole, looked.bytes).take(RECORDS - looked.lines) {
+        for line in lines(bytes, whole, looked.bytes) {
+            if looked.objects >= RECORDS {
+                break;
+            }
             looked.bytes = line.offset() + line.bytes().len();
-            looked.lines += 1;
             let mut line = line.with_ends(Some(ends)).json();
             if line.peek_byte() == Some(b'{') {
-                let _ = line.clone().check();
-                objects.push(Members::of(&mut line));
+                looked.objects += 1;
+                objects.push(Members::of_line(line));
             }
         }
-        Self { framing: Framing::Lines, seen: Seen::Lines { objects }, bytes, ends }
+        let last = looked.objects >= RECORDS;
+        Self { framing: Framing::Lines, seen: Seen::Lines { objects, last }, bytes, ends }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
     pub(super) fn records(&self) -> &[Members<'a>] {
         match &self.seen {
             Seen::Object(members) => std::slice::from_ref(members),
-            Seen::List { objects } | Seen::Lines { objects } => objects,
+            Seen::List { objects } | Seen::Lines { objects, .. } => objects,
             Seen::Scalar | Seen::Litter => &[],
         }
     }

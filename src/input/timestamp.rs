@@ -15,85 +15,77 @@ pub(super) fn nanoseconds_or_utc(text: &[u8]) -> Option<u64> {
 /// `otherwise`: the minutes ahead of UTC where no offset is named.
 fn point(text: &[u8], otherwise: Option<i64>) -> Option<u64> {
     let (date, mut rest) = text.split_first_chunk::<19>()?;
-    let marks = [date[4], date[7], date[10], date[13], date[16]];
-    if !matches!(marks, [b'-', b'-', b'T' | b't' | b' ', b':', b':']) {
+    let &[y, yy, yyy, yyyy, b'-', m, mm, b'-', d, dd, b'T' | b't' | b' ', h, hh, b':', n, nn, b':', s, ss] =
+        date
+    else {
         return None;
-    }
-    let two = |at: usize| two_digits(*date.get(at)?, *date.get(at + 1)?);
-    let year = two(0)? * 100 + two(2)?;
-    let (month, day) = (two(5)?, two(8)?);
-    let hour = two(11).filter(|hour| *hour < 24)?;
-    let minute = two(14).filter(|minute| *minute < 60)?;
+    };
+    let year = two_digits(y, yy)? * 100 + two_digits(yyy, yyyy)?;
+    let (month, day) = (two_digits(m, mm)?, two_digits(d, dd)?);
+    let hour = two_digits(h, hh).filter(|hour| *hour < 24)?;
+    let minute = two_digits(n, nn).filter(|minute| *minute < 60)?;
     // A leap second is the first of the next minute.
-    let second = two(17).filter(|second| *second <= 60)?;
+    let second = two_digits(s, ss).filter(|second| *second <= 60)?;
     let fraction = fraction(&mut rest)?;
-    let offset = if rest.is_empty() { otherwise? } else { offset(&mut rest)? };
-    if !rest.is_empty() {
-        return None;
-    }
+    let offset = if rest.is_empty() { otherwise? } else { offset(rest)? };
     let days = days_since_1970(year, month, day)?;
-    let seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second;
+    let seconds = ((days * 24 + i64::from(hour)) * 60 + i64::from(minute) - offset) * 60 + i64::from(second);
     u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
 /// A number of two digits.
-fn two_digits(tens: u8, ones: u8) -> Option<i64> {
-    let are_digits = tens.is_ascii_digit() && ones.is_ascii_digit();
-    are_digits.then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
+fn two_digits(tens: u8, ones: u8) -> Option<u32> {
+    let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+    (tens < 10 && ones < 10).then(|| u32::from(tens) * 10 + u32::from(ones))
 }
 
 /// The nanoseconds of a fraction of a second, if there is one.
 fn fraction(rest: &mut &[u8]) -> Option<u64> {
+    /// What the last of so many digits stands for.
+    const UNITS: [u64; 10] =
+        [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
     let Some((b'.', after)) = rest.split_first() else { return Some(0) };
     let length = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, after) = after.split_at_checked(length)?;
     *rest = after;
-    let (mut number, mut unit) = (0, 100_000_000);
-    for digit in digits.iter().take(9) {
-        number += u64::from(digit - b'0') * unit;
-        unit /= 10;
-    }
-    (length > 0).then_some(number)
+    let digits = digits.get(..9).unwrap_or(digits);
+    let number = digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+    let unit = UNITS.get(digits.len()).filter(|_| length > 0)?;
+    Some(number * unit)
 }
 
 /// The minutes by which the time of day is ahead of UTC.
-fn offset(rest: &mut &[u8]) -> Option<i64> {
-    let (sign, after) = rest.split_first()?;
-    let ahead = match sign {
-        b'Z' | b'z' => {
-            *rest = after;
-            return Some(0);
-        }
-        b'+' => 1,
-        b'-' => -1,
+fn offset(text: &[u8]) -> Option<i64> {
+    let (sign, h, hh, m, mm) = match *text {
+        [b'Z' | b'z'] => return Some(0),
+        [sign @ (b'+' | b'-'), h, hh, b':', m, mm] => (sign, h, hh, m, mm),
         _ => return None,
     };
-    let (&[h, hh, b':', m, mm], after) = after.split_first_chunk::<5>()? else { return None };
-    *rest = after;
+    let ahead = if sign == b'+' { 1 } else { -1 };
     let hours = two_digits(h, hh).filter(|hours| *hours < 24)?;
     let minutes = two_digits(m, mm).filter(|minutes| *minutes < 60)?;
-    Some(ahead * (hours * 60 + minutes))
+    Some(ahead * i64::from(hours * 60 + minutes))
 }
 
 /// The days from the start of 1970 to a day of the Gregorian calendar.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+fn days_since_1970(year: u32, month: u32, day: u32) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,
-        2 => 28 + i64::from(is_leap),
+        2 => 28 + u32::from(is_leap),
         _ => return None,
     };
     if !(1..=length).contains(&day) {
         return None;
     }
     // Years are counted from March, so that the leap day is the last day of its year. Their months have 31 and 30
-    // days in turn in two runs of five, which 153 days for five months spell out.
+    // days in turn in two runs of five, which 153 days for five months spell out. 400 years have 146 097 days.
     let march = (month + 9) % 12;
-    let year = year - i64::from(month <= 2);
-    let before = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let year = year + 400 - u32::from(month <= 2);
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (march * 153 + 2) / 5 + day - 1;
     // From the first of March of the year 0 to 1970 it is 719 468 days.
-    Some(year * 365 + before + (march * 153 + 2) / 5 + day - 1 - 719_468)
+    Some(i64::from(days) - 146_097 - 719_468)
 }
 
 #[cfg(test)]

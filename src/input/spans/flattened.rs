@@ -9,9 +9,7 @@ use super::model::Span;
 
 /// Attributes of one prefix, as the messages that they are. Texts are texts here, whatever they hold.
 pub(super) fn flattened<'s>(span: &'s Span<'_>, prefix: &str) -> Option<Vec<Block<'s>>> {
-    // Most other names differ at the start.
-    let start = prefix.as_bytes().first_chunk::<8>();
-    let entries = span.attributes.iter().filter(|(key, _)| key.as_bytes().first_chunk::<8>() == start);
+    let entries = span.attributes.iter();
     let value = unflatten(
         entries.filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value.to_plain_data()))),
     )?;

@@ -64,15 +64,17 @@ fn first_of(list: Option<Raw<'_>>) -> Option<Raw<'_>> {
 fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
     let is_id = |raw: Option<Raw<'_>>| raw.and_then(Raw::string).is_some_and(|text| relatives::is_id(&text));
     let inner = ["context", "spanContext", "span_context"].iter().find_map(|key| members.get(key));
-    let id = |names: &[&str]| {
-        names.iter().any(|name| {
+    let id = |names: [(&str, &str); 2]| {
+        names.iter().any(|(name, dotted)| {
             is_id(members.get(name))
                 || is_id(inner.and_then(|inner| inner.member(name)))
-                || is_id(members.get(&format!("context.{name}")))
+                || is_id(members.get(dotted))
         })
     };
     let named = ["name", "span_name"].iter().any(|key| members.is(key, Kind::String));
-    named && id(&["span_id", "spanId"]) && (has_trace || id(&["trace_id", "traceId"]))
+    named
+        && id([("span_id", "context.span_id"), ("spanId", "context.spanId")])
+        && (has_trace || id([("trace_id", "context.trace_id"), ("traceId", "context.traceId")]))
 }
 
 /// Whether an object has one of the keys without which it holds none.
