@@ -1,8 +1,8 @@
-//! Points in time as RFC 3339 writes them.
+//! Points in time as RFC 3339 writes them, and with the shorter offsets of ISO 8601.
 
 /// The nanoseconds since the start of 1970 of a point in time such as `2026-01-31T23:59:59.25+01:00`. `None` where it
 /// is written otherwise, names no offset from UTC, or does not fit: before 1970, or after July 2554. Of a fraction,
-/// nine digits count.
+/// nine digits count. The offset may be `+0100` or `+01` as well, as databases write it.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<u64> {
     point(text, None)
 }
@@ -58,7 +58,10 @@ fn fraction(rest: &mut &[u8]) -> Option<u64> {
 fn offset(text: &[u8]) -> Option<i64> {
     let (sign, h, hh, m, mm) = match *text {
         [b'Z' | b'z'] => return Some(0),
-        [sign @ (b'+' | b'-'), h, hh, b':', m, mm] => (sign, h, hh, m, mm),
+        [sign @ (b'+' | b'-'), h, hh, b':', m, mm] | [sign @ (b'+' | b'-'), h, hh, m, mm] => {
+            (sign, h, hh, m, mm)
+        }
+        [sign @ (b'+' | b'-'), h, hh] => (sign, h, hh, b'0', b'0'),
         _ => return None,
     };
     let ahead = if sign == b'+' { 1 } else { -1 };
@@ -104,6 +107,8 @@ mod tests {
             ("2001-09-09T01:46:40Z", 1_000_000_000, 0),
             ("2026-04-13T21:39:00.402000Z", 1_776_116_340, 402_000_000),
             ("2026-04-13 23:39:00.4020000009+02:00", 1_776_116_340, 402_000_000),
+            ("2026-04-13 23:39:00.402+0200", 1_776_116_340, 402_000_000),
+            ("2026-04-13 20:39:00.402-01", 1_776_116_340, 402_000_000),
             ("2016-12-31T23:59:60Z", 1_483_228_800, 0),
             ("2554-07-21T23:34:33Z", 18_446_744_073, 0),
         ] {
@@ -129,7 +134,8 @@ mod tests {
             "2026-01-01T24:00:00Z",
             "2026-01-01T00:60:00Z",
             "2026-01-01T00:00:61Z",
-            "2026-01-01T00:00:00+0100",
+            "2026-01-01T00:00:00+010",
+            "2026-01-01T00:00:00+1",
             "2026-01-01T00:00:00+24:00",
             "1969-12-31T23:59:59Z",
             "1970-01-01T00:00:00+00:01",

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::attributes::{Attributes, Value, Wording};
 use super::model::Code;
 use super::names;
+use crate::input::timestamp::nanoseconds_or_utc;
 use crate::json::{Json, Kind, Number, Read};
 
 /// A whole number as a number, as a float or as a text; what is none of that is passed over.
@@ -277,53 +278,13 @@ fn is_group(name: &str) -> bool {
         || name.starts_with("llm.token_count")
 }
 
-/// A time as nanoseconds since 1970: a number or a text of digits as it is, or a date as ISO 8601 writes it.
+/// A time as nanoseconds since 1970: a number or a text of digits as it is, or a date and time, which without an offset is UTC.
 pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? == Kind::String {
         let text = json.string()?;
-        return Ok(number_of_text(text.trim()).or_else(|| nanoseconds_of_date(text.trim())));
+        return Ok(number_of_text(text.trim()).or_else(|| nanoseconds_or_utc(text.trim().as_bytes())));
     }
     count(json)
-}
-
-/// Nanoseconds since 1970 of `2026-11-22T08:59:09.095263Z` and its like; without an offset it is UTC.
-pub(super) fn nanoseconds_of_date(text: &str) -> Option<u64> {
-    let (date, clock) = text.split_once(['T', ' '])?;
-    let mut parts = date.splitn(3, '-');
-    let mut next = || parts.next()?.parse::<i64>().ok();
-    let (year, month, day) = (next()?, next()?, next()?);
-    if !(1970..=2500).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let offset_at = clock.find(['Z', 'z', '+', '-']).unwrap_or(clock.len());
-    let (clock, offset) = clock.split_at(offset_at);
-    let mut parts = clock.trim().splitn(3, ':');
-    let (hour, minute) = (parts.next()?.parse::<i64>().ok()?, parts.next()?.parse::<i64>().ok()?);
-    let (second, fraction) = match parts.next() {
-        None => (0, 0),
-        Some(rest) => {
-            let (second, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-            let digits: String = fraction.chars().take(9).collect();
-            if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                return None;
-            }
-            (second.parse::<i64>().ok()?, format!("{digits:0<9}").parse::<i64>().ok()?)
-        }
-    };
-    let offset = match offset.chars().next() {
-        Some(sign @ ('+' | '-')) => {
-            let digits: String = offset.chars().filter(char::is_ascii_digit).collect();
-            let hours: i64 = digits.get(..2)?.parse().ok()?;
-            let minutes: i64 = digits.get(2..4).unwrap_or("0").parse().ok()?;
-            (if sign == '-' { -1 } else { 1 }) * (hours * 3600 + minutes * 60)
-        }
-        _ => 0,
-    };
-    // Days since 1970 in the proleptic Gregorian calendar, with years that begin in March.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
-    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset;
-    u64::try_from(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?).ok()
 }
 
 #[cfg(test)]
@@ -352,17 +313,16 @@ mod tests {
     }
 
     #[test]
-    fn dates_become_nanoseconds() {
+    fn times_come_as_numbers_or_dates() {
         for (text, value) in [
-            ("1970-01-01T00:00:00Z", Some(0)),
-            ("2026-11-22T08:59:09.095263+00:00", Some(1_795_337_949_095_263_000)),
-            ("2026-11-22T09:59:09.095263+01:00", Some(1_795_337_949_095_263_000)),
-            ("2024-02-29 12:00:00.5", Some(1_709_208_000_500_000_000)),
-            ("2024-02-29", None),
-            ("yesterday", None),
-            ("1066-10-14T00:00:00Z", None),
+            ("1795337949095263000", Some(1_795_337_949_095_263_000)),
+            ("\"1795337949095263000\"", Some(1_795_337_949_095_263_000)),
+            ("\" 2026-11-22T08:59:09.095263+00:00\"", Some(1_795_337_949_095_263_000)),
+            ("\"2024-02-29 12:00:00.5\"", Some(1_709_208_000_500_000_000)),
+            ("\"yesterday\"", None),
+            ("null", None),
         ] {
-            assert_eq!(nanoseconds_of_date(text), value, "{text}");
+            assert_eq!(time(&mut json(text)).unwrap(), value, "{text}");
         }
     }
 
