@@ -111,6 +111,9 @@ impl Scanner {
     ///
     /// # Errors
     /// Only where threads cannot be started. What cannot be read is an event.
+    ///
+    /// # Panics
+    /// Where a detector or a callback does: the other threads stop, and the panic goes on in the caller.
     pub fn scan<I>(
         &self,
         paths: I,
@@ -156,9 +159,10 @@ impl Scanner {
                 .map_err(|error| Error::new(ErrorKind::Io, format!("cannot start threads: {error}")))?;
             pool.scope(|scope| {
                 for _ in 0..threads {
-                    scope.spawn(|_| work.run());
+                    scope.spawn(|_| work.run_beside_others());
                 }
             });
+            work.resume_panic();
         }
         work.join();
         unread.into_events().for_each(work.order.into_each());

@@ -1,7 +1,9 @@
 //! What the threads of a scan do: take files, read them or cut them into pieces, read pieces.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,6 +47,8 @@ struct Queue {
     cutting: usize,
     /// The memory of pieces that were read.
     buffers: Vec<Vec<u8>>,
+    /// What the first panic of a detector or of a callback says. All threads stop then.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl<'s, T, M, F, P> Work<'s, T, M, F, P>
@@ -70,6 +74,22 @@ where
             next_file: AtomicUsize::new(0),
             queue: Mutex::new(Queue::default()),
             queued: Condvar::new(),
+        }
+    }
+
+    /// Works beside other threads until nothing is left to do. A panic ends the work of all.
+    pub(super) fn run_beside_others(&self) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
+            self.lock().panic.get_or_insert(panic);
+            self.queued.notify_all();
+        }
+    }
+
+    /// Goes on with the panic of a thread, if there was one.
+    pub(super) fn resume_panic(&self) {
+        let panic = self.lock().panic.take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
         }
     }
 
@@ -123,8 +143,14 @@ where
         oldest
     }
 
+    /// A piece that waits. Asked by all that wait for others: where one of those has panicked, they end as well.
     pub(super) fn take_job(&self) -> Option<Job> {
-        self.lock().jobs.pop_front()
+        let mut queue = self.lock();
+        if queue.panic.is_some() {
+            drop(queue);
+            resume_unwind(Box::new("another thread has panicked"));
+        }
+        queue.jobs.pop_front()
     }
 
     /// Whether no file has been taken yet.
@@ -136,7 +162,7 @@ where
     fn wait_for_job(&self) -> bool {
         let mut queue = self.lock();
         while queue.jobs.is_empty() {
-            if queue.cutting == 0 {
+            if queue.cutting == 0 || queue.panic.is_some() {
                 return false;
             }
             queue = self.queued.wait(queue).unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,6 @@
 //! Order, threads, streams and texts of arguments.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -143,6 +144,37 @@ fn large_files_beside_each_other_do_not_wait_for_each_other() {
     for (count, whole_file_limit) in [(2, 0), (2, 4 << 20), (3, 0), (3, 4 << 20), (8, 0)] {
         let options = ScanOptions { whole_file_limit, piece_bytes: 10_000, ..threads(count) };
         assert!(dump_in_time(&paths, options) == one, "{count} threads");
+    }
+}
+
+/// A panic of a callback reaches the caller, whoever works beside it.
+#[test]
+fn a_panic_of_a_callback_ends_the_scan() {
+    let folder = Folder::new("panics");
+    let lines: String = (0..3_000).map(|id| run(&format!("r{id}")) + "\n").collect();
+    let paths: Vec<PathBuf> = (0..5).map(|file| folder.write(&format!("{file}.jsonl"), &lines)).collect();
+    for (count, callback) in [(1, "map"), (2, "map"), (5, "map"), (1, "each"), (2, "each"), (5, "each")] {
+        let (done, ended) = mpsc::channel();
+        let paths = paths.clone();
+        std::thread::spawn(move || {
+            let options = ScanOptions { whole_file_limit: 0, piece_bytes: 10_000, ..threads(count) };
+            let mut events = 0;
+            let scan = || {
+                scanner(options).scan_map(
+                    &paths,
+                    |_| {},
+                    |record| assert!(callback != "map" || record.position != 777, "in map"),
+                    |_| {
+                        events += 1;
+                        assert!(callback != "each" || events != 5_000, "in each");
+                    },
+                )
+            };
+            let panic = catch_unwind(AssertUnwindSafe(scan)).unwrap_err();
+            done.send(panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap();
+        });
+        let said = ended.recv_timeout(Duration::from_secs(300)).unwrap();
+        assert_eq!(said.unwrap(), format!("in {callback}"), "{count} threads");
     }
 }
 
