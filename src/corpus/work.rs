@@ -20,6 +20,9 @@ use super::source::SourceFile;
 use crate::error::Result;
 use crate::input::{Beside, Piece, Reading, Window, read_piece};
 
+/// How many pieces a thread reads one within the other, ahead of one that takes long.
+const MOST_AHEAD: usize = 4;
+
 /// A piece of a file that waits for a thread.
 pub(super) struct Job {
     pub(super) key: Key,
@@ -143,14 +146,26 @@ where
         oldest
     }
 
-    /// A piece that waits. Asked by all that wait for others: where one of those has panicked, they end as well.
+    /// The piece that waits longest.
     pub(super) fn take_job(&self) -> Option<Job> {
+        self.take_job_where(|_| true)
+    }
+
+    /// A piece that waits, and comes before this one.
+    fn take_job_before(&self, key: Key) -> Option<Job> {
+        self.take_job_where(|job| job.key < key)
+    }
+
+    /// The piece that waits longest of those that are wanted. Asked by all that wait for others: where one of those has
+    /// panicked, they end as well.
+    fn take_job_where(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         let mut queue = self.lock();
         if queue.panic.is_some() {
             drop(queue);
             resume_unwind(Box::new("another thread has panicked"));
         }
-        queue.jobs.pop_front()
+        let place = queue.jobs.iter().position(is_wanted)?;
+        queue.jobs.remove(place)
     }
 
     /// Whether no file has been taken yet.
@@ -209,18 +224,29 @@ where
 
     /// How many positions the parts of the file before this one have given out. Reads pieces until that is known.
     pub(super) fn base(&self, key: Key) -> u64 {
+        self.base_within(key, 0)
+    }
+
+    /// As [`Work::base`], for a piece that was taken while so many others wait for theirs.
+    fn base_within(&self, key: Key, depth: usize) -> u64 {
         loop {
             if let Some(base) = self.order.base(key) {
                 return base;
             }
-            match self.take_job() {
-                Some(job) => self.read_job(job),
+            // Pieces that come before this one have to be read in any case.
+            let job = if depth < MOST_AHEAD { self.take_job() } else { self.take_job_before(key) };
+            match job {
+                Some(job) => self.read_job_within(job, depth + 1),
                 None => self.order.wait(),
             }
         }
     }
 
-    pub(super) fn read_job(&self, Job { key, piece, file }: Job) {
+    pub(super) fn read_job(&self, job: Job) {
+        self.read_job_within(job, 0);
+    }
+
+    fn read_job_within(&self, Job { key, piece, file }: Job, depth: usize) {
         let Some(source) = self.files.get(file) else { return };
         let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let options = &self.scanner.options;
@@ -230,7 +256,7 @@ where
         self.keep_buffer(piece.into_buffer());
         let positions = reading.positions;
         self.order.count(key, positions);
-        let base = self.base(key);
+        let base = self.base_within(key, depth);
         let items = self.finished(sink.kept.take(), base, &source.path);
         self.order.deliver(key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
     }

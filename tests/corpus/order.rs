@@ -1,6 +1,10 @@
 //! Order, threads, streams and texts of arguments.
 
+#[cfg(unix)]
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(unix)]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -310,4 +314,59 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
         let found = file.traces[0].verdict("reader").and_then(|verdict| verdict.measure("texts"));
         assert_eq!(found, Some(texts));
     }
+}
+
+/// Takes its time with one run.
+#[cfg(unix)]
+#[derive(Debug, Default)]
+struct Slow {
+    begun: AtomicU64,
+    /// How many runs were begun meanwhile.
+    ahead: AtomicU64,
+}
+
+#[cfg(unix)]
+impl Detector for Slow {
+    fn id(&self) -> &'static str {
+        "slow"
+    }
+
+    fn mode(&self) -> FailureMode {
+        FailureMode::new(FailureClass::System, "slow")
+    }
+
+    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        let before = self.begun.fetch_add(1, Ordering::Relaxed);
+        if before == 100 {
+            std::thread::sleep(Duration::from_millis(1_000));
+            self.ahead.store(self.begun.load(Ordering::Relaxed) - before, Ordering::Relaxed);
+        }
+        Box::new(Reader { reads: false, count: 0 })
+    }
+}
+
+/// Behind a run that takes long, only so many pieces are read, also where they come one by one.
+#[cfg(unix)]
+#[test]
+fn no_thread_runs_far_ahead_of_a_slow_one() {
+    let folder = Folder::new("slow");
+    let path = folder.path("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let end = path.clone();
+    let writer = std::thread::spawn(move || {
+        let mut pipe = fs::OpenOptions::new().write(true).open(end).unwrap();
+        for piece in 0..1_200 {
+            let lines: String = (0..50).map(|id| run(&format!("r{piece}-{id}")) + "\n").collect();
+            pipe.write_all(lines.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let slow = Arc::new(Slow::default());
+    let detector: Arc<dyn Detector> = Arc::clone(&slow) as Arc<dyn Detector>;
+    let options = ScanOptions { piece_bytes: 40_000, ..threads(4) };
+    Scanner::new(vec![detector], options).unwrap().scan([&path], |_| {}, |_| {}).unwrap();
+    writer.join().unwrap();
+    assert_eq!(slow.begun.load(Ordering::Relaxed), 60_000);
+    let ahead = slow.ahead.load(Ordering::Relaxed);
+    assert!(ahead < 15_000, "{ahead} runs ahead");
 }
