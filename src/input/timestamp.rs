@@ -15,17 +15,16 @@ pub(super) fn nanoseconds_or_utc(text: &[u8]) -> Option<u64> {
 /// `otherwise`: the minutes ahead of UTC where no offset is named.
 fn point(text: &[u8], otherwise: Option<i64>) -> Option<u64> {
     let (date, mut rest) = text.split_first_chunk::<19>()?;
-    let &[y, yy, yyy, yyyy, b'-', m, mm, b'-', d, dd, b'T' | b't' | b' ', h, hh, b':', n, nn, b':', s, ss] =
-        date
-    else {
+    let &[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b't' | b' ', clock @ ..] = date else {
         return None;
     };
-    let year = two_digits(y, yy)? * 100 + two_digits(yyy, yyyy)?;
-    let (month, day) = (two_digits(m, mm)?, two_digits(d, dd)?);
-    let hour = two_digits(h, hh).filter(|hour| *hour < 24)?;
-    let minute = two_digits(n, nn).filter(|minute| *minute < 60)?;
+    let [h0, h1, b':', n0, n1, b':', s0, s1] = clock else { return None };
+    let year = two_digits(y0, y1)? * 100 + two_digits(y2, y3)?;
+    let (month, day) = (two_digits(m0, m1)?, two_digits(d0, d1)?);
+    let hour = two_digits(h0, h1).filter(|hour| *hour < 24)?;
+    let minute = two_digits(n0, n1).filter(|minute| *minute < 60)?;
     // A leap second is the first of the next minute.
-    let second = two_digits(s, ss).filter(|second| *second <= 60)?;
+    let second = two_digits(s0, s1).filter(|second| *second <= 60)?;
     let fraction = fraction(&mut rest)?;
     let offset = if rest.is_empty() { otherwise? } else { offset(rest)? };
     let days = days_since_1970(year, month, day)?;
@@ -72,7 +71,7 @@ fn offset(text: &[u8]) -> Option<i64> {
 
 /// The days from the start of 1970 to a day of the Gregorian calendar.
 fn days_since_1970(year: u32, month: u32, day: u32) -> Option<i64> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,
