@@ -338,7 +338,7 @@ impl Detector for Slow {
     fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
         let before = self.begun.fetch_add(1, Ordering::Relaxed);
         if before == 100 {
-            std::thread::sleep(Duration::from_millis(1_000));
+            std::thread::sleep(Duration::from_secs(1));
             self.ahead.store(self.begun.load(Ordering::Relaxed) - before, Ordering::Relaxed);
         }
         Box::new(Reader { reads: false, count: 0 })
