@@ -1,6 +1,9 @@
 //! A request to a model, as a model's span, log records or the output of an agent show it.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 
 use super::attributes::{Attributes, Value};
 use super::classify::Kind;
@@ -25,7 +28,8 @@ pub(super) struct Request<'s> {
     pub(super) parent: Option<At>,
     /// Whether its output was recorded, be it without content.
     pub(super) has_output: bool,
-    pub(super) calls: Vec<ModelCall<'s>>,
+    /// Shared by requests below one span that lists what it took for no calls.
+    pub(super) calls: Rc<Vec<ModelCall<'s>>>,
     pub(super) texts: Vec<Cow<'s, str>>,
     /// Where records alone show it: what was put in.
     pub(super) input: Vec<Block<'s>>,
@@ -64,8 +68,9 @@ impl<'s> Request<'s> {
         !self.calls.is_empty() || !self.texts.is_empty()
     }
 
-    /// Takes the output apart into what was said and what was called.
-    fn set_output(&mut self, output: Vec<Block<'s>>) {
+    /// Takes the output, or more of it, apart into what was said and what was called.
+    fn set_output(&mut self, output: Vec<Block<'s>>, twins: &mut Twins) {
+        let calls = Rc::make_mut(&mut self.calls);
         for block in output {
             match block {
                 Block::Text(Role::Agent | Role::Unknown, text) => {
@@ -75,9 +80,8 @@ impl<'s> Request<'s> {
                     }
                 }
                 Block::Call(call) => {
-                    let twin = |other: &ModelCall<'_>| call.id.is_some() && *other == call;
-                    if !self.calls.iter().any(twin) {
-                        self.calls.push(call);
+                    if !twins.has(calls, &call) {
+                        calls.push(call);
                     }
                 }
                 Block::Text(..) | Block::Reply(_) | Block::Turn => {}
@@ -86,9 +90,36 @@ impl<'s> Request<'s> {
     }
 }
 
+/// The places of the calls of one output that have ids, by all that makes two the same.
+#[derive(Default)]
+struct Twins(HashMap<u64, Vec<usize>>);
+
+impl Twins {
+    /// Whether the same call is among these, behind which it is put otherwise.
+    fn has(&mut self, calls: &[ModelCall<'_>], call: &ModelCall<'_>) -> bool {
+        if call.id.is_none() {
+            return false;
+        }
+        let mut hasher = DefaultHasher::new();
+        (&call.id, &call.name, &call.arguments, &call.refused).hash(&mut hasher);
+        let places = self.0.entry(hasher.finish()).or_default();
+        let has = places.iter().any(|place| calls.get(*place) == Some(call));
+        if !has {
+            places.push(calls.len());
+        }
+        has
+    }
+}
+
+/// The calls that the frameworks took for none, as far as they have been looked for: by the position of a span that
+/// may list them.
+#[derive(Default)]
+pub(super) struct Refused<'s>(BTreeMap<At, Option<Rc<Vec<ModelCall<'s>>>>>);
+
 /// The request that a model's span shows.
 pub(super) fn of_span<'s>(
     tree: &Tree<'s, '_>,
+    refused: &mut Refused<'s>,
     records: &Records<'s>,
     at: At,
     span: &'s Span<'_>,
@@ -106,10 +137,10 @@ pub(super) fn of_span<'s>(
     };
     if let Some(output) = output(span, at, records) {
         request.has_output = true;
-        request.set_output(output);
+        request.set_output(output, &mut Twins::default());
     }
     if !request.has_content() {
-        request.calls = refused_around(tree, at);
+        request.calls = refused.around(tree, at);
     }
     request
 }
@@ -169,24 +200,28 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
     is_recorded.then(|| said.unwrap_or_default())
 }
 
-/// Calls that the framework took for none, as the node around a model span lists them.
-fn refused_around<'s>(tree: &Tree<'s, '_>, at: At) -> Vec<ModelCall<'s>> {
-    let around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
-    for span in around.filter_map(|outer| tree.span(outer)) {
-        let output =
-            span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output"]);
-        let Some(text) = output.and_then(Value::as_str).filter(|text| text.contains("invalid_tool_calls"))
-        else {
-            continue;
-        };
-        let Some(value) = Data::of_text(text) else { continue };
-        let calls = blocks(&value, Role::Agent).into_iter().filter_map(|block| match block {
-            Block::Call(call) if call.refused.is_some() => Some(call),
-            _ => None,
+impl<'s> Refused<'s> {
+    /// Calls that the framework took for none, as the node around a model span lists them.
+    fn around(&mut self, tree: &Tree<'s, '_>, at: At) -> Rc<Vec<ModelCall<'s>>> {
+        let mut around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
+        let found = around.find_map(|outer| {
+            self.0.entry(outer).or_insert_with(|| refused_in(tree.span(outer)?).map(Rc::new)).clone()
         });
-        return calls.collect();
+        found.unwrap_or_default()
     }
-    Vec::new()
+}
+
+/// The calls that a span lists as none. `None`: it does not list them.
+fn refused_in<'s>(span: &'s Span<'_>) -> Option<Vec<ModelCall<'s>>> {
+    let output =
+        span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output"])?;
+    let text = output.as_str().filter(|text| text.contains("invalid_tool_calls"))?;
+    let value = Data::of_text(text)?;
+    let calls = blocks(&value, Role::Agent).into_iter().filter_map(|block| match block {
+        Block::Call(call) if call.refused.is_some() => Some(call),
+        _ => None,
+    });
+    Some(calls.collect())
 }
 
 /// Requests that records alone show: one for each output, however many choices it has.
@@ -194,6 +229,7 @@ pub(super) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Re
     let mut requests: Vec<Request<'s>> = Vec::new();
     let mut input: Vec<Block<'s>> = Vec::new();
     let mut in_output = false;
+    let mut twins = Twins::default();
     for event in events {
         match event.direction {
             Direction::Input => {
@@ -210,10 +246,11 @@ pub(super) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Re
                         input: std::mem::take(&mut input),
                         ..Request::default()
                     });
+                    twins = Twins::default();
                 }
                 in_output = true;
                 if let Some(request) = requests.last_mut() {
-                    request.set_output(event.blocks.clone());
+                    request.set_output(event.blocks.clone(), &mut twins);
                 }
             }
         }
@@ -246,6 +283,7 @@ pub(super) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
     let mut requests: Vec<Request<'s>> = Vec::new();
     let mut input = Vec::new();
     let mut open = false;
+    let mut twins = Twins::default();
     for block in parts {
         match block {
             Block::Turn => open = false,
@@ -259,10 +297,11 @@ pub(super) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
                         input: std::mem::take(&mut input),
                         ..Request::default()
                     });
+                    twins = Twins::default();
                     open = true;
                 }
                 if let Some(request) = requests.last_mut() {
-                    request.set_output(vec![block]);
+                    request.set_output(vec![block], &mut twins);
                 }
             }
             other => {
@@ -275,4 +314,51 @@ pub(super) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
         requests.push(Request { start: span.start, input, parent: Some(at), ..Request::default() });
     }
     requests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Content;
+
+    #[test]
+    fn twins_are_equal_in_all_and_have_ids() {
+        let call = |id: Option<&'static str>, arguments: &'static str| {
+            Block::Call(ModelCall {
+                id: id.map(Cow::Borrowed),
+                name: "f".into(),
+                arguments: Content::Present(arguments.into()),
+                refused: None,
+            })
+        };
+        let mut request = Request::default();
+        let mut twins = Twins::default();
+        request.set_output(vec![call(None, "1"), call(None, "1"), call(Some("a"), "1")], &mut twins);
+        request
+            .set_output(vec![call(Some("a"), "1"), call(Some("a"), "2"), call(Some("b"), "1")], &mut twins);
+        let ids: Vec<_> = request.calls.iter().map(|call| call.id.as_deref()).collect();
+        assert_eq!(ids, [None, None, Some("a"), Some("a"), Some("b")]);
+    }
+
+    #[test]
+    fn refused_calls_are_read_once_for_all_below() {
+        let chain = Span { span_id: "n".into(), ..Span::default() }.with_attributes(&[
+            ("openinference.span.kind", "CHAIN"),
+            (
+                "output.value",
+                r#"{"invalid_tool_calls": [{"id": "c", "name": "f", "args": "{", "error": "no"}]}"#,
+            ),
+        ]);
+        let model = |id: &'static str| {
+            Span { span_id: id.into(), parent: Some("n".into()), ..Span::default() }
+                .with_attributes(&[("openinference.span.kind", "LLM")])
+        };
+        let spans = [chain, model("a"), model("b")];
+        let tree = Tree::new(&spans);
+        let mut refused = Refused::default();
+        let [first, second] = [1, 2].map(|at| refused.around(&tree, at));
+        assert_eq!(first.len(), 1);
+        assert!(Rc::ptr_eq(&first, &second));
+        assert!(refused.around(&tree, 0).is_empty());
+    }
 }

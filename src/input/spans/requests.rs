@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::classify::Kind;
 use super::logs::Records;
-use super::request::{self, Request};
+use super::request::{self, Refused, Request};
 use super::tree::{At, Owner, Tree};
 
 /// The requests of every agent, in order. `tools`: its tool spans.
@@ -18,8 +18,9 @@ pub(super) fn requests<'s>(
         of_owner.entry(tree.owner(at)).or_default().push(at);
     }
     let mut requests: BTreeMap<Owner, Vec<Request<'s>>> = BTreeMap::new();
+    let mut refused = Refused::default();
     for (owner, models) in of_owner {
-        requests.insert(owner, of_spans(tree, records, &models));
+        requests.insert(owner, of_spans(tree, &mut refused, records, &models));
     }
     for (at, events) in records {
         if at.is_some_and(|at| matches!(tree.kind(at), Kind::Model | Kind::Tool)) {
@@ -57,11 +58,16 @@ pub(super) fn requests<'s>(
 }
 
 /// The requests that model spans show, which come in order. Those that lie in one another are one.
-fn of_spans<'s>(tree: &Tree<'s, '_>, records: &Records<'s>, models: &[At]) -> Vec<Request<'s>> {
+fn of_spans<'s>(
+    tree: &Tree<'s, '_>,
+    refused: &mut Refused<'s>,
+    records: &Records<'s>,
+    models: &[At],
+) -> Vec<Request<'s>> {
     let place = |at: At| models.binary_search(&at).ok();
     let mut read: Vec<Option<Request<'s>>> = models
         .iter()
-        .map(|at| tree.span(*at).map(|span| request::of_span(tree, records, *at, span)))
+        .map(|at| tree.span(*at).map(|span| request::of_span(tree, refused, records, *at, span)))
         .collect();
     // By place among the models, those right below.
     let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
