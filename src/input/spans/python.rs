@@ -7,6 +7,10 @@ use super::data::{Data, Members};
 /// How deep values may be nested.
 const MAX_DEPTH: u32 = 64;
 
+/// How many parentheses the name of a member of an enum may open. What is looked for in a text may begin at each of
+/// them and run through the whole name.
+const MOST_OPENED: u32 = 64;
+
 /// The value that a text is.
 pub(super) fn literal(text: &str) -> Option<Data<'static>> {
     let mut reader = Reader { rest: text.trim_end() };
@@ -128,11 +132,16 @@ impl Reader<'_> {
 
     /// `<Role.TOOL: 'tool'>`
     fn member_of_enum(&mut self, depth: u32) -> Option<Data<'static>> {
-        let colon = self.rest.find([':', '>'])?;
+        let mut opened = 0;
+        let colon = self.rest.find(|char: char| {
+            opened += u32::from(char == '(');
+            matches!(char, ':' | '>') || opened > MOST_OPENED
+        })?;
         let found = if self.rest.get(colon..)?.starts_with(':') {
             self.rest = self.rest.get(colon + 1..)?;
             self.value(depth)?
         } else {
+            // A name that opens too many parentheses stops at one of them, which is no end.
             self.rest = self.rest.get(colon..)?;
             Data::Null
         };
@@ -281,6 +290,15 @@ mod tests {
             Some(Data::from(&json!([{"a": 1}])))
         );
         assert_eq!(list_behind("no messages here", "messages"), None);
+    }
+
+    #[test]
+    fn names_of_members_of_enums_end() {
+        let long = |opened: usize| format!("f(<{}{}: 1>)", "x".repeat(5000), "g(".repeat(opened));
+        assert_eq!(literal(&long(64)).as_ref().map(Json::from), Some(json!({"0": 1})));
+        assert_eq!(literal(&long(65)), None);
+        assert_eq!(literal("<bound method A.b of A(x=B())>").as_ref().map(Json::from), Some(json!(null)));
+        assert!(calls(&"ToolCall(<".repeat(1000), "ToolCall").is_empty());
     }
 
     proptest! {
