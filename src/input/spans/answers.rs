@@ -1,6 +1,7 @@
 //! Answers that no tool span holds: what the model was shown later, by the ids of the calls.
 
 use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 
 use super::attributes::Value;
@@ -27,8 +28,21 @@ enum Source<'r, 's> {
     Records(&'r [Block<'s>]),
 }
 
+/// The replies of one place, by the ids of their calls.
+type Replies<'s> = BTreeMap<Cow<'s, str>, Reply<'s>>;
+
+/// A place where answers may stand.
+struct Place<'r, 's> {
+    time: u64,
+    source: Source<'r, 's>,
+    /// Whether it has been read: the run of the only agent of a trace reads each once, and keeps none.
+    was_read: Cell<bool>,
+    /// All its replies, from when it is read again.
+    kept: OnceCell<Replies<'s>>,
+}
+
 /// Places where answers may stand, in the order of their times.
-pub(super) struct Sources<'r, 's>(Vec<(u64, Source<'r, 's>)>);
+pub(super) struct Sources<'r, 's>(Vec<Place<'r, 's>>);
 
 impl<'r, 's> Sources<'r, 's> {
     pub(super) fn new(tree: &Tree<'s, '_>, requests: impl Iterator<Item = &'r Request<'s>>) -> Self {
@@ -46,7 +60,13 @@ impl<'r, 's> Sources<'r, 's> {
             sources.push((request.start, Source::Records(&request.input)));
         }
         sources.sort_by_key(|(time, _)| *time);
-        Self(sources)
+        let places = sources.into_iter().map(|(time, source)| Place {
+            time,
+            source,
+            was_read: Cell::new(false),
+            kept: OnceCell::new(),
+        });
+        Self(places.collect())
     }
 
     /// Looks for the answers to calls that were asked for at these times. Of what one place repeats, the last counts.
@@ -57,30 +77,30 @@ impl<'r, 's> Sources<'r, 's> {
         wanted: &[(Cow<'s, str>, u64)],
     ) -> Vec<Option<Reply<'s>>> {
         let mut found: Vec<Option<Reply<'s>>> = vec![None; wanted.len()];
-        let Some(first) = wanted.iter().map(|(_, time)| *time).min() else { return found };
         // By id, the calls that wait, with how often they have been looked for.
         let mut waiting: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
         let mut order: Vec<usize> = (0..wanted.len()).collect();
         order.sort_by_key(|number| wanted.get(*number).map(|(_, time)| *time));
         let mut next = order.into_iter().peekable();
-        let start = self.0.partition_point(|(time, _)| *time < first);
-        for (time, source) in self.0.iter().skip(start) {
+        let mut at = 0;
+        loop {
+            if waiting.is_empty() {
+                // Nothing is looked for until the next call.
+                let Some((_, next)) = next.peek().and_then(|number| wanted.get(*number)) else { break };
+                at = at.max(self.0.partition_point(|place| place.time < *next));
+            }
+            let Some(place) = self.0.get(at) else { break };
+            at += 1;
             while let Some(number) =
-                next.next_if(|number| wanted.get(*number).is_some_and(|(_, at)| at <= time))
+                next.next_if(|number| wanted.get(*number).is_some_and(|(_, asked)| *asked <= place.time))
             {
                 if let Some((id, _)) = wanted.get(number) {
                     waiting.entry(id).or_default().push((number, 0));
                 }
             }
-            if waiting.is_empty() {
-                if next.peek().is_none() {
-                    break;
-                }
-                continue;
-            }
-            let mut replies = source.replies_by_id(tree, records, |id| waiting.contains_key(id));
+            let mut replies = place.replies(tree, records, |id| waiting.contains_key(id));
             waiting.retain(|id, calls| {
-                if let Some(reply) = replies.remove(*id) {
+                if let Some(reply) = replies.take(id) {
                     // Only the last call of an id can have been answered since.
                     if let Some((number, _)) = calls.pop()
                         && let Some(slot) = found.get_mut(number)
@@ -109,6 +129,37 @@ fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
     ])
 }
 
+/// Replies that were read for one call of [`Sources::find`], or for all.
+enum Found<'p, 's> {
+    Own(Replies<'s>),
+    Kept(&'p Replies<'s>),
+}
+
+impl<'s> Found<'_, 's> {
+    fn take(&mut self, id: &str) -> Option<Reply<'s>> {
+        match self {
+            Self::Own(replies) => replies.remove(id),
+            Self::Kept(replies) => replies.get(id).cloned(),
+        }
+    }
+}
+
+impl<'s> Place<'_, 's> {
+    /// The replies to the calls of these ids, and maybe others. However often it is asked, it reads twice at most.
+    fn replies(
+        &self,
+        tree: &Tree<'s, '_>,
+        records: &Records<'s>,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Found<'_, 's> {
+        if self.was_read.replace(true) {
+            Found::Kept(self.kept.get_or_init(|| self.source.replies_by_id(tree, records, |_| true)))
+        } else {
+            Found::Own(self.source.replies_by_id(tree, records, is_wanted))
+        }
+    }
+}
+
 impl<'s> Source<'_, 's> {
     /// The replies to the calls of these ids; of several to one, the last.
     fn replies_by_id(
@@ -116,8 +167,8 @@ impl<'s> Source<'_, 's> {
         tree: &Tree<'s, '_>,
         records: &Records<'s>,
         is_wanted: impl Fn(&str) -> bool,
-    ) -> BTreeMap<Cow<'s, str>, Reply<'s>> {
-        let mut replies: BTreeMap<Cow<'s, str>, Reply<'s>> = BTreeMap::new();
+    ) -> Replies<'s> {
+        let mut replies: Replies<'s> = BTreeMap::new();
         for reply in self.replies(tree, records) {
             let Some(id) = reply.id.clone().filter(|id| is_wanted(id)) else { continue };
             match replies.get_mut(&id) {
