@@ -2,6 +2,8 @@
 //! equal.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use super::attributes::Value;
 use super::classify;
@@ -11,6 +13,7 @@ use super::logs;
 use super::message::{Block, Role, arguments_of, is_masked, name_of};
 use super::model::Span;
 use super::python;
+use super::tree::{At, Tree};
 use crate::trace::Content;
 
 /// Where arguments stand, the surest first.
@@ -136,9 +139,29 @@ pub(super) fn only_value(arguments: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The id of a call, from the spans around its tool span: `LangGraph`'s node of tools holds the one call that it
-/// runs, `LlamaIndex`'s step the call as Python writes it.
-pub(super) fn id_around<'s>(around: &'s Span<'_>, tool: &str) -> Option<Cow<'s, str>> {
+/// The calls that spans around tool spans hold, as far as they have been looked for.
+#[derive(Default)]
+pub(super) struct CallsAround<'s>(RefCell<BTreeMap<At, Option<CallAround<'s>>>>);
+
+/// The only call that a span around tool spans holds.
+struct CallAround<'s> {
+    /// The tool, where it is known.
+    name: Option<Cow<'s, str>>,
+    id: Cow<'s, str>,
+}
+
+impl<'s> CallsAround<'s> {
+    /// The id of a call of this tool, from a span around its own, which is read once.
+    pub(super) fn id(&self, tree: &Tree<'s, '_>, around: At, tool: &str) -> Option<Cow<'s, str>> {
+        let mut read = self.0.borrow_mut();
+        let call = read.entry(around).or_insert_with(|| call_around(tree.span(around)?)).as_ref()?;
+        call.name.as_ref().is_none_or(|name| name == tool).then(|| call.id.clone())
+    }
+}
+
+/// The call that a span around tool spans holds: `LangGraph`'s node of tools the one call that it runs, `LlamaIndex`'s
+/// step the call as Python writes it.
+fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
     let value =
         around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
     if classify::is_tools_node(around) {
@@ -146,8 +169,11 @@ pub(super) fn id_around<'s>(around: &'s Span<'_>, tool: &str) -> Option<Cow<'s, 
             Block::Call(call) => Some(call),
             _ => None,
         });
-        let only = calls.next().filter(|call| call.name == tool)?;
-        return if calls.next().is_none() { only.id } else { None };
+        let only = calls.next()?;
+        if calls.next().is_some() {
+            return None;
+        }
+        return Some(CallAround { name: Some(only.name), id: only.id? });
     }
     if around.name.ends_with("call_tool") {
         let text = value.as_str()?;
@@ -161,7 +187,7 @@ pub(super) fn id_around<'s>(around: &'s Span<'_>, tool: &str) -> Option<Cow<'s, 
                 && let Some(end) = text.get(1..).and_then(|rest| rest.find(['\'', '"']))
                 && let Some(Data::Text(id)) = text.get(..end + 2).and_then(python::literal)
             {
-                return Some(id);
+                return Some(CallAround { name: None, id });
             }
         }
     }
@@ -229,14 +255,19 @@ mod tests {
         let mut node =
             span(&[("input.value", r#"[{"name": "f", "args": {}, "id": "c", "type": "tool_call"}]"#)]);
         node.name = "tools".into();
-        assert_eq!(id_around(&node, "f").as_deref(), Some("c"));
-        assert_eq!(id_around(&node, "g"), None);
         let mut step = span(&[(
             "input.value",
             r#"{"ev": "ToolCall(tool_name='f', tool_kwargs={'a': 1}, tool_id='c')"}"#,
         )]);
         step.name = "BaseWorkflowAgent.call_tool".into();
-        assert_eq!(id_around(&step, "f").as_deref(), Some("c"));
+        let spans = [node, step];
+        let tree = Tree::new(&spans);
+        let around = CallsAround::default();
+        for (at, tool, id) in
+            [(0, "g", None), (0, "f", Some("c")), (0, "g", None), (1, "f", Some("c")), (2, "f", None)]
+        {
+            assert_eq!(around.id(&tree, at, tool).as_deref(), id, "{at} {tool}");
+        }
         let wrapper = r#"{"input_str": "x", "tags": [], "kwargs": {"tool_call_id": "c"}}"#;
         assert_eq!(id_in_wrapper(&span(&[("gen_ai.tool.call.arguments", wrapper)])).as_deref(), Some("c"));
     }

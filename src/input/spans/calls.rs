@@ -164,7 +164,7 @@ fn tool<'s>(tree: &Tree<'s, 's>, at: At) -> Option<Tool<'s>> {
         || {
             let outermost = positions.last().copied()?;
             let mut around = tree.ancestors(outermost).take_while(|at| tree.kind(*at) == Kind::Chain).take(3);
-            around.find_map(|at| arguments::id_around(tree.span(at)?, name))
+            around.find_map(|at| tree.calls_around.id(tree, at, name))
         },
     );
     let arguments = views

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::arguments::CallsAround;
 use super::classify::{self, Kind};
 use super::model::Span;
 
@@ -19,6 +20,8 @@ pub(super) struct Tree<'s, 'a> {
     positions: HashMap<&'s str, At>,
     /// Of a tool span that shows the same call as one further in, that one; of others themselves.
     calls: Vec<At>,
+    /// What spans around tool spans say of their calls.
+    pub(super) calls_around: CallsAround<'s>,
     /// Whether spans that are named as parents and are not there may still come.
     is_open: bool,
 }
@@ -55,7 +58,15 @@ impl<'s, 'a> Tree<'s, 'a> {
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
         let parents = spans.iter().map(|span| positions.get(span.parent.as_deref()?).copied()).collect();
         let kinds = spans.iter().map(classify::kind).collect();
-        let mut tree = Self { spans, kinds, parents, positions, calls: (0..spans.len()).collect(), is_open };
+        let mut tree = Self {
+            spans,
+            kinds,
+            parents,
+            positions,
+            calls: (0..spans.len()).collect(),
+            calls_around: CallsAround::default(),
+            is_open,
+        };
         tree.cut_circles();
         tree.merge_calls();
         tree
