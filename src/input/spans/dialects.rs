@@ -4,6 +4,8 @@
 //! one library in the serialized response of another.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::data::{Data, Members};
 use super::message::{Block, ModelCall, Reply, Role, arguments_of, is_masked, name_of};
@@ -21,7 +23,7 @@ pub(super) fn blocks_of_flattened<'t>(value: &Data<'t>, role: Role) -> Vec<Block
 }
 
 fn walk<'t>(value: &Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) -> Vec<Block<'t>> {
-    let mut walk = Walk { blocks: Vec::new(), bare_arguments };
+    let mut walk = Walk { blocks: Vec::new(), bare_arguments, distinct: 0..0 };
     walk.value(value, role);
     walk.blocks
 }
@@ -30,6 +32,8 @@ struct Walk<'t> {
     blocks: Vec<Block<'t>>,
     /// The arguments of a call that has none.
     bare_arguments: Content<Cow<'t, str>>,
+    /// The blocks last looked through, in which no call is repeated.
+    distinct: Range<usize>,
 }
 
 impl<'t> Walk<'t> {
@@ -228,25 +232,43 @@ impl<'t> Walk<'t> {
 
     /// Several keys of one message may hold the same calls; the first counts, with the arguments of the first that has them.
     fn drop_repeated(&mut self, from: usize) {
-        let said = self.blocks.get(from..).unwrap_or_default();
-        if said.iter().filter(|block| matches!(block, Block::Call(_))).count() < 2 {
+        let calls = |range: Range<usize>| {
+            let blocks = self.blocks.get(range).unwrap_or_default();
+            blocks.iter().filter(|block| matches!(block, Block::Call(_))).count()
+        };
+        let (start, end, length) = (self.distinct.start, self.distinct.end, self.blocks.len());
+        // Of a message around others, what those said has been looked through.
+        let is_known = from <= start && end <= length && calls(from..start) == 0 && calls(end..length) == 0;
+        if is_known || calls(from..length) < 2 {
             return;
         }
-        let mut kept: Vec<Block<'t>> = Vec::new();
-        for block in self.blocks.split_off(from.min(self.blocks.len())) {
-            if let Block::Call(call) = &block
-                && call.id.is_some()
-                && let Some(Block::Call(twin)) =
-                    kept.iter_mut().find(|other| matches!(other, Block::Call(other) if other.id == call.id))
-            {
-                if !twin.arguments.is_present() {
-                    twin.arguments = call.arguments.clone();
+        // Positions of calls, with that of the first of the same id.
+        let mut repeated: Vec<(usize, usize)> = Vec::new();
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, block) in self.blocks.iter().enumerate().skip(from) {
+            if let Block::Call(ModelCall { id: Some(id), .. }) = block {
+                let twin = *first.entry(id).or_insert(at);
+                if twin != at {
+                    repeated.push((at, twin));
                 }
-            } else {
-                kept.push(block);
             }
         }
-        self.blocks.append(&mut kept);
+        for (at, twin) in &repeated {
+            if let Ok([Block::Call(twin), Block::Call(call)]) = self.blocks.get_disjoint_mut([*twin, *at])
+                && !twin.arguments.is_present()
+            {
+                std::mem::swap(&mut twin.arguments, &mut call.arguments);
+            }
+        }
+        if !repeated.is_empty() {
+            let mut at = 0;
+            let mut repeated = repeated.into_iter().map(|(at, _)| at).peekable();
+            self.blocks.retain(|_| {
+                at += 1;
+                repeated.next_if_eq(&(at - 1)).is_none()
+            });
+        }
+        self.distinct = from..self.blocks.len();
     }
 }
 
@@ -349,6 +371,23 @@ mod tests {
         ] {
             assert_eq!(short(message.clone()), [answer], "{message}");
         }
+    }
+
+    #[test]
+    fn repeated_calls_are_one_at_every_level() {
+        let call =
+            |id: &str, arguments: Json| json!({"id": id, "function": {"name": "f", "arguments": arguments}});
+        let inner = json!({"tool_calls": [call("a", json!("__REDACTED__")), call("b", json!("1")), call("a", json!("2"))],
+            "function_call": call("a", json!("3"))});
+        let found = ["call a f \"2\"", "call b f \"1\""];
+        assert_eq!(short(inner.clone()), found);
+        assert_eq!(short(json!({"message": {"role": "assistant", "message": inner.clone()}})), found);
+        assert_eq!(
+            short(json!({"content": "x", "message": inner.clone(), "tool_calls": [call("b", json!("4")),
+            call("c", json!("5"))]})),
+            ["Unknown: x", found[0], found[1], "call c f \"5\""]
+        );
+        assert_eq!(short(json!([inner.clone(), inner])), [found, found].concat());
     }
 
     #[test]
