@@ -236,3 +236,38 @@ pub(super) fn inputs<'s>(
         parts
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::LogRecord;
+    use super::*;
+
+    #[test]
+    fn answers_are_the_same_however_often_they_are_looked_for() {
+        let model = |start, id: &str, result: &str| {
+            let messages = format!(
+                r#"[{{"role": "tool", "parts": [{{"type": "tool_call_response", "id": "{id}", "result": "{result}"}}]}}]"#
+            );
+            Span { start, span_id: start.to_string().into(), ..Span::default() }
+                .with_attributes(&[("openinference.span.kind", "LLM"), ("gen_ai.input.messages", &messages)])
+        };
+        let spans = [model(10, "a", "early"), model(20, "a", "late"), model(30, "b", "other")];
+        let tree = Tree::new(&spans);
+        let no_logs: [LogRecord<'_>; 0] = [];
+        let records = logs::records(&tree, &no_logs);
+        let sources = Sources::new(&tree, std::iter::empty());
+        let find = |wanted: &[(&'static str, u64)]| {
+            let wanted: Vec<_> = wanted.iter().map(|(id, time)| (Cow::Borrowed(*id), *time)).collect();
+            let found = sources.find(&tree, &records, &wanted).into_iter();
+            let text =
+                |reply: Reply<'_>| reply.content.present().and_then(|data| Some(data.as_text()?.to_owned()));
+            found.map(|reply| reply.and_then(text)).collect::<Vec<_>>()
+        };
+        for _ in 0..3 {
+            let found = find(&[("b", 11), ("a", 15), ("a", 5), ("a", 25), ("z", 0)]);
+            let found: Vec<_> = found.iter().map(Option::as_deref).collect();
+            assert_eq!(found, [Some("other"), Some("late"), Some("early"), None, None]);
+        }
+        assert_eq!(find(&[]), []);
+    }
+}
