@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers::Sources;
+use super::callers::Callers;
 use super::classify::{self, Kind};
 use super::logs::{self, Records};
 use super::model::{LogRecord, Span};
@@ -63,7 +64,8 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
     drafts.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.owner.cmp(b.owner)));
     let mut agents: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.of_kind(Kind::Agent).filter(|at| tree.outermost_agent(*at) == *at) {
-        if let Some(caller) = tree.caller(&Owner::Agent(at), &|_| true) {
+        let own = Owner::Agent(at);
+        if let Some(caller) = tree.owner_around(&own).filter(|caller| *caller != own) {
             agents.entry(caller).or_default().push(at);
         }
     }
@@ -107,37 +109,32 @@ pub(super) struct TraceContext<'t, 's> {
 
 impl<'s> TraceContext<'_, 's> {
     fn runs(&self, drafts: &[Draft<'_, 's>]) -> Vec<AgentRun> {
-        let owners: BTreeSet<&Owner> = drafts.iter().map(|draft| draft.owner).collect();
-        let exists = |owner: &Owner| owners.contains(owner);
-        let mut ids: BTreeMap<&Owner, String> = BTreeMap::new();
+        let mut ids: Vec<String> = Vec::with_capacity(drafts.len());
         let mut runs: Vec<AgentRun> = Vec::with_capacity(drafts.len());
         // An agent that calls may do nothing of its own before.
-        let mut callers: Vec<Option<Owner>> = Vec::with_capacity(drafts.len());
-        for draft in drafts {
-            callers.push(self.tree.caller(draft.owner, &exists));
-        }
+        let mut finder = Callers::new(self.tree, drafts.iter().map(|draft| draft.owner));
+        let callers: Vec<Option<usize>> = drafts.iter().map(|draft| finder.caller(draft.owner)).collect();
         let trace_id = self.trace_id;
         let main = callers.iter().position(Option::is_none).unwrap_or_default();
         for (number, draft) in drafts.iter().enumerate() {
-            let id =
-                if number == main { trace_id.to_owned() } else { format!("{trace_id}/{}", self.key(draft)) };
-            ids.insert(draft.owner, id);
+            ids.push(if number == main {
+                trace_id.to_owned()
+            } else {
+                format!("{trace_id}/{}", self.key(draft))
+            });
         }
         let first_name = drafts.get(main).and_then(|draft| self.name(draft));
         for (number, draft) in drafts.iter().enumerate() {
             let name = self.name(draft);
-            let caller = callers.get(number).cloned().flatten();
-            let parent = match &caller {
+            let parent = match callers.get(number).copied().flatten() {
                 Some(caller) => ids.get(caller).cloned(),
                 // The second agent of a hand-off.
-                None if number != main && name != first_name => {
-                    drafts.get(main).and_then(|draft| ids.get(draft.owner)).cloned()
-                }
+                None if number != main && name != first_name => ids.get(main).cloned(),
                 None => None,
             };
             let own = self.own_span(draft);
             runs.push(AgentRun {
-                id: ids.get(draft.owner).cloned().unwrap_or_default(),
+                id: ids.get(number).cloned().unwrap_or_default(),
                 span: own.and_then(|at| Some(self.tree.span(at)?.span_id.to_string())),
                 agent: name,
                 parent,

@@ -17,6 +17,7 @@ mod arguments;
 mod assemble;
 mod attributes;
 mod batch;
+mod callers;
 mod calls;
 mod classify;
 mod collection;
