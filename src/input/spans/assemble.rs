@@ -1,6 +1,7 @@
 //! From the spans and log records of one trace to the runs of its agents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::answers::Sources;
 use super::callers::Callers;
@@ -81,6 +82,7 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
         agents: &agents,
         text_rule,
         has_conversation,
+        failed_steps: OnceCell::new(),
     };
     trace.runs(&drafts)
 }
@@ -105,6 +107,8 @@ pub(super) struct TraceContext<'t, 's> {
     pub(super) text_rule: bool,
     /// Whether any span names a conversation.
     has_conversation: bool,
+    /// How many requests each failed step holds, once that is asked for.
+    pub(super) failed_steps: OnceCell<HashMap<At, usize>>,
 }
 
 impl<'s> TraceContext<'_, 's> {
