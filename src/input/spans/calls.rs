@@ -244,8 +244,7 @@ fn pair(requests: &[Request<'_>], tools: &[Tool<'_>]) -> BTreeMap<usize, Place> 
         });
         let at = same.or_else(|| {
             let before = requests.partition_point(|request| request.start <= tool.start).checked_sub(1)?;
-            let within = places.names.get(tool.name)?.range((before, 0)..=(before, usize::MAX));
-            within.copied().find(|at| !taken.contains(at))
+            first_free(places.names.get_mut(tool.name)?, (before, 0), (before, usize::MAX), &taken)
         });
         if let Some(at) = at {
             taken.insert(at);
@@ -279,7 +278,23 @@ fn latest(
     }
     let start = requests.get(last.0).map_or(0, |request| request.start);
     let first = requests.partition_point(|request| request.start < start);
-    places.range((first, 0)..=last).copied().find(|at| !taken.contains(at))
+    first_free(places, (first, 0), last, taken)
+}
+
+/// The first place in a range that is not taken. What is taken and stands before it leaves the set.
+fn first_free(
+    places: &mut BTreeSet<Place>,
+    first: Place,
+    last: Place,
+    taken: &BTreeSet<Place>,
+) -> Option<Place> {
+    loop {
+        let next = *places.range(first..=last).next()?;
+        if !taken.contains(&next) {
+            return Some(next);
+        }
+        places.remove(&next);
+    }
 }
 
 /// The digests by which arguments of a call and of a span can be equal: of all of them and, of a tool of one
@@ -373,4 +388,19 @@ fn turns_without_requests(
         turns.push((before, unseen));
     }
     turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_places_are_found_within_a_range() {
+        let mut places: BTreeSet<Place> = [(0, 0), (1, 0), (1, 1), (1, 2), (2, 0)].into();
+        let taken: BTreeSet<Place> = [(0, 0), (1, 0), (1, 1)].into();
+        let free = first_free(&mut places, (1, 0), (1, usize::MAX), &taken);
+        assert_eq!(free, Some((1, 2)));
+        assert_eq!(places, [(0, 0), (1, 2), (2, 0)].into());
+        assert_eq!(first_free(&mut places, (0, 0), (0, usize::MAX), &taken), None);
+    }
 }
