@@ -2,7 +2,7 @@
 //! instrumentation keeps in an attribute. In one form, whatever they were.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::attributes::{Attributes, Value};
 use super::data::{Data, Members};
@@ -195,8 +195,8 @@ fn tool_message<'s>(members: &Members<'s>) -> Vec<Block<'s>> {
 }
 
 /// An answer without an id belongs to the calls of the message before it, in order.
-pub(super) fn pair_by_order<'t>(blocks: &mut [Block<'t>]) {
-    let mut waiting: Vec<Option<Cow<'t, str>>> = Vec::new();
+pub(super) fn pair_by_order(blocks: &mut [Block<'_>]) {
+    let mut waiting = Waiting::default();
     let mut answered = false;
     for block in blocks {
         match block {
@@ -210,9 +210,9 @@ pub(super) fn pair_by_order<'t>(blocks: &mut [Block<'t>]) {
             Block::Reply(reply) => {
                 answered = true;
                 match &reply.id {
-                    Some(id) => waiting.retain(|other| other.as_ref() != Some(id)),
-                    None if !waiting.is_empty() => reply.id = waiting.remove(0),
-                    None => {}
+                    Some(_) if waiting.ids.is_empty() => {}
+                    Some(id) => waiting.remove(id.clone()),
+                    None => reply.id = waiting.next(),
                 }
             }
             Block::Turn | Block::Text(Role::Agent, _) => {
@@ -223,6 +223,45 @@ pub(super) fn pair_by_order<'t>(blocks: &mut [Block<'t>]) {
             }
             Block::Text(..) => {}
         }
+    }
+}
+
+/// The ids of the calls that wait for an answer, in order. Those that had theirs by id leave when they come first.
+#[derive(Default)]
+struct Waiting<'t> {
+    ids: VecDeque<Option<Cow<'t, str>>>,
+    /// How many calls there were before the first in the queue.
+    gone: usize,
+    /// Up to which call each id was answered.
+    answered: HashMap<Cow<'t, str>, usize>,
+}
+
+impl<'t> Waiting<'t> {
+    fn push(&mut self, id: Option<Cow<'t, str>>) {
+        self.ids.push_back(id);
+    }
+
+    fn clear(&mut self) {
+        self.gone += self.ids.len();
+        self.ids.clear();
+    }
+
+    /// All calls of this id were answered.
+    fn remove(&mut self, id: Cow<'t, str>) {
+        self.answered.insert(id, self.gone + self.ids.len());
+    }
+
+    /// The id of the first call that waits, which does no longer. `None`: none waits, or it has no id.
+    fn next(&mut self) -> Option<Cow<'t, str>> {
+        while let Some(id) = self.ids.pop_front() {
+            let number = self.gone;
+            self.gone += 1;
+            let answered = id.as_ref().and_then(|id| self.answered.get(id));
+            if answered.is_none_or(|end| number >= *end) {
+                return id;
+            }
+        }
+        None
     }
 }
 
@@ -289,6 +328,49 @@ mod tests {
             })
             .collect();
         assert_eq!(replies, [Some("a"), Some("b"), Some("c"), None]);
+    }
+
+    #[test]
+    fn answers_by_id_and_by_order_go_together() {
+        let call = |id: &'static str| {
+            let arguments = Content::NotRecorded;
+            Block::Call(ModelCall { id: named(id), name: "f".into(), arguments, refused: None })
+        };
+        let reply = |id: &'static str| {
+            Block::Reply(Reply { id: named(id), content: Content::NotRecorded, is_error: false })
+        };
+        let mut blocks = [
+            call("a"),
+            call("b"),
+            call("b"),
+            call(""),
+            call("c"),
+            call("d"),
+            reply("b"),
+            reply("x"),
+            reply(""),
+            reply(""),
+            reply("c"),
+            reply(""),
+            reply(""),
+            call("b"),
+            call("c"),
+            reply(""),
+            reply(""),
+        ];
+        pair_by_order(&mut blocks);
+        let replies: Vec<_> = blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Reply(reply) => Some(reply.id.as_deref().unwrap_or_default()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(replies, ["b", "x", "a", "", "c", "d", "", "b", "c"]);
+    }
+
+    fn named(id: &'static str) -> Option<Cow<'static, str>> {
+        (!id.is_empty()).then_some(Cow::Borrowed(id))
     }
 
     #[test]
