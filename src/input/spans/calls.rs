@@ -371,13 +371,19 @@ fn turns_without_requests(
 ) -> Vec<(usize, usize)> {
     let mut turns = Vec::with_capacity(tools.len());
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
+    // The spans of the request before a tool, which for many tools is the same.
+    let mut spans: Vec<At> = Vec::new();
     for tool in tools {
         let before = requests.partition_point(|request| request.start <= tool.start).saturating_sub(1);
+        let request = requests.get(before);
+        if last != Some(before) {
+            spans = request.map(|request| request.spans.clone()).unwrap_or_default();
+            spans.sort_unstable();
+        }
         let outermost = tree.views(tool.at).last().copied().unwrap_or(tool.at);
         let around = tree.parent(outermost);
-        let is_seen = requests
-            .get(before)
-            .is_some_and(|request| !tree.ancestors(outermost).any(|at| request.spans.contains(&at)));
+        let is_seen =
+            request.is_some() && !tree.ancestors(outermost).any(|at| spans.binary_search(&at).is_ok());
         if last != Some(before) || is_seen {
             (unseen, end) = (0, 0);
         } else if tool.start >= end || around != parent {
