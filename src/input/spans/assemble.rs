@@ -82,6 +82,7 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
         agents: &agents,
         text_rule,
         has_conversation,
+        is_pydantic: tree.spans.iter().any(|span| span.scope == "pydantic-ai"),
         failed_steps: OnceCell::new(),
     };
     trace.runs(&drafts)
@@ -107,6 +108,8 @@ pub(super) struct TraceContext<'t, 's> {
     pub(super) text_rule: bool,
     /// Whether any span names a conversation.
     has_conversation: bool,
+    /// Whether any span is of Pydantic AI.
+    pub(super) is_pydantic: bool,
     /// How many requests each failed step holds, once that is asked for.
     pub(super) failed_steps: OnceCell<HashMap<At, usize>>,
 }

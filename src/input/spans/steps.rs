@@ -147,7 +147,7 @@ impl<'s> TraceContext<'_, 's> {
                         .name("logfire.msg")
                         .is_some_and(|message| message.starts_with("running output function"))
             })
-            || name.starts_with("final_result") && self.is_pydantic(action);
+            || name.starts_with("final_result") && action.views.is_empty() && self.is_pydantic;
         if !is_own {
             return None;
         }
@@ -158,10 +158,6 @@ impl<'s> TraceContext<'_, 's> {
             Content::Present(arguments) if arguments != "{}" => format!("{name} {arguments}"),
             _ => name.to_owned(),
         })
-    }
-
-    fn is_pydantic(&self, action: &Action<'s>) -> bool {
-        action.views.is_empty() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
     }
 }
 
