@@ -46,14 +46,17 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
     }
     let none = (Vec::new(), Vec::new());
     let sources = Sources::new(tree, of_agents.values().flatten());
-    let names: BTreeSet<&str> = tree
-        .of_kind(Kind::Agent)
-        .filter_map(|at| classify::agent_name(tree.span(at)?))
-        .chain(owners.iter().filter_map(|owner| match owner {
-            Owner::Named(_, name) => Some(&**name),
-            _ => None,
-        }))
-        .collect();
+    let mut names: BTreeMap<&str, Option<At>> = BTreeMap::new();
+    for at in tree.of_kind(Kind::Agent) {
+        if let Some(name) = tree.span(at).and_then(classify::agent_name) {
+            names.entry(name).or_insert(Some(at));
+        }
+    }
+    for owner in &owners {
+        if let Owner::Named(_, name) = owner {
+            names.entry(name).or_default();
+        }
+    }
     let mut drafts: Vec<Draft<'_, 's>> = Vec::with_capacity(owners.len());
     for owner in &owners {
         let requests = of_agents.get(owner).unwrap_or(&none.0);
@@ -102,7 +105,8 @@ pub(super) struct TraceContext<'t, 's> {
     trace_id: &'t str,
     pub(super) records: &'t Records<'s>,
     pub(super) sources: &'t Sources<'t, 's>,
-    pub(super) names: &'t BTreeSet<&'t str>,
+    /// The names of agents, each with the first agent span of it.
+    pub(super) names: &'t BTreeMap<&'t str, Option<At>>,
     /// The outermost agent spans that each owner calls.
     pub(super) agents: &'t BTreeMap<Owner, Vec<At>>,
     pub(super) text_rule: bool,
@@ -159,11 +163,8 @@ impl<'s> TraceContext<'_, 's> {
             Owner::Agent(at) => return Some(*at),
             Owner::Tool(tool) => return Some(*tool),
             Owner::Named(_, name) => {
-                let named = self.tree.of_kind(Kind::Agent).find(|at| {
-                    self.tree.span(*at).and_then(classify::agent_name).is_some_and(|other| other == name)
-                });
-                if named.is_some() {
-                    return named;
+                if let Some(at) = self.names.get(&**name).copied().flatten() {
+                    return Some(at);
                 }
             }
             Owner::Trace | Owner::Below(_) => {}

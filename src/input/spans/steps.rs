@@ -134,7 +134,7 @@ impl<'s> TraceContext<'_, 's> {
         let hands_over = ["transfer_to_", "handoff_to_", "handoff to "]
             .iter()
             .filter_map(|prefix| name.strip_prefix(prefix))
-            .any(|agent| self.names.contains(agent));
+            .any(|agent| self.names.contains_key(agent));
         let is_own = matches!(
             name,
             "transfer_to_agent" | "handoff_to_agent" | "handoff" | "final_answer" | "set_model_response"
