@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 #[cfg(feature = "compression")]
 use std::io::BufReader;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::Result;
@@ -65,4 +65,22 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
             "the file is compressed, and this build has no feature `compression`",
         )),
     }
+}
+
+/// How much of a compressed file is decompressed to come to an offset.
+const MOST_PASSED: u64 = 8 << 20;
+
+/// The bytes of a file from an offset on; `None` where it cannot be opened, or that would take long.
+pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
+    if Compression::of(path) == Compression::None {
+        let mut file = File::open(path).ok()?;
+        file.seek(SeekFrom::Start(offset)).ok()?;
+        return Some(Box::new(file));
+    }
+    if offset > MOST_PASSED {
+        return None;
+    }
+    let mut input = open(path).ok()?;
+    std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink()).ok()?;
+    Some(input)
 }

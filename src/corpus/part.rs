@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::folding::{Kept, Sink};
-use super::open::open;
+use super::open::open_at;
 use super::order::Batch;
 use super::record::{Progress, ScanEvent, TraceRecord};
 use super::source::SourceFile;
@@ -49,7 +49,7 @@ where
     pub(super) fn read(&mut self, window: &mut Window<'_>, sink: Sink<'_>) -> Reading {
         let (work, source) = (self.work, self.source);
         let options = &work.scanner.options.read;
-        let again = || open(&source.path).ok();
+        let again = |offset| open_at(&source.path, offset);
         let beside = source.beside(&again, options, work.scanner.options.join);
         let cut = work.threads > 1 && !window.is_whole();
         // The sink hands on what it has when that becomes much; the pieces, before each of them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::companion::{Companion, result_of_trial};
 use super::joined::Joined;
-use super::open::open;
+use super::open::{open, open_at};
 use super::record::{FileSummary, ScanEvent};
 use super::source::{Discovered, SourceFile, discover};
 use crate::error::Error;
@@ -104,7 +104,7 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     if let Some(reading) = result_of_trial(&file.path) {
         return reading;
     }
-    let again = || open(&file.path).ok();
+    let again = |offset| open_at(&file.path, offset);
     match open(&file.path) {
         Ok(input) => {
             let beside = file.beside(&again, options, joins);

@@ -27,10 +27,10 @@ pub(super) struct SourceFile {
 }
 
 impl SourceFile {
-    /// What its reader needs beside its bytes. `again` opens it once more.
+    /// What its reader needs beside its bytes. `again` opens it once more, at an offset.
     pub(super) fn beside<'b>(
         &'b self,
-        again: &'b dyn Fn() -> Option<Box<dyn Read>>,
+        again: &'b dyn Fn(u64) -> Option<Box<dyn Read>>,
         options: &ReadOptions,
         joins: bool,
     ) -> Beside<'b> {

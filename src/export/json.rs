@@ -1,5 +1,6 @@
 //! Evaluation events as OTLP/JSON.
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::event::{EvaluationEvent, EventValue, NAME};
@@ -23,15 +24,37 @@ use super::event::{EvaluationEvent, EventValue, NAME};
 /// ```
 #[must_use]
 pub fn otlp_json(events: &[EvaluationEvent]) -> String {
-    let records: Vec<Value> = events.iter().map(record).collect();
-    json!({"resourceLogs": [{
-        "resource": {"attributes": [attribute("service.name", &EventValue::Text(super::SERVICE.to_owned()))]},
-        "scopeLogs": [{
-            "scope": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
-            "logRecords": records,
-        }],
-    }]})
-    .to_string()
+    let service = attribute("service.name", &EventValue::Text(super::SERVICE.to_owned()));
+    let scope = json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
+    let resource = json!({"attributes": [service]});
+    let logs = ResourceLogs { resource, scope_logs: [ScopeLogs { log_records: events, scope }] };
+    serde_json::to_string(&Request { resource_logs: [logs] }).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request<'e> {
+    resource_logs: [ResourceLogs<'e>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceLogs<'e> {
+    resource: Value,
+    scope_logs: [ScopeLogs<'e>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ScopeLogs<'e> {
+    #[serde(serialize_with = "records")]
+    log_records: &'e [EvaluationEvent],
+    scope: Value,
+}
+
+/// One record after the other: all at once would take many times the memory of their text.
+fn records<S: Serializer>(events: &&[EvaluationEvent], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(events.iter().map(record))
 }
 
 fn record(event: &EvaluationEvent) -> Value {

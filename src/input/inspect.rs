@@ -19,8 +19,9 @@ use super::runs::Runs;
 use super::sample::Members;
 use super::wire;
 use super::words;
-use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actor, Assembler, Call, Metadata, Provenance, UnknownReason, Usage, Words};
+use crate::error::{Error, ErrorKind};
+use crate::json::{Fault, Json, Kind, Raw, Read};
+use crate::trace::{Actor, Assembler, Call, Metadata, Provenance, Text, UnknownReason, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Inspect,
@@ -40,7 +41,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     if let Some(samples) = members.get("samples") {
         let mut position = 0;
         samples.json().list(|json| {
-            sample(json, position, &eval, runs)?;
+            let start = json.clone();
+            if let Err(fault) = sample(json, position, &eval, runs) {
+                *json = start;
+                json.skip()?;
+                runs.fail_run(fault.into_error());
+            }
             position += 1;
             Ok(())
         })?;
@@ -98,7 +104,7 @@ pub(super) fn sample(json: &mut Json<'_>, position: u64, eval: &Eval, runs: &mut
     metadata.task = id.map(Cow::into_owned);
     let mut conversation = Conversation {
         steps: Assembler::default(),
-        attachments: Attachments { all: attachments, found: None },
+        attachments: Attachments { all: attachments, found: None, left: MOST_COPIED },
         measured,
     };
     conversation.steps.begin(true);
@@ -192,7 +198,7 @@ impl<'a> Conversation<'a> {
     fn message(&mut self, message: Message<'a>, turn: u64) -> Read<()> {
         if message.role == "tool" {
             let observation = message.content.and_then(words::result);
-            let observation = observation.map(|words| self.attachments.put_into(words));
+            let observation = observation.map(|words| self.attachments.put_into(words)).transpose()?;
             let (outcome, error_type) = message.outcome();
             let mut answer = outcome.answer(observation.into());
             answer.error_type = error_type;
@@ -250,13 +256,23 @@ struct Attachments<'a> {
     all: Option<Raw<'a>>,
     /// By their names, once one was asked for.
     found: Option<BTreeMap<String, Raw<'a>>>,
+    /// How many bytes may be copied yet.
+    left: usize,
 }
 
 /// How a text names an attachment, before 32 hexadecimal digits.
 const ATTACHMENT: &str = "attachment://";
 
+/// How many bytes of a sample may come from texts that name attachments, so that a short one is no huge run.
+const MOST_COPIED: usize = 256 << 20;
+
 impl<'a> Attachments<'a> {
-    fn get(&mut self, name: &str) -> Option<Cow<'a, str>> {
+    /// The attachment that is named here, and what follows its name.
+    fn get<'t>(&mut self, named: &'t str) -> Option<(Raw<'a>, &'t str)> {
+        let (name, rest) = named.split_at_checked(32)?;
+        if !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
         let all = self.all;
         let found = self.found.get_or_insert_with(|| {
             let members =
@@ -264,27 +280,35 @@ impl<'a> Attachments<'a> {
             let members = members.unwrap_or_default();
             members.iter().map(|(name, text)| (name.to_owned(), text)).collect()
         });
-        found.get(name)?.string()
+        let text = *found.get(name)?;
+        (text.kind() == Kind::String).then_some((text, rest))
     }
 
     /// The text with the attachments that it names.
-    fn put_into(&mut self, words: Words<'a>) -> Words<'a> {
+    fn put_into(&mut self, words: Words<'a>) -> Read<Words<'a>> {
         static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         let text = words.text();
         // JSON may spell the slashes with escapes.
         if !text.may_hold(&FINDER) {
-            return words;
+            return Ok(words);
         }
         let whole = text.to_str();
+        // Mostly it names one and says nothing else.
+        if let Some((text, "")) = whole.strip_prefix(ATTACHMENT).and_then(|named| self.get(named)) {
+            return Ok(Text::from(text.json().text()?).into());
+        }
         let mut rest = &*whole;
         let (mut out, mut changed) = (String::new(), false);
         while let Some((before, after)) = rest.split_once(ATTACHMENT) {
             out.push_str(before);
-            let name = after.get(..32).filter(|name| name.bytes().all(|byte| byte.is_ascii_hexdigit()));
-            if let Some((name, attachment)) = name.and_then(|name| Some((name, self.get(name)?))) {
+            if let Some((text, after)) = self.get(after) {
+                let attachment = text.json().string()?;
+                self.left = self.left.checked_sub(attachment.len()).ok_or_else(|| {
+                    let what = format!("its attachments take more than {} MiB", MOST_COPIED >> 20);
+                    Fault::other(text.offset(), Error::new(ErrorKind::TooLarge, what))
+                })?;
                 out.push_str(&attachment);
-                rest = after.get(name.len()..).unwrap_or_default();
-                changed = true;
+                (rest, changed) = (after, true);
             } else {
                 out.push_str(ATTACHMENT);
                 rest = after;
@@ -292,6 +316,6 @@ impl<'a> Attachments<'a> {
         }
         out.push_str(rest);
         drop(whole);
-        if changed { out.into() } else { words }
+        Ok(if changed { out.into() } else { words })
     }
 }

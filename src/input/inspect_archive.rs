@@ -45,7 +45,8 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
         ));
     };
     let most = runs.options.most_held;
-    let header = header.bytes(&archive, most)?;
+    let mut left = bytes.len();
+    let header = header.bytes(&archive, most, &mut left)?;
     let ends = Ends::of_length(header.len());
     let Document::Object(members) = Parsed::of(&header, Some(&ends)).document else {
         return Err(Error::new(ErrorKind::Shape, "the header of the archive is no object"));
@@ -56,7 +57,8 @@ pub(super) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     runs.is_of(Format::Inspect);
     let eval = Eval::of(&members);
     for (position, place) in (0..).zip(samples) {
-        let read = place.bytes(&archive, most).and_then(|bytes| sample(&bytes, position, &eval, runs));
+        let read =
+            place.bytes(&archive, most, &mut left).and_then(|bytes| sample(&bytes, position, &eval, runs));
         if let Err(error) = read {
             runs.fail_run(Error::new(error.kind(), format!("`{}`: {}", place.name, error.message())));
         }
@@ -90,10 +92,17 @@ struct Place {
 }
 
 impl Place {
-    /// Its bytes, decompressed: no more than may be held.
-    fn bytes(&self, archive: &rawzip::ZipSliceArchive<&[u8]>, most: usize) -> Result<Vec<u8>> {
+    /// Its bytes, decompressed: no more than may be held. `left`: how many bytes of the archive are in no file yet.
+    fn bytes(
+        &self,
+        archive: &rawzip::ZipSliceArchive<&[u8]>,
+        most: usize,
+        left: &mut usize,
+    ) -> Result<Vec<u8>> {
         let entry = archive.get_entry(self.wayfinder).map_err(|error| broken(&error))?;
         let data = entry.data();
+        let overlap = || Error::new(ErrorKind::Syntax, "the zip archive is damaged: its files overlap");
+        *left = left.checked_sub(data.len()).ok_or_else(overlap)?;
         let read = |input: &mut dyn Read| {
             let guess = usize::try_from(self.size).unwrap_or(usize::MAX).min(data.len().saturating_mul(16));
             let mut bytes = Vec::with_capacity(guess.min(most));

@@ -266,8 +266,8 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading)
 pub(crate) struct Beside<'b> {
     /// What another file says of its runs.
     pub(crate) header: Option<&'b Header>,
-    /// Opens the input again from its start.
-    pub(crate) again: Option<&'b dyn Fn() -> Option<Box<dyn Read>>>,
+    /// Opens the input again at an offset; `None`: that would take long.
+    pub(crate) again: Option<&'b dyn Fn(u64) -> Option<Box<dyn Read>>>,
     /// The format, where the place of the file decides it.
     pub(crate) format: Option<Format>,
     /// Whether it is itself what says something of the runs of others.

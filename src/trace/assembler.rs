@@ -252,24 +252,21 @@ impl<'a> Assembler<'a> {
     /// Gives the answer to the oldest unanswered call of the id; gives it back where there is none.
     fn pair(&mut self, id: Option<Digest>, answer: Answer<'a>) -> Option<Answer<'a>> {
         let Some(id) = id else { return Some(answer) };
-        let Some(&(oldest, newest)) = self.open.get(&id) else { return Some(answer) };
-        let Some(Entry::Call(_, slot, next)) = self.entry(oldest) else { return Some(answer) };
-        let next = next.take();
-        let left = if slot.is_none() {
-            *slot = Some(answer);
-            None
-        } else {
-            Some(answer)
-        };
-        match next {
-            Some(next) => self.open.insert(id, (next, newest)),
-            None => self.open.remove(&id),
-        };
+        let mut left = Some(answer);
         // One that was answered by its number makes room for the next.
-        match left {
-            Some(answer) => self.pair(Some(id), answer),
-            None => None,
+        while left.is_some()
+            && let Some(&(oldest, newest)) = self.open.get(&id)
+            && let Some(Entry::Call(_, slot, next)) = self.entry(oldest)
+        {
+            if slot.is_none() {
+                *slot = left.take();
+            }
+            match next.take() {
+                Some(next) => self.open.insert(id, (next, newest)),
+                None => self.open.remove(&id),
+            };
         }
+        left
     }
 
     /// Hands on what is complete, as soon as there is enough of it.

@@ -1,7 +1,7 @@
 //! ATIF: trajectories, pairing, statuses, what writers append, sub-agents.
 
 use serde_json::{Value, json};
-use tracelint::Format;
+use tracelint::{Event, Format};
 
 use crate::{costs, read, said, sole_outcome, told};
 
@@ -388,4 +388,21 @@ fn messages_bear_the_tokens_of_responses_without_calls() {
     let tokens = |input| [Some(input), None, None];
     assert_eq!(said(&traces[0]), [(1, tokens(2)), (3, tokens(4))]);
     assert_eq!(costs(&traces[0]), [[None, Some(3), None, None, None]]);
+}
+
+/// Calls that share an id, each with the result at its own place, and then one result more.
+#[test]
+fn many_calls_of_one_id_that_have_their_results() {
+    const CALLS: usize = 30_000;
+    let call = json!({"tool_call_id": "x", "function_name": "f", "arguments": {}});
+    let result = json!({"content": "o"});
+    let more = json!({"source_call_id": "x", "content": "p"});
+    let steps = json!([
+        {"step_id": 1, "source": "agent", "message": "", "tool_calls": vec![call; CALLS],
+         "observation": {"results": vec![result; CALLS]}},
+        {"step_id": 2, "source": "agent", "message": "", "observation": {"results": [more]}},
+    ]);
+    let (traces, reading) = read(Format::Atif, trajectory("a", &steps).to_string());
+    assert!(reading.errors.is_empty(), "{:?}", reading.errors);
+    assert_eq!(traces[0].steps().filter(|step| matches!(step.event(), Event::Action(_))).count(), CALLS);
 }

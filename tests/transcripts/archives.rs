@@ -157,3 +157,21 @@ fn mutated_archives_do_no_harm() {
         read(&bytes[..place]);
     }
 }
+
+#[test]
+fn an_archive_whose_files_overlap_is_damaged() {
+    let bytes = archive(&[("header.json", HEADER), ("samples/a.json", &sample("a"))], 8);
+    let (rest, end) = bytes.split_at(bytes.len() - 22);
+    let entry = rest.windows(4).rposition(|part| part == b"PK\x01\x02").unwrap();
+    let mut end = end.to_vec();
+    // The directory names the one sample 50 times more.
+    end[8..12].copy_from_slice(&[52, 0, 52, 0]);
+    let length = u32::from_le_bytes(end[12..16].try_into().unwrap());
+    let more = u32::try_from(rest.len() - entry).unwrap() * 50;
+    end[12..16].copy_from_slice(&(length + more).to_le_bytes());
+    let (traces, reading) = read([rest, &rest[entry..].repeat(50), &end].concat());
+    assert!((1..51).contains(&traces.len()), "{}", traces.len());
+    assert_eq!(traces.len() + reading.errors.len(), 51);
+    let said = reading.errors[0].to_string();
+    assert!(said.contains("`samples/a.json`: the zip archive is damaged: its files overlap"), "{said}");
+}

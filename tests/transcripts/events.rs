@@ -165,6 +165,7 @@ fn samples_of_inspect() {
                 {"id": "a", "function": "f", "arguments": {"x": 1.0}}, {"id": "b", "function": "f"}, {"id": "c", "function": "g"}]},
             {"role": "tool", "tool_call_id": "a", "content": format!("<attachment://{name}> attachment://x attachment://{}", "0".repeat(32)), "error": null},
             {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "Error: fine"}, {"type": "image"}]},
+            {"role": "tool", "tool_call_id": "c", "content": format!("attachment://{name}")},
             {"role": "tool", "content": "no id"}],
          "events": [
             {"event": "model", "timestamp": "2026-01-01T00:00:00+00:00",
@@ -184,7 +185,7 @@ fn samples_of_inspect() {
             "0 user: q".to_owned(),
             format!("1 f({{\"x\":1}}) ok/none #a = <LONG> attachment://x attachment://{}", "0".repeat(32)),
             "1 f() ok/none #b = Error: fine\n{\"type\":\"image\"}".to_owned(),
-            "1 g() unknown/none/unanswered #c".to_owned(),
+            "1 g() ok/none #c = LONG".to_owned(),
             "4 environment: no id".to_owned(),
         ]
     );

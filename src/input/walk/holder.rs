@@ -1,13 +1,15 @@
 //! Objects that hold a list of runs, and say something of all of them beside it.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use super::{Error, Fault, Header, Json, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window};
 use crate::error::echo;
 use crate::trace::TraceCollector;
 
-/// How far a stream is read ahead for what stands behind its runs.
+/// How far an input is read ahead for what stands behind its runs before it is opened again for that.
+const NEAR: usize = 1 << 20;
+
+/// How far one is that cannot be opened again.
 const LOOK_AHEAD: usize = 8 << 20;
 
 /// A member of the object around the runs.
@@ -227,16 +229,7 @@ impl Walk<'_, '_, '_> {
 
     /// Reads what the object says behind the list that begins here, as far as that can be known now.
     fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
-        if let Some(again) = self.again
-            && !window.is_whole()
-            && let Some(mut input) = again()
-        {
-            std::io::copy(&mut input.by_ref().take(window.offset()), &mut std::io::sink())?;
-            let mut rest = Window::over_stream(input, usize::MAX);
-            rest.grow()?;
-            read_behind(&mut rest, self.reader, self.runs.options, header)?;
-            return Ok(());
-        }
+        let mut again = self.again;
         loop {
             let mut ahead = header.clone();
             let mut known = Window::over_slice(window.unread());
@@ -244,6 +237,14 @@ impl Walk<'_, '_, '_> {
             drop(known);
             if stop == Stop::Done || window.is_whole() {
                 *header = ahead;
+                return Ok(());
+            }
+            if window.unread().len() >= NEAR
+                && let Some(rest) = again.take().and_then(|again| again(window.offset()))
+            {
+                let mut rest = Window::over_stream(rest, usize::MAX);
+                rest.grow()?;
+                read_behind(&mut rest, self.reader, self.runs.options, header)?;
                 return Ok(());
             }
             if window.unread().len() >= LOOK_AHEAD {

@@ -55,8 +55,8 @@ pub(super) struct Walk<'w, 's, 'p> {
     pub(super) header_only: Option<Header>,
     /// Whether an object that holds no list of runs is sound all the same, because they lie elsewhere.
     pub(super) may_hold_none: bool,
-    /// Opens the input again from its start, where that can be done.
-    pub(super) again: Option<&'w dyn Fn() -> Option<Box<dyn std::io::Read>>>,
+    /// Opens the input again at an offset, where that can be done.
+    pub(super) again: Option<&'w dyn Fn(u64) -> Option<Box<dyn std::io::Read>>>,
 }
 
 impl<'w, 's> Walk<'w, 's, '_> {

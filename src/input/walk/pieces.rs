@@ -149,7 +149,15 @@ pub(in crate::input) fn cut_lines(
     mut positions: impl FnMut() -> u64,
 ) -> Result<()> {
     let size = pieces.bytes().max(1);
+    let most = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).nth(PIECE_RECORDS).map(|last| last + 1);
     loop {
+        // Tiny lines make small pieces, of which many are cut before more is read.
+        let known = window.unread();
+        if let Some(end) = most(known.get(..size).unwrap_or(known)) {
+            let piece = Piece::cut(window, end, format, PieceKind::Lines, pieces);
+            pieces.piece(piece, positions());
+            continue;
+        }
         window.fill(size)?;
         let bytes = window.unread();
         let full = bytes.get(..size).and_then(|piece| memchr::memrchr(b'\n', piece));
@@ -172,9 +180,7 @@ pub(in crate::input) fn cut_lines(
         if end == 0 {
             return Ok(());
         }
-        let piece = bytes.get(..end).unwrap_or_default();
-        // Tiny lines make small pieces.
-        let end = memchr::memchr_iter(b'\n', piece).nth(PIECE_RECORDS).map_or(end, |last| last + 1);
+        let end = most(bytes.get(..end).unwrap_or_default()).unwrap_or(end);
         let piece = Piece::cut(window, end, format, PieceKind::Lines, pieces);
         pieces.piece(piece, positions());
     }

@@ -25,7 +25,19 @@ const TEXT_CHARS: usize = 600;
 impl RunStrip {
     /// Steps inside of findings.
     fn covered(&self) -> usize {
-        self.steps.iter().filter(|step| self.findings.iter().any(|finding| finding.holds(step.index))).count()
+        let mut ranges: Vec<(u64, u64)> =
+            self.findings.iter().map(|finding| (finding.first, finding.last)).collect();
+        ranges.sort_unstable();
+        // Where the findings that have begun end.
+        let mut ends: Vec<u64> = Vec::with_capacity(ranges.len());
+        for (_, last) in &ranges {
+            ends.push(ends.last().map_or(*last, |before| *last.max(before)));
+        }
+        let is_inside = |index: u64| {
+            let begun = ranges.partition_point(|(first, _)| *first <= index);
+            begun.checked_sub(1).and_then(|place| ends.get(place)).is_some_and(|end| index <= *end)
+        };
+        self.steps.iter().filter(|step| is_inside(step.index)).count()
     }
 }
 
@@ -39,7 +51,7 @@ impl StripFinding {
 /// with the most steps inside of findings.
 pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     let mut order: Vec<&RunStrip> = runs.iter().collect();
-    order.sort_by_key(|run| std::cmp::Reverse((run.findings.len(), run.covered())));
+    order.sort_by_cached_key(|run| std::cmp::Reverse((run.findings.len(), run.covered())));
     let more = order.len().saturating_sub(RUNS);
     order.truncate(RUNS);
     markup.leaf("p", &[("class", "note")], LEGEND);
