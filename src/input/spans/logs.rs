@@ -2,7 +2,7 @@
 //! instrumentation keeps in an attribute. In one form, whatever they were.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::BTreeMap;
 
 use super::attributes::{Attributes, Value};
 use super::data::{Data, Members};
@@ -10,6 +10,7 @@ use super::dialects::blocks;
 use super::message::{Block, Reply, Role, is_masked, name_of};
 use super::model::{LogRecord, Record, Span};
 use super::tree::{At, Tree};
+use super::waiting::Waiting;
 use crate::trace::Content;
 
 /// The name of the event that holds a request's input and output as attributes.
@@ -210,7 +211,7 @@ pub(super) fn pair_by_order(blocks: &mut [Block<'_>]) {
             Block::Reply(reply) => {
                 answered = true;
                 match &reply.id {
-                    Some(_) if waiting.ids.is_empty() => {}
+                    Some(_) if waiting.is_empty() => {}
                     Some(id) => waiting.remove(id.clone()),
                     None => reply.id = waiting.next(),
                 }
@@ -223,45 +224,6 @@ pub(super) fn pair_by_order(blocks: &mut [Block<'_>]) {
             }
             Block::Text(..) => {}
         }
-    }
-}
-
-/// The ids of the calls that wait for an answer, in order. Those that had theirs by id leave when they come first.
-#[derive(Default)]
-struct Waiting<'t> {
-    ids: VecDeque<Option<Cow<'t, str>>>,
-    /// How many calls there were before the first in the queue.
-    gone: usize,
-    /// Up to which call each id was answered.
-    answered: HashMap<Cow<'t, str>, usize>,
-}
-
-impl<'t> Waiting<'t> {
-    fn push(&mut self, id: Option<Cow<'t, str>>) {
-        self.ids.push_back(id);
-    }
-
-    fn clear(&mut self) {
-        self.gone += self.ids.len();
-        self.ids.clear();
-    }
-
-    /// All calls of this id were answered.
-    fn remove(&mut self, id: Cow<'t, str>) {
-        self.answered.insert(id, self.gone + self.ids.len());
-    }
-
-    /// The id of the first call that waits, which does no longer. `None`: none waits, or it has no id.
-    fn next(&mut self) -> Option<Cow<'t, str>> {
-        while let Some(id) = self.ids.pop_front() {
-            let number = self.gone;
-            self.gone += 1;
-            let answered = id.as_ref().and_then(|id| self.answered.get(id));
-            if answered.is_none_or(|end| number >= *end) {
-                return id;
-            }
-        }
-        None
     }
 }
 

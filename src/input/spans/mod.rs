@@ -35,6 +35,7 @@ mod otlp_json;
 mod otlp_proto;
 mod outcomes;
 #[cfg(feature = "scan")]
+mod places;
 mod pool;
 mod protobuf;
 mod python;
@@ -49,6 +50,7 @@ mod steps;
 mod tests;
 mod tree;
 mod unwrap;
+mod waiting;
 mod wire;
 
 use super::Format;
