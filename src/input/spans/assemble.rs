@@ -1,8 +1,10 @@
 //! From the spans and log records of one trace to the runs of its agents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::answers::Sources;
+use super::callers::Callers;
 use super::classify::{self, Kind};
 use super::logs::{self, Records};
 use super::model::{LogRecord, Span};
@@ -44,14 +46,17 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
     }
     let none = (Vec::new(), Vec::new());
     let sources = Sources::new(tree, of_agents.values().flatten());
-    let names: BTreeSet<&str> = tree
-        .of_kind(Kind::Agent)
-        .filter_map(|at| classify::agent_name(tree.span(at)?))
-        .chain(owners.iter().filter_map(|owner| match owner {
-            Owner::Named(_, name) => Some(&**name),
-            _ => None,
-        }))
-        .collect();
+    let mut names: BTreeMap<&str, Option<At>> = BTreeMap::new();
+    for at in tree.of_kind(Kind::Agent) {
+        if let Some(name) = tree.span(at).and_then(classify::agent_name) {
+            names.entry(name).or_insert(Some(at));
+        }
+    }
+    for owner in &owners {
+        if let Owner::Named(_, name) = owner {
+            names.entry(name).or_default();
+        }
+    }
     let mut drafts: Vec<Draft<'_, 's>> = Vec::with_capacity(owners.len());
     for owner in &owners {
         let requests = of_agents.get(owner).unwrap_or(&none.0);
@@ -63,7 +68,8 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
     drafts.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.owner.cmp(b.owner)));
     let mut agents: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.of_kind(Kind::Agent).filter(|at| tree.outermost_agent(*at) == *at) {
-        if let Some(caller) = tree.caller(&Owner::Agent(at), &|_| true) {
+        let own = Owner::Agent(at);
+        if let Some(caller) = tree.owner_around(&own).filter(|caller| *caller != own) {
             agents.entry(caller).or_default().push(at);
         }
     }
@@ -79,6 +85,8 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
         agents: &agents,
         text_rule,
         has_conversation,
+        is_pydantic: tree.spans.iter().any(|span| span.scope == "pydantic-ai"),
+        failed_steps: OnceCell::new(),
     };
     trace.runs(&drafts)
 }
@@ -97,47 +105,47 @@ pub(super) struct TraceContext<'t, 's> {
     trace_id: &'t str,
     pub(super) records: &'t Records<'s>,
     pub(super) sources: &'t Sources<'t, 's>,
-    pub(super) names: &'t BTreeSet<&'t str>,
+    /// The names of agents, each with the first agent span of it.
+    pub(super) names: &'t BTreeMap<&'t str, Option<At>>,
     /// The outermost agent spans that each owner calls.
     pub(super) agents: &'t BTreeMap<Owner, Vec<At>>,
     pub(super) text_rule: bool,
     /// Whether any span names a conversation.
     has_conversation: bool,
+    /// Whether any span is of Pydantic AI.
+    pub(super) is_pydantic: bool,
+    /// How many requests each failed step holds, once that is asked for.
+    pub(super) failed_steps: OnceCell<HashMap<At, usize>>,
 }
 
 impl<'s> TraceContext<'_, 's> {
     fn runs(&self, drafts: &[Draft<'_, 's>]) -> Vec<AgentRun> {
-        let owners: BTreeSet<&Owner> = drafts.iter().map(|draft| draft.owner).collect();
-        let exists = |owner: &Owner| owners.contains(owner);
-        let mut ids: BTreeMap<&Owner, String> = BTreeMap::new();
+        let mut ids: Vec<String> = Vec::with_capacity(drafts.len());
         let mut runs: Vec<AgentRun> = Vec::with_capacity(drafts.len());
         // An agent that calls may do nothing of its own before.
-        let mut callers: Vec<Option<Owner>> = Vec::with_capacity(drafts.len());
-        for draft in drafts {
-            callers.push(self.tree.caller(draft.owner, &exists));
-        }
+        let mut finder = Callers::new(self.tree, drafts.iter().map(|draft| draft.owner));
+        let callers: Vec<Option<usize>> = drafts.iter().map(|draft| finder.caller(draft.owner)).collect();
         let trace_id = self.trace_id;
         let main = callers.iter().position(Option::is_none).unwrap_or_default();
         for (number, draft) in drafts.iter().enumerate() {
-            let id =
-                if number == main { trace_id.to_owned() } else { format!("{trace_id}/{}", self.key(draft)) };
-            ids.insert(draft.owner, id);
+            ids.push(if number == main {
+                trace_id.to_owned()
+            } else {
+                format!("{trace_id}/{}", self.key(draft))
+            });
         }
         let first_name = drafts.get(main).and_then(|draft| self.name(draft));
         for (number, draft) in drafts.iter().enumerate() {
             let name = self.name(draft);
-            let caller = callers.get(number).cloned().flatten();
-            let parent = match &caller {
+            let parent = match callers.get(number).copied().flatten() {
                 Some(caller) => ids.get(caller).cloned(),
                 // The second agent of a hand-off.
-                None if number != main && name != first_name => {
-                    drafts.get(main).and_then(|draft| ids.get(draft.owner)).cloned()
-                }
+                None if number != main && name != first_name => ids.get(main).cloned(),
                 None => None,
             };
             let own = self.own_span(draft);
             runs.push(AgentRun {
-                id: ids.get(draft.owner).cloned().unwrap_or_default(),
+                id: ids.get(number).cloned().unwrap_or_default(),
                 span: own.and_then(|at| Some(self.tree.span(at)?.span_id.to_string())),
                 agent: name,
                 parent,
@@ -155,11 +163,8 @@ impl<'s> TraceContext<'_, 's> {
             Owner::Agent(at) => return Some(*at),
             Owner::Tool(tool) => return Some(*tool),
             Owner::Named(_, name) => {
-                let named = self.tree.of_kind(Kind::Agent).find(|at| {
-                    self.tree.span(*at).and_then(classify::agent_name).is_some_and(|other| other == name)
-                });
-                if named.is_some() {
-                    return named;
+                if let Some(at) = self.names.get(&**name).copied().flatten() {
+                    return Some(at);
                 }
             }
             Owner::Trace | Owner::Below(_) => {}

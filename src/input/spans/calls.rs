@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::arguments;
 use super::classify::{self, Kind};
 use super::model::Span;
+use super::places::{Place, first_free, latest};
 use super::request::Request;
 use super::tree::{self, At, Tree};
 use super::unwrap::{self, Outcome};
@@ -175,9 +176,6 @@ fn tool<'s>(tree: &Tree<'s, 's>, at: At) -> Option<Tool<'s>> {
     Some(Tool { at, start: span.start, views, id, name, arguments, result: result? })
 }
 
-/// The place of a call: its request, and its place in the output.
-type Place = (usize, usize);
-
 /// Calls, by what a span says of its call other than an id.
 #[derive(Default)]
 struct Places<'r> {
@@ -244,8 +242,7 @@ fn pair(requests: &[Request<'_>], tools: &[Tool<'_>]) -> BTreeMap<usize, Place> 
         });
         let at = same.or_else(|| {
             let before = requests.partition_point(|request| request.start <= tool.start).checked_sub(1)?;
-            let within = places.names.get(tool.name)?.range((before, 0)..=(before, usize::MAX));
-            within.copied().find(|at| !taken.contains(at))
+            first_free(places.names.get_mut(tool.name)?, (before, 0), (before, usize::MAX), &taken)
         });
         if let Some(at) = at {
             taken.insert(at);
@@ -253,33 +250,6 @@ fn pair(requests: &[Request<'_>], tools: &[Tool<'_>]) -> BTreeMap<usize, Place> 
         }
     }
     pairs
-}
-
-/// The first call that is not taken, of the last request that began before a time. What is taken leaves the set.
-fn latest(
-    requests: &[Request<'_>],
-    places: &mut BTreeSet<Place>,
-    taken: &BTreeSet<Place>,
-    time: u64,
-) -> Option<Place> {
-    let began = requests.partition_point(|request| request.start <= time);
-    let last = loop {
-        // Clocks of several machines differ: where none began before, the first will do.
-        let last = match places.range(..(began, 0)).next_back() {
-            Some(last) => *last,
-            None => *places.first()?,
-        };
-        if !taken.contains(&last) {
-            break last;
-        }
-        places.remove(&last);
-    };
-    if last.0 >= began {
-        return Some(last);
-    }
-    let start = requests.get(last.0).map_or(0, |request| request.start);
-    let first = requests.partition_point(|request| request.start < start);
-    places.range((first, 0)..=last).copied().find(|at| !taken.contains(at))
 }
 
 /// The digests by which arguments of a call and of a span can be equal: of all of them and, of a tool of one
@@ -356,13 +326,19 @@ fn turns_without_requests(
 ) -> Vec<(usize, usize)> {
     let mut turns = Vec::with_capacity(tools.len());
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
+    // The spans of the request before a tool, which for many tools is the same.
+    let mut spans: Vec<At> = Vec::new();
     for tool in tools {
         let before = requests.partition_point(|request| request.start <= tool.start).saturating_sub(1);
+        let request = requests.get(before);
+        if last != Some(before) {
+            spans = request.map(|request| request.spans.clone()).unwrap_or_default();
+            spans.sort_unstable();
+        }
         let outermost = tree.views(tool.at).last().copied().unwrap_or(tool.at);
         let around = tree.parent(outermost);
-        let is_seen = requests
-            .get(before)
-            .is_some_and(|request| !tree.ancestors(outermost).any(|at| request.spans.contains(&at)));
+        let is_seen =
+            request.is_some() && !tree.ancestors(outermost).any(|at| spans.binary_search(&at).is_ok());
         if last != Some(before) || is_seen {
             (unseen, end) = (0, 0);
         } else if tool.start >= end || around != parent {

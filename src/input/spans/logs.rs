@@ -10,6 +10,7 @@ use super::dialects::blocks;
 use super::message::{Block, Reply, Role, is_masked, name_of};
 use super::model::{LogRecord, Record, Span};
 use super::tree::{At, Tree};
+use super::waiting::Waiting;
 use crate::trace::Content;
 
 /// The name of the event that holds a request's input and output as attributes.
@@ -195,8 +196,8 @@ fn tool_message<'s>(members: &Members<'s>) -> Vec<Block<'s>> {
 }
 
 /// An answer without an id belongs to the calls of the message before it, in order.
-pub(super) fn pair_by_order<'t>(blocks: &mut [Block<'t>]) {
-    let mut waiting: Vec<Option<Cow<'t, str>>> = Vec::new();
+pub(super) fn pair_by_order(blocks: &mut [Block<'_>]) {
+    let mut waiting = Waiting::default();
     let mut answered = false;
     for block in blocks {
         match block {
@@ -210,9 +211,9 @@ pub(super) fn pair_by_order<'t>(blocks: &mut [Block<'t>]) {
             Block::Reply(reply) => {
                 answered = true;
                 match &reply.id {
-                    Some(id) => waiting.retain(|other| other.as_ref() != Some(id)),
-                    None if !waiting.is_empty() => reply.id = waiting.remove(0),
-                    None => {}
+                    Some(_) if waiting.is_empty() => {}
+                    Some(id) => waiting.remove(id.clone()),
+                    None => reply.id = waiting.next(),
                 }
             }
             Block::Turn | Block::Text(Role::Agent, _) => {
@@ -289,6 +290,49 @@ mod tests {
             })
             .collect();
         assert_eq!(replies, [Some("a"), Some("b"), Some("c"), None]);
+    }
+
+    #[test]
+    fn answers_by_id_and_by_order_go_together() {
+        let call = |id: &'static str| {
+            let arguments = Content::NotRecorded;
+            Block::Call(ModelCall { id: named(id), name: "f".into(), arguments, refused: None })
+        };
+        let reply = |id: &'static str| {
+            Block::Reply(Reply { id: named(id), content: Content::NotRecorded, is_error: false })
+        };
+        let mut blocks = [
+            call("a"),
+            call("b"),
+            call("b"),
+            call(""),
+            call("c"),
+            call("d"),
+            reply("b"),
+            reply("x"),
+            reply(""),
+            reply(""),
+            reply("c"),
+            reply(""),
+            reply(""),
+            call("b"),
+            call("c"),
+            reply(""),
+            reply(""),
+        ];
+        pair_by_order(&mut blocks);
+        let replies: Vec<_> = blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Reply(reply) => Some(reply.id.as_deref().unwrap_or_default()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(replies, ["b", "x", "a", "", "c", "d", "", "b", "c"]);
+    }
+
+    fn named(id: &'static str) -> Option<Cow<'static, str>> {
+        (!id.is_empty()).then_some(Cow::Borrowed(id))
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod arguments;
 mod assemble;
 mod attributes;
 mod batch;
+mod callers;
 mod calls;
 mod classify;
 mod collection;
@@ -34,6 +35,7 @@ mod otlp_json;
 mod otlp_proto;
 mod outcomes;
 #[cfg(feature = "scan")]
+mod places;
 mod pool;
 mod protobuf;
 mod python;
@@ -48,6 +50,7 @@ mod steps;
 mod tests;
 mod tree;
 mod unwrap;
+mod waiting;
 mod wire;
 
 use super::Format;

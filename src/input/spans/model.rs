@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use super::attributes::{Attributes, Value};
 use crate::trace::SpanId;
@@ -158,23 +159,26 @@ pub(super) fn in_order(spans: &mut Vec<Span<'_>>) {
 /// they came.
 pub(super) fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
     records.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.span_id.cmp(&b.span_id)));
-    let content = |record: &LogRecord<'_>| {
-        (record.record.name.clone().into_owned(), record.record.body.to_text().map(Cow::into_owned), {
-            let attributes = record.record.attributes.iter();
-            attributes
-                .map(|(key, value)| (key.to_owned(), value.to_text().map(Cow::into_owned)))
-                .collect::<Vec<_>>()
-        })
-    };
-    let mut kept: Vec<LogRecord<'_>> = Vec::with_capacity(records.len());
-    for record in records.drain(..) {
-        let same_time = kept.iter().rev().take_while(|other| other.time == record.time && record.time != 0);
-        let mut twins = same_time.filter(|other| other.span_id == record.span_id);
-        if !twins.any(|other| content(other) == content(&record)) {
-            kept.push(record);
+    let mut keep = Vec::with_capacity(records.len());
+    for same in records.chunk_by(|a, b| a.time == b.time && a.span_id == b.span_id) {
+        match same {
+            [_, _, ..] if same.iter().all(|record| record.time != 0) => {
+                let mut seen = HashSet::with_capacity(same.len());
+                keep.extend(same.iter().map(|record| seen.insert(content(&record.record))));
+            }
+            _ => keep.resize(keep.len() + same.len(), true),
         }
     }
-    *records = kept;
+    let mut keep = keep.into_iter();
+    records.retain(|_| keep.next().unwrap_or(true));
+}
+
+/// All that a record says.
+type Said<'r> = (&'r str, Option<Cow<'r, str>>, Vec<(&'r str, Option<Cow<'r, str>>)>);
+
+fn content<'r>(record: &'r Record<'_>) -> Said<'r> {
+    let attributes = record.attributes.iter().map(|(key, value)| (key, value.to_text())).collect();
+    (&record.name, record.body.to_text(), attributes)
 }
 
 fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
@@ -283,5 +287,32 @@ mod tests {
             in_order(&mut spans);
             assert_eq!((spans.len(), spans[0].end), (1, Some(5)));
         }
+    }
+
+    #[test]
+    fn of_records_of_one_time_one_of_each_is_left() {
+        let record = |time, span: &'static str, body: &'static str| LogRecord {
+            trace_id: "t".into(),
+            span_id: span.into(),
+            time,
+            record: Record { name: "n".into(), body: Value::text(body), attributes: Attributes::default() },
+        };
+        let mut records = vec![
+            record(2, "a", "x"),
+            record(1, "a", "y"),
+            record(1, "b", "x"),
+            record(1, "a", "x"),
+            record(0, "a", "x"),
+            record(1, "a", "y"),
+            record(0, "a", "x"),
+        ];
+        records_in_order(&mut records);
+        let left: Vec<_> = records
+            .iter()
+            .map(|record| (record.time, &*record.span_id, record.record.body.as_str()))
+            .collect();
+        let expected =
+            [(0, "a", "x"), (0, "a", "x"), (1, "a", "y"), (1, "a", "x"), (1, "b", "x"), (2, "a", "x")];
+        assert_eq!(left, expected.map(|(time, span, body)| (time, span, Some(body))));
     }
 }

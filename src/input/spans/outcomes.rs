@@ -1,7 +1,7 @@
 //! What came back from each action, and how it ended.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::assemble::TraceContext;
 use super::calls::Action;
@@ -11,7 +11,7 @@ use super::message::Reply;
 use super::model::Code;
 use super::request::Request;
 use super::status::{self, Verdict};
-use super::tree::At;
+use super::tree::{At, Tree};
 use super::unwrap::{self, Outcome};
 use crate::trace::Content;
 
@@ -127,15 +127,77 @@ impl<'s> TraceContext<'_, 's> {
         if self.tree.kind(step) != Kind::Chain || span.status != Code::Error {
             return None;
         }
-        // Spans are in the order of their starts.
-        let end = span.end.unwrap_or(u64::MAX);
-        let within = (step..self.tree.spans.len())
-            .take_while(|at| self.tree.span(*at).is_some_and(|other| other.start <= end))
-            .filter(|at| self.tree.kind(*at) == Kind::Model && !own.contains(at));
-        if within.into_iter().any(|at| self.tree.ancestors(at).any(|around| around == step)) {
+        let asked = own.iter().filter(|at| is_request_within(self.tree, **at, step)).count();
+        let failed = self.failed_steps.get_or_init(|| requests_of_failed_steps(self.tree));
+        if failed.get(&step).is_some_and(|all| *all > asked) {
             return None;
         }
         let message = status::status_message(&[span]).or_else(|| status::exception_message(&[span]));
         Some(message.map_or(Content::NotRecorded, Content::Present))
+    }
+}
+
+/// How many model spans began within each failed step that has any.
+fn requests_of_failed_steps(tree: &Tree<'_, '_>) -> HashMap<At, usize> {
+    let mut counts = HashMap::new();
+    for at in tree.of_kind(Kind::Model) {
+        for step in tree.ancestors(at) {
+            if tree.kind(step) == Kind::Chain
+                && tree.span(step).is_some_and(|span| span.status == Code::Error)
+                && began_within(tree, at, step)
+            {
+                *counts.entry(step).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
+
+/// Whether a span is a model's that lies below a step and began within it.
+fn is_request_within(tree: &Tree<'_, '_>, at: At, step: At) -> bool {
+    tree.kind(at) == Kind::Model
+        && began_within(tree, at, step)
+        && tree.ancestors(at).any(|around| around == step)
+}
+
+/// Spans are in the order of their starts.
+fn began_within(tree: &Tree<'_, '_>, at: At, step: At) -> bool {
+    let end = tree.span(step).and_then(|step| step.end).unwrap_or(u64::MAX);
+    at >= step && tree.span(at).is_some_and(|span| span.start <= end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Span;
+    use super::*;
+
+    #[test]
+    fn failed_steps_hold_the_requests_that_began_within_them() {
+        let span = |id: &'static str, parent: &'static str, start, status| Span {
+            span_id: id.into(),
+            parent: Some(parent.into()),
+            start,
+            end: Some(start + 10),
+            status,
+            ..Span::default()
+        };
+        let model = |id, parent, start| {
+            span(id, parent, start, Code::Unset).with_attributes(&[("openinference.span.kind", "LLM")])
+        };
+        let spans = [
+            span("outer", "", 0, Code::Error),
+            span("inner", "outer", 1, Code::Error),
+            span("fine", "inner", 2, Code::Unset),
+            model("a", "fine", 3),
+            model("b", "inner", 4),
+            model("c", "outer", 5),
+            model("late", "outer", 11),
+            model("elsewhere", "", 12),
+        ];
+        let tree = Tree::new(&spans);
+        let counts = requests_of_failed_steps(&tree);
+        assert_eq!((counts.len(), counts[&0], counts[&1]), (2, 3, 2));
+        let within = |at: At| is_request_within(&tree, at, 1);
+        assert_eq!((0..spans.len()).filter(|at| within(*at)).collect::<Vec<_>>(), [3, 4]);
     }
 }

@@ -134,7 +134,7 @@ impl<'s> TraceContext<'_, 's> {
         let hands_over = ["transfer_to_", "handoff_to_", "handoff to "]
             .iter()
             .filter_map(|prefix| name.strip_prefix(prefix))
-            .any(|agent| self.names.contains(agent));
+            .any(|agent| self.names.contains_key(agent));
         let is_own = matches!(
             name,
             "transfer_to_agent" | "handoff_to_agent" | "handoff" | "final_answer" | "set_model_response"
@@ -147,7 +147,7 @@ impl<'s> TraceContext<'_, 's> {
                         .name("logfire.msg")
                         .is_some_and(|message| message.starts_with("running output function"))
             })
-            || name.starts_with("final_result") && self.is_pydantic(action);
+            || name.starts_with("final_result") && action.views.is_empty() && self.is_pydantic;
         if !is_own {
             return None;
         }
@@ -158,10 +158,6 @@ impl<'s> TraceContext<'_, 's> {
             Content::Present(arguments) if arguments != "{}" => format!("{name} {arguments}"),
             _ => name.to_owned(),
         })
-    }
-
-    fn is_pydantic(&self, action: &Action<'s>) -> bool {
-        action.views.is_empty() && self.tree.spans.iter().any(|span| span.scope == "pydantic-ai")
     }
 }
 

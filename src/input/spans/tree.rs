@@ -10,7 +10,7 @@ use super::model::Span;
 pub(super) type At = usize;
 
 /// How many spans around a span are looked at.
-const MOST_AROUND: usize = 1000;
+pub(super) const MOST_AROUND: usize = 1000;
 
 /// The spans of one trace, in the order of their starts.
 pub(super) struct Tree<'s, 'a> {
@@ -22,6 +22,8 @@ pub(super) struct Tree<'s, 'a> {
     calls: Vec<At>,
     /// What spans around tool spans say of their calls.
     pub(super) calls_around: CallsAround<'s>,
+    /// Of an agent span the outermost one of its name, see [`Self::outermost_agent`]; of others themselves.
+    outermost: Vec<At>,
     /// Whether spans that are named as parents and are not there may still come.
     is_open: bool,
 }
@@ -58,17 +60,20 @@ impl<'s, 'a> Tree<'s, 'a> {
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
         let parents = spans.iter().map(|span| positions.get(span.parent.as_deref()?).copied()).collect();
         let kinds = spans.iter().map(classify::kind).collect();
+        let own: Vec<At> = (0..spans.len()).collect();
         let mut tree = Self {
             spans,
             kinds,
             parents,
             positions,
-            calls: (0..spans.len()).collect(),
+            calls: own.clone(),
+            outermost: own,
             calls_around: CallsAround::default(),
             is_open,
         };
         tree.cut_circles();
         tree.merge_calls();
+        tree.find_outermost_agents();
         tree
     }
 
@@ -232,27 +237,35 @@ impl<'s, 'a> Tree<'s, 'a> {
 
     /// The outermost of the agent spans of one name that lie in one another without a tool span between them.
     pub(super) fn outermost_agent(&self, at: At) -> At {
-        let name = self.span(at).and_then(classify::agent_name);
-        let mut outermost = at;
-        for outer in self.ancestors(at) {
-            match self.kind(outer) {
-                Kind::Tool => break,
-                Kind::Agent if self.span(outer).and_then(classify::agent_name) == name => outermost = outer,
-                _ => {}
-            }
-        }
-        outermost
+        self.outermost.get(at).copied().unwrap_or(at)
     }
 
-    /// Whose run an owner's run was started by: the nearest one around it that has steps of its own.
-    pub(super) fn caller(&self, owner: &Owner, exists: &dyn Fn(&Owner) -> bool) -> Option<Owner> {
-        let around = |owner: &Owner| match owner {
+    fn find_outermost_agents(&mut self) {
+        // Names are compared once, and then by their numbers. 0: no agent.
+        let mut numbers: HashMap<Option<&str>, usize> = HashMap::new();
+        let mut names = vec![0; self.spans.len()];
+        for (at, name) in names.iter_mut().enumerate() {
+            if self.kind(at) == Kind::Agent {
+                let next = numbers.len() + 1;
+                *name = *numbers.entry(self.span(at).and_then(classify::agent_name)).or_insert(next);
+            }
+        }
+        for (at, name) in names.iter().enumerate().filter(|(_, name)| **name != 0) {
+            let within = self.ancestors(at).take_while(|outer| self.kind(*outer) != Kind::Tool);
+            let last = within.filter(|outer| names.get(*outer) == Some(name)).last();
+            if let (Some(last), Some(slot)) = (last, self.outermost.get_mut(at)) {
+                *slot = last;
+            }
+        }
+    }
+
+    /// Whose run the first span of an owner's run is part of; `None` where there is nothing around it.
+    pub(super) fn owner_around(&self, owner: &Owner) -> Option<Owner> {
+        match owner {
             Owner::Agent(at) => Some(self.owner_around_agent(*at)),
             Owner::Tool(tool) | Owner::Named(Some(tool), _) => Some(self.owner(*tool)),
             Owner::Trace | Owner::Named(None, _) | Owner::Below(_) => None,
-        };
-        let callers = std::iter::successors(around(owner), |candidate| around(candidate)).take(MOST_AROUND);
-        callers.into_iter().find(|candidate| exists(candidate) && candidate != owner)
+        }
     }
 
     fn owner_around_agent(&self, at: At) -> Owner {
@@ -364,8 +377,9 @@ mod tests {
         let tree = Tree::new(&spans);
         assert_eq!(tree.owner(2), Owner::Agent(0));
         assert_eq!(tree.owner(4), Owner::Agent(3));
-        assert_eq!(tree.caller(&Owner::Agent(3), &|_| true), Some(Owner::Agent(0)));
-        assert_eq!(tree.caller(&Owner::Agent(5), &|_| true), Some(Owner::Agent(0)));
-        assert_eq!(tree.caller(&Owner::Agent(5), &|owner| *owner != Owner::Agent(0)), Some(Owner::Trace));
+        assert_eq!(tree.owner_around(&Owner::Agent(3)), Some(Owner::Agent(0)));
+        assert_eq!(tree.owner_around(&Owner::Agent(5)), Some(Owner::Agent(0)));
+        assert_eq!(tree.owner_around(&Owner::Agent(0)), Some(Owner::Trace));
+        assert_eq!(tree.owner_around(&Owner::Trace), None);
     }
 }
