@@ -34,8 +34,8 @@ mod otlp_json;
 #[cfg(feature = "otlp")]
 mod otlp_proto;
 mod outcomes;
-#[cfg(feature = "scan")]
 mod places;
+#[cfg(feature = "scan")]
 mod pool;
 mod protobuf;
 mod python;
