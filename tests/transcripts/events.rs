@@ -186,7 +186,7 @@ fn samples_of_inspect() {
             format!("1 f({{\"x\":1}}) ok/none #a = <LONG> attachment://x attachment://{}", "0".repeat(32)),
             "1 f() ok/none #b = Error: fine\n{\"type\":\"image\"}".to_owned(),
             "1 g() ok/none #c = LONG".to_owned(),
-            "4 environment: no id".to_owned(),
+            "5 environment: no id".to_owned(),
         ]
     );
     assert_eq!(unpaired(&traces[0]), (1, 1));
