@@ -189,7 +189,7 @@ fn samples_of_inspect() {
             "5 environment: no id".to_owned(),
         ]
     );
-    assert_eq!(unpaired(&traces[0]), (1, 1));
+    assert_eq!(unpaired(&traces[0]), (0, 1));
     let start = 1_767_225_600_000_000_000;
     assert_eq!(
         costs(&traces[0]),
