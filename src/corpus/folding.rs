@@ -15,8 +15,8 @@ use crate::fingerprint::FingerprintBuilder;
 use crate::monitor::Monitor;
 use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 
-/// How many runs and errors of one part are kept back before they are handed on. With few, their memory is used again while it is
-/// near: measured on runs of 3 KB, 1024 take a tenth more time.
+/// How many runs and errors of one part are kept back before they are handed on. With few, their memory is used again
+/// while it is near: measured on runs of 3 KB, 1024 take a tenth more time.
 const MOST_KEPT: usize = 64;
 
 /// What was read and is not handed on yet. Errors lie apart, so that many of them take little, and records need no box.
