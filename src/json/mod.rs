@@ -1,10 +1,10 @@
 //! The strict pull reader: members of objects, items of lists and scalars in the order in which they stand, over
 //! bytes in memory. It knows no format.
 //!
-//! What is read is checked as RFC 8259 wants it. What is passed over ([`Json::skip`], [`Json::raw`]) is checked in
-//! its structure, numbers and literals, but not for what stands inside of its strings: unescaped control characters
-//! and unsound escapes go unnoticed there. Whether all of it is UTF-8 is the business of whoever holds the bytes.
-//! Values are nested at most [`MAX_DEPTH`] deep.
+//! What is read is checked as RFC 8259 wants it. Of what is passed over ([`Json::skip`], [`Json::raw`]), a number or a
+//! literal is checked, but of a string, a list or an object only the extent is found: to the quote that closes it, or
+//! to the bracket that balances its own. What is unsound inside of them goes unnoticed unless it is read later.
+//! Whether all of it is UTF-8 is the business of whoever holds the bytes. Values are nested at most [`MAX_DEPTH`] deep.
 
 mod ends;
 mod escape;

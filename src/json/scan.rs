@@ -2,6 +2,7 @@
 
 use wide::u8x16;
 
+use super::MAX_DEPTH;
 use super::escape::{escape_at, no_escape};
 
 /// How a string is spelled.
@@ -36,6 +37,15 @@ pub(super) enum Unsound {
     Control(usize),
     /// A backslash is followed by something that is no escape.
     Escape(usize),
+}
+
+/// Why a list or an object has no end.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unbalanced {
+    /// The input ends first.
+    Open,
+    /// More lists and objects than may are open at this place.
+    Deep(usize),
 }
 
 /// Bits of the bytes of a block that matter, lowest first.
@@ -208,6 +218,68 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
     }
 }
 
+/// Finds where a list or an object ends, behind the bracket that balances the one before `from`. Nothing but strings and
+/// brackets is looked at. `outer` is how many lists and objects are open around it.
+pub(super) fn container_end(bytes: &[u8], from: usize, outer: u32) -> Result<usize, Unbalanced> {
+    let mut at = from;
+    let mut depth = outer + 1;
+    // All ones where the block begins inside of a string.
+    let mut string = 0_u64;
+    let mut carried = 0;
+    let mut end = [b' '; 64];
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let block = match rest.first_chunk::<64>() {
+            Some(block) => block,
+            None if rest.is_empty() => return Err(Unbalanced::Open),
+            None => padded(rest, &mut end),
+        };
+        let lanes = lanes(block);
+        let mut quotes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"')));
+        let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
+        if backslashes | carried != 0 {
+            quotes &= !escaped(backslashes, &mut carried);
+        }
+        if quotes != 0 || string == 0 {
+            let inside = up_to_each(quotes) ^ string;
+            string = if inside >> 63 == 0 { 0 } else { u64::MAX };
+            // `[` and `{`, and `]` and `}`, differ in one bit.
+            let brackets = lanes.map(|lane| lane | u8x16::splat(0x20));
+            let opening = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'{'))) & !inside;
+            let closing = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'}'))) & !inside;
+            let mut left = opening | closing;
+            while left != 0 {
+                let bit = left & left.wrapping_neg();
+                if closing & bit == 0 {
+                    depth += 1;
+                    if depth > MAX_DEPTH {
+                        return Err(Unbalanced::Deep(at + bit.trailing_zeros() as usize));
+                    }
+                } else {
+                    depth -= 1;
+                    if depth == outer {
+                        return Ok(at + bit.trailing_zeros() as usize + 1);
+                    }
+                }
+                left ^= bit;
+            }
+        }
+        if rest.len() < 64 {
+            return Err(Unbalanced::Open);
+        }
+        at += 64;
+    }
+}
+
+/// Of each bit, whether an odd number of bits is set up to it.
+#[inline]
+fn up_to_each(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}
+
 /// The last bytes of an input, in a block of spaces.
 fn padded<'b>(rest: &[u8], block: &'b mut [u8; 64]) -> &'b [u8; 64] {
     block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
@@ -300,7 +372,36 @@ mod tests {
         None
     }
 
+    /// The same for a list or an object.
+    fn naive_container(bytes: &[u8], outer: u32) -> Option<usize> {
+        let (mut depth, mut in_string, mut is_escaped) = (outer + 1, false, false);
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'"' if !is_escaped => in_string = !in_string,
+                b'{' | b'[' if !in_string => depth += 1,
+                b'}' | b']' if !in_string => depth -= 1,
+                _ => {}
+            }
+            is_escaped = *byte == b'\\' && !is_escaped;
+            if depth == outer {
+                return Some(at + 1);
+            }
+            if depth > MAX_DEPTH {
+                return None;
+            }
+        }
+        None
+    }
+
     proptest! {
+        #[test]
+        fn containers_end_where_a_byte_by_byte_walk_says(
+            text in r#"([\[{]{0,3}("(\\["\\n]|[a-z{}\[\]]{0,40})*")?[,: \\]{0,9}[\]}]{0,3}){0,40}"#,
+            outer in prop::sample::select(vec![0, 3, MAX_DEPTH - 4]),
+        ) {
+            prop_assert_eq!(container_end(text.as_bytes(), 0, outer).ok(), naive_container(text.as_bytes(), outer));
+        }
+
         #[test]
         fn strings_end_where_a_byte_by_byte_walk_says(
             text in r#"(\\["\\nu/]|[a-z]{0,20}|\\\\|"|é){0,60}"#, from in 0usize..3

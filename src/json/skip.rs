@@ -1,6 +1,6 @@
 //! Passing over values, sound or not.
 
-use super::scan::{Extent, Unsound, long_string_end, short_end, string_end};
+use super::scan::{Extent, Unbalanced, Unsound, container_end, long_string_end, short_end, string_end};
 use super::token::{behind_space, literal_end, number_end};
 use super::{Ends, Fault, Json, MAX_DEPTH, Raw, Read};
 
@@ -126,6 +126,7 @@ impl Text<'_> {
         Ok(long_extent::<STRICT>(self.bytes, self.ends, at + 1)?.close + 1)
     }
 
+    /// Where a list or an object ends.
     fn container<const STRICT: bool>(self, start: usize, depth: u32) -> Read<usize> {
         // A line may end within what was found while all of the text was thought to be one document.
         if let Some(end) = self.ends.and_then(|ends| ends.container(start))
@@ -134,27 +135,37 @@ impl Text<'_> {
             return Ok(end);
         }
         if depth >= MAX_DEPTH {
-            return Err(Fault::syntax(start, "nested too deeply"));
+            return Err(too_deep(start));
         }
+        if STRICT {
+            return self.checked_container(start, depth);
+        }
+        container_end(self.bytes, start + 1, depth).map_err(|unbalanced| match unbalanced {
+            Unbalanced::Open => Fault::end_at(self.bytes.len()),
+            Unbalanced::Deep(at) => too_deep(at),
+        })
+    }
+
+    fn checked_container(self, start: usize, depth: u32) -> Read<usize> {
         let end = match self.bytes.get(start) {
-            Some(b'{') => self.object::<STRICT>(start + 1, depth + 1)?,
-            _ => self.list::<STRICT>(start + 1, depth + 1)?,
+            Some(b'{') => self.object(start + 1, depth + 1)?,
+            _ => self.list(start + 1, depth + 1)?,
         };
-        if STRICT && let Some(ends) = self.ends {
+        if let Some(ends) = self.ends {
             ends.set_container(start, end);
         }
         Ok(end)
     }
 
-    /// Where an object ends whose first key comes next.
-    fn object<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
+    /// Where an object ends whose first key comes next, if it is sound.
+    fn object(self, at: usize, depth: u32) -> Read<usize> {
         let mut at = behind_space(self.bytes, at);
         if self.bytes.get(at) == Some(&b'}') {
             return Ok(at + 1);
         }
         loop {
-            at = behind_space(self.bytes, self.key::<STRICT>(at)?);
-            at = behind_space(self.bytes, self.value::<STRICT>(at, depth)?);
+            at = behind_space(self.bytes, self.key(at)?);
+            at = behind_space(self.bytes, self.value::<true>(at, depth)?);
             match self.bytes.get(at) {
                 Some(b',') => at = behind_space(self.bytes, at + 1),
                 Some(b'}') => return Ok(at + 1),
@@ -164,14 +175,14 @@ impl Text<'_> {
         }
     }
 
-    /// Where a list ends whose first item comes next.
-    fn list<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
+    /// Where a list ends whose first item comes next, if it is sound.
+    fn list(self, at: usize, depth: u32) -> Read<usize> {
         let mut at = behind_space(self.bytes, at);
         if self.bytes.get(at) == Some(&b']') {
             return Ok(at + 1);
         }
         loop {
-            at = behind_space(self.bytes, self.value::<STRICT>(at, depth)?);
+            at = behind_space(self.bytes, self.value::<true>(at, depth)?);
             match self.bytes.get(at) {
                 Some(b',') => at = behind_space(self.bytes, at + 1),
                 Some(b']') => return Ok(at + 1),
@@ -183,19 +194,19 @@ impl Text<'_> {
 
     /// Where the value of a key comes, or white space before it.
     #[inline]
-    fn key<const STRICT: bool>(self, at: usize) -> Read<usize> {
+    fn key(self, at: usize) -> Read<usize> {
         if self.bytes.get(at) == Some(&b'"')
-            && let Some(close) = short_end::<STRICT>(self.bytes, at + 1)
+            && let Some(close) = short_end::<true>(self.bytes, at + 1)
             && self.bytes.get(close + 1) == Some(&b':')
         {
             return Ok(close + 2);
         }
-        self.any_key::<STRICT>(at)
+        self.any_key(at)
     }
 
-    fn any_key<const STRICT: bool>(self, at: usize) -> Read<usize> {
+    fn any_key(self, at: usize) -> Read<usize> {
         let end = match self.bytes.get(at) {
-            Some(b'"') => self.long_string::<STRICT>(at)?,
+            Some(b'"') => self.long_string::<true>(at)?,
             Some(_) => return Err(Fault::syntax(at, "expected a key")),
             None => return Err(Fault::end_at(at)),
         };
@@ -226,6 +237,11 @@ pub(super) fn long_extent<const STRICT: bool>(
         ends.set_string(from, extent);
     }
     Ok(extent)
+}
+
+#[cold]
+fn too_deep(at: usize) -> Fault {
+    Fault::syntax(at, "nested too deeply")
 }
 
 /// Whether a number is beyond a double. Few are spelled in a way that could be.
