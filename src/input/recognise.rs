@@ -142,7 +142,7 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
 
 /// What is wrong with an input that is no JSON.
 pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
-    let fault = Json::new(window.unread()).skip().err()?;
+    let fault = Json::new(window.unread()).check().err()?;
     let location = window.place(fault.at()).location();
     let error = fault.into_error();
     let error = match error.kind() {

@@ -8,7 +8,11 @@ use super::mended::Mended;
 use crate::error::{Error, ErrorKind, Location, Result};
 
 /// How much of a stream is read at first.
-const PORTION: usize = 64 << 10;
+const FIRST_PORTION: usize = 64 << 10;
+
+/// How much of it is read at least at a time behind that: with less, much is read twice of the runs that lie across two
+/// portions.
+const PORTION: usize = 256 << 10;
 
 /// How much of a stream is read at most at a time, unless a single value needs more.
 const LARGEST_PORTION: usize = 1 << 20;
@@ -62,10 +66,70 @@ enum Bytes<'s> {
     Slice(&'s [u8]),
     /// A text, and the bytes that it was made from, which places are of.
     Mended(&'s Mended, &'s [u8]),
-    Stream {
-        input: Box<dyn Read + 's>,
-        buffer: Vec<u8>,
-    },
+    Stream(Stream<'s>),
+}
+
+/// A stream, and what is held of it.
+struct Stream<'s> {
+    input: Box<dyn Read + 's>,
+    /// Longer than what is held: memory that was filled once need not be cleared again.
+    buffer: Vec<u8>,
+    /// How many bytes of it are held.
+    held: usize,
+}
+
+impl Stream<'_> {
+    fn held(&self) -> &[u8] {
+        self.buffer.get(..self.held).unwrap_or_default()
+    }
+
+    /// Gives up this many bytes at the front.
+    fn give_up(&mut self, count: usize) {
+        let count = count.min(self.held);
+        self.buffer.copy_within(count..self.held, 0);
+        self.held -= count;
+    }
+
+    /// Takes out the bytes between these two offsets; those behind them move into the memory that is given, those
+    /// before them are given up.
+    fn take(&mut self, start: usize, end: usize, mut memory: Vec<u8>) -> Vec<u8> {
+        let rest = self.held().get(end..).unwrap_or_default();
+        let length = rest.len();
+        if memory.len() < length {
+            memory.resize(length, 0);
+        }
+        memory.get_mut(..length).unwrap_or_default().copy_from_slice(rest);
+        self.held = length;
+        let mut taken = std::mem::replace(&mut self.buffer, memory);
+        taken.truncate(end);
+        taken.drain(..start);
+        taken
+    }
+
+    /// Reads this many bytes more, or as many as there are. How many came, and why no more did where that is not the
+    /// end.
+    fn read(&mut self, portion: usize) -> (usize, std::io::Result<()>) {
+        let (before, wanted) = (self.held, self.held + portion);
+        let usual = LARGEST_PORTION.max(wanted);
+        if before == 0 && self.buffer.capacity() > 4 * usual {
+            // A value that was unusually large is over.
+            self.buffer.truncate(usual);
+            self.buffer.shrink_to(usual);
+        }
+        if self.buffer.len() < wanted {
+            self.buffer.reserve_exact(wanted - self.buffer.len());
+            self.buffer.resize(wanted, 0);
+        }
+        loop {
+            let room = self.buffer.get_mut(self.held..wanted).unwrap_or_default();
+            match self.input.read(room) {
+                Ok(0) => return (self.held - before, Ok(())),
+                Ok(count) => self.held += count.min(room.len()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return (self.held - before, Err(error)),
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Window<'_> {
@@ -109,7 +173,7 @@ impl<'s> Window<'s> {
     /// A window over a stream, which is read as far as is asked for. No more than `limit` bytes are held at once.
     pub(crate) fn over_stream(input: impl Read + 's, limit: usize) -> Self {
         Self {
-            bytes: Bytes::Stream { input: Box::new(input), buffer: Vec::new() },
+            bytes: Bytes::Stream(Stream { input: Box::new(input), buffer: Vec::new(), held: 0 }),
             start: 0,
             given_up: 0,
             ended: false,
@@ -124,7 +188,7 @@ impl<'s> Window<'s> {
         match &self.bytes {
             Bytes::Slice(bytes) => bytes,
             Bytes::Mended(mended, _) => mended.text.as_bytes(),
-            Bytes::Stream { buffer, .. } => buffer,
+            Bytes::Stream(stream) => stream.held(),
         }
     }
 
@@ -179,20 +243,17 @@ impl<'s> Window<'s> {
 
     /// Takes this many bytes out, which then count as read. What follows them may move into the memory that is given.
     pub(crate) fn take(&mut self, count: usize, mut memory: Vec<u8>) -> Vec<u8> {
-        memory.clear();
         let place = self.place(count);
         let (start, end) = (self.start, (self.start + count).min(self.held().len()));
         match &mut self.bytes {
             // The smaller part is copied.
-            Bytes::Stream { buffer, .. } if buffer.len() - end <= end - start => {
-                memory.extend_from_slice(buffer.get(end..).unwrap_or_default());
-                let mut taken = std::mem::replace(buffer, memory);
-                taken.truncate(end);
-                taken.drain(..start);
+            Bytes::Stream(stream) if stream.held - end <= end - start => {
+                let taken = stream.take(start, end, memory);
                 self.begin_again(end, place);
                 taken
             }
             _ => {
+                memory.clear();
                 memory.extend_from_slice(self.held().get(start..end).unwrap_or_default());
                 self.start = end;
                 memory
@@ -223,7 +284,8 @@ impl<'s> Window<'s> {
     /// Where more than the limit would have to be held. The input then counts as ended.
     pub(crate) fn grow(&mut self) -> Result<bool> {
         let unread = self.unread().len();
-        self.grow_by(unread.clamp(PORTION, LARGEST_PORTION.max(unread)))
+        let least = if self.given_up == 0 && self.held().is_empty() { FIRST_PORTION } else { PORTION };
+        self.grow_by(unread.clamp(least, LARGEST_PORTION.max(unread)))
     }
 
     fn grow_by(&mut self, portion: usize) -> Result<bool> {
@@ -242,20 +304,11 @@ impl<'s> Window<'s> {
         // What has been read is given up.
         let place = self.place(0);
         let given_up = self.start;
-        if let Bytes::Stream { buffer, .. } = &mut self.bytes {
-            buffer.drain(..given_up);
-        }
         self.begin_again(given_up, place);
-        let Bytes::Stream { input, buffer } = &mut self.bytes else { return Ok(false) };
         let portion = portion.min(self.limit.saturating_sub(unread).max(1));
-        if buffer.capacity() < unread + portion {
-            buffer.reserve_exact(portion);
-        } else if unread == 0 && buffer.capacity() > 4 * LARGEST_PORTION {
-            // A value that was unusually large is over.
-            buffer.shrink_to(LARGEST_PORTION);
-        }
-        let result = input.by_ref().take(portion as u64).read_to_end(buffer);
-        let read = buffer.len() - unread;
+        let Bytes::Stream(stream) = &mut self.bytes else { return Ok(false) };
+        stream.give_up(given_up);
+        let (read, result) = stream.read(portion);
         self.ended = read < portion || result.is_err();
         if let Err(error) = result {
             let end = self.place(self.unread().len());

@@ -2,7 +2,6 @@
 
 use wide::u8x16;
 
-use super::MAX_DEPTH;
 use super::escape::{escape_at, no_escape};
 
 /// How a string is spelled.
@@ -219,10 +218,10 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
 }
 
 /// Finds where a list or an object ends, behind the bracket that balances the one before `from`. Nothing but strings and
-/// brackets is looked at. `outer` is how many lists and objects are open around it.
-pub(super) fn container_end(bytes: &[u8], from: usize, outer: u32) -> Result<usize, Unbalanced> {
+/// brackets is looked at. `most`: how deep it may be, itself included.
+pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
     let mut at = from;
-    let mut depth = outer + 1;
+    let mut depth = 1_u32;
     // All ones where the block begins inside of a string.
     let mut string = 0_u64;
     let mut carried = 0;
@@ -247,21 +246,25 @@ pub(super) fn container_end(bytes: &[u8], from: usize, outer: u32) -> Result<usi
             let brackets = lanes.map(|lane| lane | u8x16::splat(0x20));
             let opening = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'{'))) & !inside;
             let closing = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'}'))) & !inside;
-            let mut left = opening | closing;
-            while left != 0 {
-                let bit = left & left.wrapping_neg();
-                if closing & bit == 0 {
-                    depth += 1;
-                    if depth > MAX_DEPTH {
+            let (opened, closed) = (opening.count_ones(), closing.count_ones());
+            if closed < depth && depth.saturating_add(opened) <= most {
+                depth = depth + opened - closed;
+            } else {
+                let mut left = opening | closing;
+                while left != 0 {
+                    let bit = left & left.wrapping_neg();
+                    if closing & bit != 0 {
+                        depth -= 1;
+                    } else if depth < most {
+                        depth += 1;
+                    } else {
                         return Err(Unbalanced::Deep(at + bit.trailing_zeros() as usize));
                     }
-                } else {
-                    depth -= 1;
-                    if depth == outer {
+                    if depth == 0 {
                         return Ok(at + bit.trailing_zeros() as usize + 1);
                     }
+                    left ^= bit;
                 }
-                left ^= bit;
             }
         }
         if rest.len() < 64 {
@@ -373,8 +376,8 @@ mod tests {
     }
 
     /// The same for a list or an object.
-    fn naive_container(bytes: &[u8], outer: u32) -> Option<usize> {
-        let (mut depth, mut in_string, mut is_escaped) = (outer + 1, false, false);
+    fn naive_container(bytes: &[u8], most: u32) -> Option<usize> {
+        let (mut depth, mut in_string, mut is_escaped) = (1, false, false);
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
                 b'"' if !is_escaped => in_string = !in_string,
@@ -383,10 +386,10 @@ mod tests {
                 _ => {}
             }
             is_escaped = *byte == b'\\' && !is_escaped;
-            if depth == outer {
+            if depth == 0 {
                 return Some(at + 1);
             }
-            if depth > MAX_DEPTH {
+            if depth > most {
                 return None;
             }
         }
@@ -397,9 +400,9 @@ mod tests {
         #[test]
         fn containers_end_where_a_byte_by_byte_walk_says(
             text in r#"([\[{]{0,3}("(\\["\\n]|[a-z{}\[\]]{0,40})*")?[,: \\]{0,9}[\]}]{0,3}){0,40}"#,
-            outer in prop::sample::select(vec![0, 3, MAX_DEPTH - 4]),
+            most in prop::sample::select(vec![1, 3, 20, u32::MAX]),
         ) {
-            prop_assert_eq!(container_end(text.as_bytes(), 0, outer).ok(), naive_container(text.as_bytes(), outer));
+            prop_assert_eq!(container_end(text.as_bytes(), 0, most).ok(), naive_container(text.as_bytes(), most));
         }
 
         #[test]

@@ -65,22 +65,16 @@ impl<'a> Json<'a> {
     /// Passes over a value of which nothing is known but that it is unsound: to where its brackets are balanced, or,
     /// where it has none, to the next comma or closing bracket. `None`: the text ends first.
     pub(crate) fn skip_unsound(&mut self) -> Option<()> {
-        let mut open = 0_u64;
         self.space();
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
-                b'"' => match string_end::<false>(self.bytes, self.at + 1) {
-                    Ok(extent) => self.at = extent.close,
-                    Err(_) => return None,
-                },
-                b'{' | b'[' => open += 1,
-                b'}' | b']' if open <= 1 => {
-                    // A bracket that was not opened here is the enclosing list's.
-                    self.at += usize::from(open == 1);
+                b'"' => self.at = string_end::<false>(self.bytes, self.at + 1).ok()?.close,
+                b'{' | b'[' => {
+                    self.at = container_end(self.bytes, self.at + 1, u32::MAX).ok()?;
                     return Some(());
                 }
-                b'}' | b']' => open -= 1,
-                b',' if open == 0 => return Some(()),
+                // A bracket that was not opened here is the enclosing list's.
+                b'}' | b']' | b',' => return Some(()),
                 _ => {}
             }
             self.at += 1;
@@ -140,7 +134,7 @@ impl Text<'_> {
         if STRICT {
             return self.checked_container(start, depth);
         }
-        container_end(self.bytes, start + 1, depth).map_err(|unbalanced| match unbalanced {
+        container_end(self.bytes, start + 1, MAX_DEPTH - depth).map_err(|unbalanced| match unbalanced {
             Unbalanced::Open => Fault::end_at(self.bytes.len()),
             Unbalanced::Deep(at) => too_deep(at),
         })

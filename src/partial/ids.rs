@@ -10,6 +10,7 @@
 //! 1/sqrt(k - 2)).
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -41,12 +42,24 @@ pub(crate) const MOST_IDS: usize = 50_000;
 /// How many different runs are kept of one id.
 const MOST_RUNS: usize = 64;
 
+/// How many runs are counted together at least.
+const FEW: usize = 4096;
+
 /// What has been seen under each id, by the digest of the id; those with the smallest digests.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
+    counted: Settled,
+    /// Runs that are not counted yet, each by the digests of its id and of its content. They are sorted and counted
+    /// many at a time: a search in all ids for each run would be a good part of the time that short runs take.
+    waiting: Vec<(Digest, Digest)>,
+}
+
+/// Ids in the order of their digests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Settled {
     /// Whether there are more than are kept.
     more: bool,
-    kept: BTreeMap<Digest, Runs>,
+    kept: Vec<(Digest, Runs)>,
 }
 
 /// The runs of one id.
@@ -60,62 +73,99 @@ struct Runs {
     different: Counted,
 }
 
-/// How often digests have been seen, in their order. Most ids have one run, and so one digest.
+/// How often digests have been seen, in their order. Most ids have one run, and so one digest, which takes no memory of
+/// its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "BTreeMap<Digest, u64>")]
-struct Counted(Vec<(Digest, u64)>);
+struct Counted {
+    first: Option<(Digest, u64)>,
+    others: Vec<(Digest, u64)>,
+}
+
+/// From digests in their order.
+impl FromIterator<(Digest, u64)> for Counted {
+    fn from_iter<I: IntoIterator<Item = (Digest, u64)>>(counts: I) -> Self {
+        let mut counts = counts.into_iter();
+        Self { first: counts.next(), others: counts.collect() }
+    }
+}
 
 impl From<BTreeMap<Digest, u64>> for Counted {
     fn from(counts: BTreeMap<Digest, u64>) -> Self {
-        Self(counts.into_iter().collect())
+        counts.into_iter().collect()
     }
 }
 
 impl Serialize for Counted {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(digest, count)| (digest, count)))
+        serializer.collect_map(self.iter())
     }
 }
 
 impl Counted {
+    fn iter(&self) -> impl Iterator<Item = (Digest, u64)> {
+        self.first.iter().chain(&self.others).copied()
+    }
+
+    fn len(&self) -> usize {
+        self.iter().count()
+    }
+
     fn add(&mut self, digest: Digest, count: u64) {
-        match self.0.binary_search_by_key(&digest, |(seen, _)| *seen) {
+        let smallest = self.first.get_or_insert((digest, 0));
+        if digest < smallest.0 {
+            self.others.insert(0, std::mem::replace(smallest, (digest, 0)));
+        }
+        if digest == smallest.0 {
+            smallest.1 = smallest.1.saturating_add(count);
+            return;
+        }
+        match self.others.binary_search_by_key(&digest, |(seen, _)| *seen) {
             Ok(place) => {
-                if let Some((_, own)) = self.0.get_mut(place) {
+                if let Some((_, own)) = self.others.get_mut(place) {
                     *own = own.saturating_add(count);
                 }
             }
-            Err(place) => {
-                self.0.insert(place, (digest, count));
-            }
+            Err(place) => self.others.insert(place, (digest, count)),
         }
+    }
+
+    /// Gives up all but the smallest.
+    fn truncate(&mut self, most: usize) {
+        self.others.truncate(most - 1);
     }
 }
 
 impl Runs {
-    fn of_one(digest: Digest) -> Self {
-        Self { all: 1, more: false, different: Counted(vec![(digest, 1)]) }
+    /// Runs of one id, in the order of their digests.
+    fn of(runs: &[(Digest, Digest)]) -> Self {
+        let same = runs.chunk_by(|one, next| one.1 == next.1);
+        let count = |same: &[(Digest, Digest)]| Some((same.first()?.1, same.len() as u64));
+        let mut runs =
+            Self { all: runs.len() as u64, more: false, different: same.filter_map(count).collect() };
+        runs.settle();
+        runs
     }
 
     fn settle(&mut self) {
-        self.more |= self.different.0.len() > MOST_RUNS;
-        self.different.0.truncate(MOST_RUNS);
+        self.more |= self.different.len() > MOST_RUNS;
+        self.different.truncate(MOST_RUNS);
     }
 
     fn merge(&mut self, other: &Self) {
         self.all = self.all.saturating_add(other.all);
         self.more |= other.more;
-        for (digest, count) in &other.different.0 {
-            self.different.add(*digest, *count);
+        for (digest, count) in other.different.iter() {
+            self.different.add(digest, count);
         }
         self.settle();
     }
 
     /// How many of them differ from each other.
     fn different(&self) -> u64 {
-        let kept = self.different.0.len() as u64;
-        match self.different.0.last() {
-            Some((last, _)) if self.more => estimate(kept, *last).clamp(kept, self.all.max(kept)),
+        let kept = self.different.len() as u64;
+        match self.different.iter().last() {
+            Some((last, _)) if self.more => estimate(kept, last).clamp(kept, self.all.max(kept)),
             _ => kept,
         }
     }
@@ -124,45 +174,102 @@ impl Runs {
 impl Ids {
     pub(super) fn add(&mut self, record: &TraceRecord) {
         if let (Some(id), Some(digest)) = (&record.metadata.id, record.digest) {
-            self.take(Digest::of_text(id), Cow::Owned(Runs::of_one(digest)));
+            self.wait(Digest::of_text(id), digest);
         }
     }
 
-    fn take(&mut self, id: Digest, runs: Cow<'_, Runs>) {
-        if let Some(own) = self.kept.get_mut(&id) {
-            own.merge(&runs);
-            return;
+    fn wait(&mut self, id: Digest, content: Digest) {
+        self.waiting.push((id, content));
+        // No more often than what is counted doubles.
+        if self.waiting.len() >= FEW.max(self.counted.kept.len()) {
+            self.settle();
         }
-        let is_full = self.kept.len() >= MOST_IDS;
-        if is_full {
-            self.more = true;
-            if self.kept.last_key_value().is_none_or(|(last, _)| id > *last) {
-                return;
-            }
-            self.kept.pop_last();
+    }
+
+    fn settle(&mut self) {
+        self.waiting.sort_unstable();
+        let of_ids = self.waiting.chunk_by(|one, next| one.0 == next.0);
+        self.counted.merge(of_ids.filter_map(|runs| Some((runs.first()?.0, Runs::of(runs)))));
+        self.waiting.clear();
+    }
+
+    fn settled(&self) -> Cow<'_, Settled> {
+        if self.waiting.is_empty() {
+            return Cow::Borrowed(&self.counted);
         }
-        self.kept.insert(id, runs.into_owned());
+        let mut ids = self.clone();
+        ids.settle();
+        Cow::Owned(ids.counted)
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        self.more |= other.more;
-        for (id, runs) in &other.kept {
-            self.take(*id, Cow::Borrowed(runs));
-        }
+        self.settle();
+        let other = other.settled();
+        self.counted.more |= other.more;
+        self.counted.merge(other.kept.iter().cloned());
     }
 
     pub(super) fn repeats(&self) -> Repeats {
+        self.settled().repeats()
+    }
+}
+
+impl PartialEq for Ids {
+    fn eq(&self, other: &Self) -> bool {
+        self.settled() == other.settled()
+    }
+}
+
+impl Settled {
+    /// Adds others, which come in the order of their digests.
+    fn merge(&mut self, others: impl Iterator<Item = (Digest, Runs)>) {
+        let mut own = std::mem::take(&mut self.kept).into_iter().peekable();
+        let mut others = others.peekable();
+        while self.kept.len() < MOST_IDS {
+            let order = match (own.peek(), others.peek()) {
+                (None, None) => return,
+                (Some((id, _)), Some((other, _))) => id.cmp(other),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+            };
+            let runs = if order.is_gt() { None } else { own.next() };
+            let more = if order.is_lt() { None } else { others.next() };
+            self.kept.extend(match (runs, more) {
+                (Some((id, mut runs)), Some((_, more))) => {
+                    runs.merge(&more);
+                    Some((id, runs))
+                }
+                (one, other) => one.or(other),
+            });
+        }
+        self.more |= own.peek().is_some() || others.peek().is_some();
+    }
+
+    fn repeats(&self) -> Repeats {
         let mut repeats = Repeats::default();
-        for runs in self.kept.values() {
+        for (_, runs) in &self.kept {
             let different = runs.different();
             repeats.ids += u64::from(runs.all > 1);
             repeats.copies = repeats.copies.saturating_add(runs.all.saturating_sub(different));
             repeats.others = repeats.others.saturating_add(different.saturating_sub(1));
         }
-        if let Some((last, _)) = self.kept.last_key_value().filter(|_| self.more) {
+        if let Some((last, _)) = self.kept.last().filter(|_| self.more) {
             repeats.of_about = Some(estimate(self.kept.len() as u64, *last));
         }
         repeats
+    }
+}
+
+impl Serialize for Ids {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            more: bool,
+            kept: BTreeMap<&'a Digest, &'a Runs>,
+        }
+        let settled = self.settled();
+        let kept = settled.kept.iter().map(|(id, runs)| (id, runs)).collect();
+        Written { more: settled.more, kept }.serialize(serializer)
     }
 }
 
@@ -175,12 +282,12 @@ impl<'de> Deserialize<'de> for Ids {
             kept: BTreeMap<Digest, Runs>,
         }
         let Written { more, kept } = Written::deserialize(deserializer)?;
-        let mut ids = Self { more, kept: BTreeMap::new() };
-        for (id, mut runs) in kept {
+        let mut counted = Settled { more, kept: Vec::new() };
+        counted.merge(kept.into_iter().map(|(id, mut runs)| {
             runs.settle();
-            ids.take(id, Cow::Owned(runs));
-        }
-        Ok(ids)
+            (id, runs)
+        }));
+        Ok(Self { counted, waiting: Vec::new() })
     }
 }
 
@@ -209,8 +316,8 @@ mod tests {
     fn ids(numbers: impl IntoIterator<Item = usize>) -> Ids {
         let mut ids = Ids::default();
         for number in numbers {
-            let runs = Runs::of_one(Digest::of_text(&format!("run {}", number % 7)));
-            ids.take(Digest::of_text(&number.to_string()), Cow::Owned(runs));
+            let content = Digest::of_text(&format!("run {}", number % 7));
+            ids.wait(Digest::of_text(&number.to_string()), content);
         }
         ids
     }
@@ -222,7 +329,7 @@ mod tests {
         let mut parts = ids((20_000..most).rev());
         parts.merge(&ids([11, 3].into_iter().chain(0..20_000).chain([3])));
         assert_eq!(parts, forth);
-        assert_eq!(forth.kept.len(), MOST_IDS);
+        assert_eq!(forth.settled().kept.len(), MOST_IDS);
         let about = forth.repeats().of_about.unwrap();
         assert!(about.abs_diff(most as u64) < 1_200, "{about}");
         let json = serde_json::to_string(&forth).unwrap();
@@ -234,8 +341,7 @@ mod tests {
         let many = |range: std::ops::Range<u64>| {
             let mut ids = Ids::default();
             for number in range {
-                let runs = Runs::of_one(Digest::of_text(&number.to_string()));
-                ids.take(Digest::of_text("session"), Cow::Owned(runs));
+                ids.wait(Digest::of_text("session"), Digest::of_text(&number.to_string()));
             }
             ids
         };

@@ -80,6 +80,9 @@ impl Walk<'_, '_, '_> {
                 }
                 _ => {
                     if let Err(fault) = self.item(&mut json, header, &mut assembler) {
+                        if fault.is_end() && !window.is_whole() {
+                            return (done, Stop::More);
+                        }
                         let mut unsound = Json::starting_at(bytes, start, 2);
                         let end = unsound.skip_unsound().map(|()| unsound.offset());
                         if end.is_none() && !window.is_whole() {
