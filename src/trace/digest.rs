@@ -74,6 +74,9 @@ const ARRAY: u64 = 4;
 const OBJECT: u64 = 5;
 const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
+/// And of whom.
+const MESSAGE: u64 = 16;
+const ACTION: u64 = 32;
 
 impl Digest {
     /// The leading 64 bits, by which digests are ordered first. They are spread evenly.
@@ -232,16 +235,17 @@ impl Digest {
 
     /// The digest of a run whose steps so far have this one and which goes on with `step`.
     pub(crate) fn with_step(self, step: &Step<'_>) -> Self {
-        let actor = Self::of_text(step.actor().name());
-        let content = match step.event() {
-            Event::Message(text) => text.digest(),
+        let actor = step.actor() as u64;
+        match step.event() {
+            Event::Message(text) => Self::of_digests(MESSAGE + actor, [self, text.digest()]),
             Event::Action(action) => {
-                let digests = step.digests.unwrap_or_else(|| Digests::of(action));
-                let observation = digests.observation.present().unwrap_or(Self::NONE);
-                digests.name.and(digests.arguments.unwrap_or(Self::NONE)).and(observation)
+                let Digests { name, arguments, observation, .. } =
+                    step.digests.unwrap_or_else(|| Digests::of(action));
+                let [arguments, observation] =
+                    [arguments, observation.present()].map(|digest| digest.unwrap_or(Self::NONE));
+                Self::of_digests(ACTION + actor, [self, name, arguments, observation])
             }
-        };
-        self.and(actor.and(content))
+        }
     }
 
     /// The digest of arguments: null is none.
@@ -262,11 +266,12 @@ impl Digest {
     /// The digest of two digests in order.
     #[must_use]
     pub(crate) fn and(self, other: Self) -> Self {
-        let mut bytes = [0; 32];
-        let (left, right) = bytes.split_at_mut(16);
-        left.copy_from_slice(&self.bits().to_le_bytes());
-        right.copy_from_slice(&other.bits().to_le_bytes());
-        Self::tagged(PAIR, &bytes)
+        Self::of_digests(PAIR, [self, other])
+    }
+
+    /// The digest of several digests in order.
+    fn of_digests<const COUNT: usize>(tag: u64, digests: [Self; COUNT]) -> Self {
+        Self::tagged(tag, digests.map(|digest| digest.bits().to_le_bytes()).as_flattened())
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the halves")]
