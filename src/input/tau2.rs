@@ -203,7 +203,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
         match key {
             b"requestor" => requestor = Requestor::read(value)?,
             b"name" => name = Some(value.string()?),
-            b"arguments" => arguments = Some(value.raw()?),
+            b"arguments" => arguments = Some(value.checked()?),
             b"compare_args" => {
                 let mut names = Vec::new();
                 let listed = value.list_or_null(|name| {
@@ -329,7 +329,7 @@ fn reward(json: &mut Json<'_>) -> Read<Option<f64>> {
 
 /// Reads a list of events that is none of messages: its key and its place, unless it is empty.
 fn events_elsewhere(key: &[u8], json: &mut Json<'_>) -> Read<Option<(&'static str, usize)>> {
-    let events = json.raw()?;
+    let events = json.checked()?;
     let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);
     let is_some = events.items().is_some_and(|items| !items.is_empty());
     Ok(key.filter(|_| is_some).map(|key| (key, events.offset())))

@@ -54,7 +54,7 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<E
             b"task_id" => task = common::ident(value.raw()?),
             b"trial" => trial = value.whole_or_null()?,
             b"reward" => reward = value.float_or_null()?,
-            b"info" => info = Some(value.raw()?),
+            b"info" => info = Some(value.checked()?),
             b"traj" => {
                 messages = match value.kind()? {
                     Kind::Null => value.null().map(|_| Some(Vec::new()))?,
@@ -108,7 +108,7 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
         value.object(|key, value| {
             match key {
                 b"role" => message.role = value.string()?,
-                b"content" => message.content = Some(wire::Value::read(value)?),
+                b"content" => message.content = Some(wire::Value::read_checked(value)?),
                 b"tool_call_id" => message.id = common::name(value.raw()?),
                 b"tool_calls" => {
                     message.calls.clear();

@@ -132,6 +132,14 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// Reads a value that stands in none that was checked before.
+    pub(super) fn read_checked(json: &mut Json<'a>) -> Read<Self> {
+        Ok(match json.peek_byte() {
+            Some(b'"') => Self::Text(json.text()?),
+            _ => Self::Other(json.checked()?),
+        })
+    }
+
     /// Reads a value; null is none.
     #[inline]
     pub(super) fn read_present(json: &mut Json<'a>) -> Read<Option<Self>> {

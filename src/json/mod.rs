@@ -3,7 +3,8 @@
 //!
 //! What is read is checked as RFC 8259 wants it. Of what is passed over ([`Json::skip`], [`Json::raw`]), a number or a
 //! literal is checked, but of a string, a list or an object only the extent is found: to the quote that closes it, or
-//! to the bracket that balances its own. What is unsound inside of them goes unnoticed unless it is read later.
+//! to the bracket that balances its own. What is unsound inside of them goes unnoticed unless it is read later, or the
+//! reader is one that checks ([`Json::checking`]).
 //! Whether all of it is UTF-8 is the business of whoever holds the bytes. Values are nested at most [`MAX_DEPTH`] deep.
 
 mod ends;
@@ -41,27 +42,34 @@ pub(crate) struct Json<'a> {
     at: usize,
     depth: u32,
     ends: Option<&'a Ends>,
+    /// Whether what is passed over is checked as well.
+    checking: bool,
 }
 
 impl<'a> Json<'a> {
     /// A reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0, ends: None }
+        Self { bytes, at: 0, depth: 0, ends: None, checking: false }
     }
 
     /// The same, with what is known of its long strings and of its lists and objects.
     pub(crate) fn with_ends(bytes: &'a [u8], ends: Option<&'a Ends>) -> Self {
-        Self { bytes, at: 0, depth: 0, ends }
+        Self { ends, ..Self::new(bytes) }
     }
 
     /// A reader at an offset of a text, at which so many lists and objects are open.
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32) -> Self {
-        Self { bytes, at, depth, ends: None }
+        Self { at, depth, ..Self::new(bytes) }
     }
 
     /// The same, with what is known of its long strings and of its lists and objects.
     pub(crate) fn knowing(self, ends: &'a Ends) -> Self {
         Self { ends: Some(ends), ..self }
+    }
+
+    /// The same, but what is passed over is checked as well: what is read this way to its end is sound.
+    pub(crate) fn checking(self) -> Self {
+        Self { checking: true, ..self }
     }
 
     /// How far it has come.

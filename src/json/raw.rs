@@ -33,7 +33,7 @@ impl<'a> Raw<'a> {
 
     /// A reader of the value.
     pub(crate) fn json(self) -> Json<'a> {
-        Json { bytes: self.bytes, at: self.at, depth: self.depth, ends: self.ends }
+        Json { at: self.at, depth: self.depth, ends: self.ends, ..Json::new(self.bytes) }
     }
 
     /// The value as it is spelled.

@@ -30,6 +30,9 @@ impl<'a> Json<'a> {
     /// Passes over a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Read<()> {
+        if self.checking {
+            return self.check();
+        }
         // Most are short strings.
         if self.peek_byte() == Some(b'"')
             && let Some(close) = short_end::<false>(self.bytes, self.at + 1)
