@@ -102,7 +102,7 @@ pub(super) enum Event<'a> {
 pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
     let (mut time, mut kind) = (None, None);
     let (mut payload, mut has_payload) = (Payload::default(), false);
-    line.json().checking().object(|key, value| {
+    line.json().object(|key, value| {
         match key {
             b"timestamp" => time = wire::text(value)?,
             b"type" => kind = wire::word(value, LineType::of)?,

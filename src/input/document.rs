@@ -25,14 +25,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Members of documents that hold nearly all there is, and whose only reader checks all of them as it reads: so that
-/// they are walked through once.
-pub(super) const CHECKED_WHEN_READ: [&str; 5] =
-    ["resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches"];
-
-/// The same of lines.
-const OF_LINES_CHECKED_WHEN_READ: &[u8] = b"payload";
-
 /// Keys by which formats of lines are distinguished.
 const DISTINCTIVE: [&str; 4] = ["item", "message", "payload", "thread_id"];
 
@@ -85,7 +77,7 @@ impl<'a> Lines<'a> {
         let mut json = line.json();
         let read = json.object(|key, value| {
             self.note(key);
-            if key == OF_LINES_CHECKED_WHEN_READ { value.skip() } else { value.check() }
+            value.check()
         });
         if read.is_err() || json.peek_byte().is_some() {
             return Added::NoJson;
@@ -119,7 +111,7 @@ impl<'a> Parsed<'a> {
         let opened = json.peek_byte();
         let start = json.offset();
         let document = match opened {
-            Some(b'{') => Members::checked_but(&mut json, &CHECKED_WHEN_READ).map(Document::Object),
+            Some(b'{') => Members::checked(&mut json).map(Document::Object),
             Some(b'[') => items_checked(&mut json).map(Document::List),
             _ => None,
         };

@@ -78,18 +78,11 @@ impl<'a> Members<'a> {
 
     /// The members of an object that is sound, also inside of its strings.
     pub(super) fn checked(json: &mut Json<'a>) -> Option<Self> {
-        Self::checked_but(json, &[])
-    }
-
-    /// The same, but of these members only the extents are known to be sound.
-    pub(super) fn checked_but(json: &mut Json<'a>, keys: &[&str]) -> Option<Self> {
         json.space();
         let start = json.offset();
         let mut members = Vec::new();
         let walked = json.members(|key, value| {
-            let name = name_of(key);
-            let member = if keys.contains(&&*name) { value.raw()? } else { value.checked()? };
-            members.push((name, member));
+            members.push((name_of(key), value.checked()?));
             Ok(())
         });
         walked.ok()?;

@@ -14,7 +14,7 @@ use super::run::AgentRun;
 use super::shape::{Shape, shape};
 #[cfg(not(feature = "otlp"))]
 use crate::error::{Error, ErrorKind};
-use crate::input::document::{CHECKED_WHEN_READ, Document};
+use crate::input::document::Document;
 use crate::input::runs::Runs;
 use crate::input::sample::Members;
 use crate::json::{Fault, Json, Kind, Raw, Read};
@@ -141,7 +141,7 @@ impl<'a> SpanCollection<'a> {
             Shape::Otlp(_) => {
                 for (key, value) in members.iter() {
                     if is_resources(key.as_bytes()) {
-                        otlp_json::resources(&mut value.json().checking(), self)?;
+                        otlp_json::resources(&mut value.json(), self)?;
                     }
                 }
                 Ok(())
@@ -240,7 +240,7 @@ pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'
 }
 
 pub(super) fn is_resources(key: &[u8]) -> bool {
-    CHECKED_WHEN_READ.iter().any(|known| known.as_bytes() == key)
+    matches!(key, b"resourceSpans" | b"resource_spans" | b"resourceLogs" | b"resource_logs" | b"batches")
 }
 
 impl SpanCollection<'_> {
