@@ -17,7 +17,7 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::Atif,
     about: "ATIF trajectories, 1.0 to 1.8",
     decisive: "an object with a list `steps`, an object `agent` and a `schema_version` like `ATIF-v1.7`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

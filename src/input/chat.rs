@@ -20,7 +20,7 @@ use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Metadata, Usage};
 
-const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
+const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true, at_once: None });
 
 /// Items of `OpenAI`'s Responses.
 pub(super) mod responses {

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
     about: "sessions of Claude Code, an event per line",
     decisive: "lines of type `user` or `assistant` with an object `message`, and `sessionId` or `uuid`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -9,9 +9,10 @@ use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
 use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
+use super::sample::{Members, Sample, Seen, lines};
 use super::timestamp::nanoseconds;
 use super::wire;
 use crate::json::{Kind as JsonKind, Raw, Read};
@@ -22,7 +23,12 @@ pub(super) const FORMAT: Entry = Entry {
     about: "sessions of Codex, an item per line",
     decisive: "lines of type `session_meta`, `turn_context`, `response_item`, `event_msg` or `compacted` with an \
                object `payload`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -54,7 +60,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut session = Session::default();
     for line in lines.iter() {
-        match read_line(*line) {
+        match read_line(&mut line.json()) {
             Ok(line) => session.line(line),
             // What is read is looked at more closely than what is passed over.
             Err(_) => runs.pass_over("lines that are no JSON", 1),
@@ -62,6 +68,25 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     session.end(runs);
     Ok(())
+}
+
+/// No format before this one in the list has lines.
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Lines { objects, .. } = &sample.seen else { return false };
+    objects.first().and_then(Members::whole).is_some_and(is_line)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut session = Session::default();
+    for line in lines(bytes, true, 0) {
+        let mut json = line.json().checking();
+        match read_line(&mut json) {
+            Ok(line) if json.peek_byte().is_none() => session.line(line),
+            _ => return false,
+        }
+    }
+    session.end(runs);
+    true
 }
 
 /// A session in the middle of being read. Events may concern a result that stands before them, so that all steps wait

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
     about: "events of `codex exec --json`",
     decisive: "lines `thread.started` with a `thread_id`, or `item.started` or `item.completed` with an object `item`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -99,10 +99,10 @@ pub(super) enum Event<'a> {
 }
 
 /// Reads a line.
-pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
+pub(super) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
     let (mut time, mut kind) = (None, None);
     let (mut payload, mut has_payload) = (Payload::default(), false);
-    line.json().object(|key, value| {
+    json.object(|key, value| {
         match key {
             b"timestamp" => time = wire::text(value)?,
             b"type" => kind = wire::word(value, LineType::of)?,

@@ -52,6 +52,16 @@ pub(super) struct DocumentReader {
     pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
     /// Whether lines are asked one by one before all of them together are taken for it.
     pub(super) lines_last: bool,
+    /// Where the beginning of an input shows that it is of the format, whatever may still come.
+    pub(super) at_once: Option<AtOnce>,
+}
+
+/// How an input is read in one walk, without having been taken apart before.
+pub(super) struct AtOnce {
+    /// Whether an input that begins like this is of the format.
+    pub(super) begins: fn(&Sample<'_>) -> bool,
+    /// Reads all of it. `false`: it is not sound, or not what it seemed to be, and nothing was read.
+    pub(super) read: for<'a> fn(&'a [u8], &mut Runs<'_>) -> bool,
 }
 
 impl RecordReader {

@@ -22,7 +22,7 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::GeminiCli,
     about: "sessions of the Gemini CLI",
     decisive: "an object with strings `sessionId` and `projectHash`, and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
     about: "trajectories of mini-swe-agent, version 1",
     decisive: "an object with `trajectory_format` \"mini-swe-agent-1\" and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -326,7 +326,7 @@ fn read_text(
             };
             walk.input(window, framing);
         }
-        Ok(Recognised::Whole(ends)) => whole::read(window, ends, options.format, runs),
+        Ok(Recognised::Whole(ends, begun)) => whole::read(window, ends, begun, options.format, runs),
         Ok(Recognised::Archive) => whole::read_archive(window, runs),
         Ok(Recognised::Each) => {
             let read = match pieces {

@@ -28,7 +28,7 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::OpenCode,
     about: "sessions exported by OpenCode",
     decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::document::{Document, Lines, Parsed};
-use super::format::{Entry, Reader, RecordReader};
+use super::format::{DocumentReader, Entry, Reader, RecordReader};
 use super::sample::{Framing, Looked, Members, Sample, Seen};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -15,8 +15,8 @@ const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
 pub(super) enum Recognised {
     /// Run by run.
     Records(Format, &'static RecordReader, Framing),
-    /// As a whole, of which this is known.
-    Whole(Ends),
+    /// As a whole, of which this is known; first in one walk by a format of which it seems to be.
+    Whole(Ends, Option<&'static Entry>),
     /// Line by line, each by its own format.
     Each,
     /// As a zip archive.
@@ -55,20 +55,24 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if let Some((format, reader)) = claimed_records(&sample, wanted) {
             return Ok(Recognised::Records(format, reader, sample.framing));
         }
+        if let Some(entry) = begun(&sample).filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format))
+        {
+            return Ok(Recognised::Whole(ends, Some(entry)));
+        }
         let decided = wanted.is_none() && is_one_document(&sample);
         if let Seen::Lines { objects, last } = sample.seen {
             match lines_of(objects, wanted) {
                 Some(LinesAre::Documents) => return Ok(Recognised::Each),
-                Some(LinesAre::Events) => return Ok(Recognised::Whole(ends)),
-                None if last => return Ok(Recognised::Whole(ends)),
+                Some(LinesAre::Events) => return Ok(Recognised::Whole(ends, None)),
+                None if last => return Ok(Recognised::Whole(ends, None)),
                 None => {}
             }
         }
         if whole || decided {
-            return Ok(Recognised::Whole(ends));
+            return Ok(Recognised::Whole(ends, None));
         }
     }
-    Ok(Recognised::Whole(ends))
+    Ok(Recognised::Whole(ends, None))
 }
 
 /// The format with runs of their own that is wanted, or else the first that claims the sample.
@@ -81,6 +85,14 @@ fn claimed_records(sample: &Sample<'_>, wanted: Option<Format>) -> Option<(Forma
         Some(format) => records(format.entry()),
         None => entries().filter_map(records).find(|(_, reader)| (reader.claims)(sample)),
     }
+}
+
+/// The format that can read an input which begins like this in one walk.
+fn begun(sample: &Sample<'_>) -> Option<&'static Entry> {
+    entries().find(|entry| match &entry.reader {
+        Reader::Document(DocumentReader { at_once: Some(at_once), .. }) => (at_once.begins)(sample),
+        _ => false,
+    })
 }
 
 /// Whether the part of an input that is seen shows already that it is a document of messages, events or steps, and

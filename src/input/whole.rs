@@ -1,7 +1,7 @@
 //! Inputs whose runs are no records of their own: one document, an archive, or a document in each line.
 
 use super::document::{Document, Parsed};
-use super::format::{Entry, Reader};
+use super::format::{DocumentReader, Entry, Reader};
 use super::mended::Mended;
 use super::runs::Runs;
 use super::window::{Place, Window};
@@ -9,11 +9,21 @@ use super::{Format, recognise, sample, spans};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Ends, Raw};
 
-/// Reads an input that has to be seen whole. `ends`: what is known of its beginning.
-pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Format>, runs: &mut Runs<'_>) {
+/// Reads an input that has to be seen whole. `ends`: what is known of its beginning; `begun`: the format that it seems
+/// to be of and that can read it in one walk.
+pub(super) fn read(
+    window: &mut Window<'_>,
+    mut ends: Ends,
+    begun: Option<&Entry>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) {
     hold_all(window, runs);
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
+        if begun.is_some_and(|entry| read_at_once(entry, window, runs)) {
+            return;
+        }
         ends.cover(bytes.len());
         return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
     }
@@ -23,6 +33,17 @@ pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Forma
     let ends = Ends::of_length(text.len());
     let window = Window::over_mended(&mended, bytes, Place::START);
     read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
+}
+
+/// Reads an input of this format in one walk; `false`: it is not sound, and nothing was read.
+fn read_at_once(entry: &Entry, window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
+    let Reader::Document(DocumentReader { at_once: Some(at_once), .. }) = &entry.reader else { return false };
+    let is_read = (at_once.read)(window.unread(), runs);
+    if is_read {
+        runs.settle(window);
+        runs.is_of(entry.format);
+    }
+    is_read
 }
 
 /// Reads an archive.

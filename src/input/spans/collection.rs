@@ -11,7 +11,7 @@ use super::otlp_proto;
 use super::protobuf;
 use super::relatives;
 use super::run::AgentRun;
-use super::shape::{Shape, shape};
+use super::shape::{Shape, is_otlp, shape};
 #[cfg(not(feature = "otlp"))]
 use crate::error::{Error, ErrorKind};
 use crate::input::document::Document;
@@ -101,6 +101,18 @@ impl<'a> SpanCollection<'a> {
             }
             Err(fault) => Err(fault),
         }
+    }
+
+    /// Takes the spans and log records of a document that has nothing beside them, and checks all of it. `false`: it is
+    /// not sound, or has something else.
+    pub(super) fn take_requests(&mut self, bytes: &'a [u8]) -> bool {
+        let mut json = Json::new(bytes).checking();
+        let mut is_all = true;
+        let read = json.object(|key, value| {
+            is_all &= is_otlp(key) && value.kind()? == Kind::List;
+            if is_all { otlp_json::resources(value, self) } else { Err(Fault::shape(0, "")) }
+        });
+        read.is_ok() && is_all && json.peek_byte().is_none()
     }
 
     /// Takes the spans and log records of a document.
@@ -240,7 +252,7 @@ pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'
 }
 
 pub(super) fn is_resources(key: &[u8]) -> bool {
-    matches!(key, b"resourceSpans" | b"resource_spans" | b"resourceLogs" | b"resource_logs" | b"batches")
+    is_otlp(key) || key == b"batches"
 }
 
 impl SpanCollection<'_> {

@@ -55,7 +55,7 @@ mod wire;
 
 use super::Format;
 use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::runs::Runs;
 use crate::json::Read;
 
@@ -74,7 +74,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::OpenTelemetry,
     about: "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and Tempo exports",
     decisive: "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
-    reader: Reader::Document(DocumentReader { claims: shape::claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader {
+        claims: shape::claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins: shape::begins, read: read_at_once }),
+    }),
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -83,4 +88,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     collection.account(runs);
     collection.give(runs);
     read
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut collection = SpanCollection::default();
+    let is_sound = collection.take_requests(bytes);
+    if is_sound {
+        collection.account(runs);
+        collection.give(runs);
+    }
+    is_sound
 }

@@ -2,7 +2,7 @@
 
 use super::relatives;
 use crate::input::document::Document;
-use crate::input::sample::Members;
+use crate::input::sample::{Members, Sample, Seen};
 use crate::input::words;
 use crate::json::{Kind, Raw};
 
@@ -20,9 +20,23 @@ pub(super) enum Shape {
     Row,
 }
 
+/// The keys of lists of resources.
+const LISTS: [&str; 4] = ["resourceSpans", "resource_spans", "resourceLogs", "resource_logs"];
+
+/// Whether this key is that of a list of resources.
+pub(super) fn is_otlp(key: &[u8]) -> bool {
+    LISTS.iter().any(|list| list.as_bytes() == key)
+}
+
+/// Whether an input begins with lists of resources. What else it may have makes it no input of another format unless
+/// that stands in the object itself, which is seen when it is read.
+pub(super) fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Object(members) = &sample.seen else { return false };
+    members.keys().next().is_some() && members.keys().all(|key| is_otlp(key.as_bytes()))
+}
+
 /// The encoding of an object; `None`: it holds no spans and no log records.
 pub(super) fn shape(members: &Members<'_>) -> Option<Shape> {
-    const LISTS: &[&str] = &["resourceSpans", "resource_spans", "resourceLogs", "resource_logs"];
     let is_list =
         |key: &str| members.get(key).is_none_or(|value| matches!(value.kind(), Kind::List | Kind::Null));
     if let Some(key) = LISTS.iter().find(|key| members.has(key) && is_list(key)) {
