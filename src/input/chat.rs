@@ -131,14 +131,17 @@ fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
 
 /// The elements of an object, and what they are.
 fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
-    let is_other = members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1");
-    if is_other || FOREIGN.iter().any(|key| members.has(key)) {
-        return None;
-    }
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
     let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
     let (input, output) = (list("input"), list("output"));
     let response = (input.is_some() || output.is_some()).then_some(Source::Response(input, output));
+    if messages.is_none() && items.is_none() && response.is_none() {
+        return None;
+    }
+    let is_other = members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1");
+    if is_other || FOREIGN.iter().any(|key| members.has(key)) {
+        return None;
+    }
     // Where there is a choice, items come before messages.
     let enough = items.is_none() && response.is_none();
     let mut chat = None;

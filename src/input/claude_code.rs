@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 
 use super::Format;
 use super::claude_code_line::{Block, Line, Mark, read_line};
-use super::document::Document;
+use super::document::{Document, Sign};
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, broken_off, never_ran};
 use super::runs::Runs;
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if lines.may_have("message") => {
+        Document::Lines(lines) if lines.may_have(Sign::Message) => {
             // Most lines of other formats need no closer look.
             static MESSAGE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"message\""));
             lines.iter().any(|line| MESSAGE.find(line.bytes()).is_some() && is_event(*line))

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
-use super::document::Document;
+use super::document::{Document, Sign};
 use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
@@ -33,7 +33,7 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if lines.may_have("payload") => {
+        Document::Lines(lines) if lines.may_have(Sign::Payload) => {
             // Most lines of other formats need no closer look.
             static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
             lines.iter().any(|line| PAYLOAD.find(line.bytes()).is_some() && is_line(*line))

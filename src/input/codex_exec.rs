@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 
 use super::Format;
 use super::codex_text::is_failure_code;
-use super::document::Document;
+use super::document::{Document, Sign};
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
@@ -29,7 +29,7 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if lines.may_have("item") || lines.may_have("thread_id") => {
+        Document::Lines(lines) if lines.may_have(Sign::Item) || lines.may_have(Sign::ThreadId) => {
             // Most lines of other formats need no closer look.
             static NAMES: LazyLock<[Finder<'_>; 2]> =
                 LazyLock::new(|| ["\"item.", "\"thread.started\""].map(Finder::new));

@@ -25,8 +25,33 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Keys by which formats of lines are distinguished.
-const DISTINCTIVE: [&str; 4] = ["item", "message", "payload", "thread_id"];
+/// What keys show: which formats an object may be a line of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Item,
+    Message,
+    Payload,
+    ThreadId,
+    /// A key without which an object holds no spans.
+    Span,
+}
+
+impl Sign {
+    const COUNT: usize = 5;
+
+    pub(super) fn of(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"item" => Self::Item,
+            b"message" => Self::Message,
+            b"payload" => Self::Payload,
+            b"thread_id" => Self::ThreadId,
+            b"resourceSpans" | b"resource_spans" | b"resourceLogs" | b"resource_logs" | b"batches"
+            | b"trace" | b"data" | b"spans" | b"context" | b"spanContext" | b"span_context" | b"span_id"
+            | b"spanId" | b"context.span_id" | b"context.spanId" => Self::Span,
+            _ => return None,
+        })
+    }
+}
 
 /// What became of a line.
 enum Added {
@@ -41,32 +66,32 @@ enum Added {
 #[derive(Debug, Clone)]
 pub(super) struct Lines<'a> {
     objects: Vec<Raw<'a>>,
-    /// Which of the distinctive keys one of them has.
-    has: [bool; DISTINCTIVE.len()],
+    /// Which signs one of them has.
+    has: [bool; Sign::COUNT],
 }
 
 impl<'a> Lines<'a> {
     /// Objects of whose keys nothing is known.
     pub(super) fn of(objects: Vec<Raw<'a>>) -> Self {
-        Self { objects, has: [true; DISTINCTIVE.len()] }
+        Self { objects, has: [true; Sign::COUNT] }
     }
 
     /// One object with these members.
     pub(super) fn of_one(object: Raw<'a>, members: &Members<'_>) -> Self {
-        let mut lines = Self { objects: vec![object], has: [false; DISTINCTIVE.len()] };
+        let mut lines = Self { objects: vec![object], has: [false; Sign::COUNT] };
         members.keys().for_each(|key| lines.note(key.as_bytes()));
         lines
     }
 
     fn note(&mut self, key: &[u8]) {
-        for (known, has) in DISTINCTIVE.iter().zip(&mut self.has) {
-            *has |= key == known.as_bytes();
+        if let Some(has) = Sign::of(key).and_then(|sign| self.has.get_mut(sign as usize)) {
+            *has = true;
         }
     }
 
-    /// Whether one of them may have this distinctive key: `false` only where none has it.
-    pub(super) fn may_have(&self, key: &str) -> bool {
-        DISTINCTIVE.iter().zip(self.has).any(|(known, has)| has && *known == key)
+    /// Whether one of them may have this sign: `false` only where none has it.
+    pub(super) fn may_have(&self, sign: Sign) -> bool {
+        self.has.get(sign as usize) != Some(&false)
     }
 
     /// Adds a line where it is a sound object.
@@ -120,7 +145,7 @@ impl<'a> Parsed<'a> {
             let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_ends(ends));
             return Parsed { document, value, no_json: 0, no_object: 0 };
         }
-        let mut objects = Lines { objects: Vec::new(), has: [false; DISTINCTIVE.len()] };
+        let mut objects = Lines { objects: Vec::new(), has: [false; Sign::COUNT] };
         let (mut no_json, mut no_object) = (0, 0);
         for line in lines(bytes, true, 0).map(|line| line.with_ends(ends)) {
             match objects.add(line) {

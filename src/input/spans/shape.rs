@@ -1,7 +1,7 @@
 //! Which encoding of spans an object is of.
 
 use super::relatives;
-use crate::input::document::Document;
+use crate::input::document::{Document, Sign};
 use crate::input::sample::{Members, Sample, Seen};
 use crate::input::words;
 use crate::json::{Kind, Raw};
@@ -95,24 +95,7 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
 fn may_be(item: Raw<'_>) -> bool {
     let mut found = false;
     let _ = item.json().object(|key, _| {
-        found |= matches!(
-            key,
-            b"resourceSpans"
-                | b"resource_spans"
-                | b"resourceLogs"
-                | b"resource_logs"
-                | b"batches"
-                | b"trace"
-                | b"data"
-                | b"spans"
-                | b"context"
-                | b"spanContext"
-                | b"span_context"
-                | b"span_id"
-                | b"spanId"
-                | b"context.span_id"
-                | b"context.spanId"
-        );
+        found |= Sign::of(key) == Some(Sign::Span);
         if found { Err(words::enough()) } else { Ok(()) }
     });
     found
@@ -125,7 +108,10 @@ pub(super) fn claims(document: &Document<'_>) -> bool {
         item.kind() == Kind::Object && may_be(*item) && shape(&Members::of(&mut item.json())).is_some()
     };
     match document {
-        Document::Object(members) => shape(members).is_some(),
+        Document::Object(members) => {
+            members.keys().any(|key| Sign::of(key.as_bytes()) == Some(Sign::Span)) && shape(members).is_some()
+        }
+        Document::Lines(lines) if !lines.may_have(Sign::Span) => false,
         Document::List(_) | Document::Lines(_) => document.items().iter().take(LOOKED_AT).any(claims),
     }
 }
