@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Ends, Json, Kind, Raw, Read};
+use crate::json::{Ends, Fault, Json, Kind, Raw, Read};
 
 /// How many records of a list or objects in lines of a file are looked at.
 const RECORDS: usize = 64;
@@ -184,9 +184,15 @@ impl<'a> Sample<'a> {
         }
         let mut json = Json::with_ends(bytes, Some(ends));
         json.space();
-        let _ = json.clone().check();
+        let checked = json.clone().check();
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
+        let read = match checked {
+            // That it goes on behind its line may be due to a quote that was lost in it.
+            Err(fault) if !fault.is_end() && json.since(start).contains(&b'\n') => Err(fault),
+            Err(fault) if !fault.is_end() && read.as_ref().is_err_and(Fault::is_end) => Err(fault),
+            _ => read,
+        };
         if is_in_lines(bytes, whole, start, &json, &read) {
             let sample = Self::of_lines(bytes, whole, looked, ends);
             if read.is_err() {

@@ -439,3 +439,38 @@ fn a_byte_order_mark_is_no_part_of_the_file() {
     assert_eq!(ids(&traces), ["a", "f"]);
     assert_eq!(places(&errors)[..3], places(&read(INDENTED).1)[..3]);
 }
+
+#[test]
+fn a_quote_lost_in_the_first_line_costs_that_line_alone() {
+    let line = |id: usize| {
+        format!(
+            r#"{{"id": "{id}", "task_id": "t", "termination_reason": "x", "info": {{"note": "x"}}, "messages": [{{"role": "user", "content": "hi"}}]}}"#
+        )
+    };
+    // More than any sample that is taken to recognise the format, but for the last.
+    let text = (0..20_000).map(|id| line(id) + "\n").collect::<String>();
+    for (sound, damaged) in
+        [(r#""x""#, r#""x"#), (r#""x""#, r#"x""#), ("{\"note\"", "{note\""), ("}, ", ", ")]
+    {
+        let (start, rest) = text.split_at(text.find("\"info\"").unwrap());
+        let text = start.to_owned() + &rest.replacen(sound, damaged, 1);
+        let (traces, errors) = read_with(text.as_bytes(), &ReadOptions::default());
+        assert!((19_999..=20_000).contains(&traces.len()), "{damaged}: {} runs", traces.len());
+        let [error] = &errors[..] else { panic!("{damaged}: {errors:?}") };
+        assert_eq!(error.location().unwrap().line, 1, "{damaged}: {error}");
+    }
+}
+
+#[test]
+fn what_stands_unsound_in_arguments_of_a_task_is_an_error() {
+    for arguments in [r#"{"a": 1 2}"#, r#"{"a": [1, ]}"#, r#"{"a": "\x"}"#, "{'a': 1}"] {
+        let tasks = format!(
+            r#"[{{"id": "t", "evaluation_criteria": {{"actions": [{{"name": "look", "arguments": {arguments}}}]}}}}]"#
+        );
+        let text = format!(
+            r#"{{"tasks": {tasks}, "simulations": [{{"id": "a", "task_id": "t", "messages": []}}]}}"#
+        );
+        let (traces, errors) = read(&text);
+        assert!(!errors.is_empty() && ids(&traces) == ["a"], "{arguments}: {errors:?}");
+    }
+}
