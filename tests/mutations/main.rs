@@ -189,7 +189,8 @@ fn accounts(text: &[u8], traces: &[Trace], reading: &Reading) -> Result<(), (&'s
             return Ok(());
         }
     }
-    if reading.runs == 0 && reading.errors.is_empty() && reading.passed_over.is_empty() {
+    let is_silent = reading.runs == 0 && reading.errors.is_empty() && reading.passed_over.is_empty();
+    if is_silent && !lists_nothing(text) {
         return Err(("silence", format!("{reading:?}")));
     }
     Ok(())
@@ -201,6 +202,20 @@ fn counted_once(scan: &FileScan) -> Result<(), (&'static str, String)> {
     let mut positions: Vec<_> = read.chain(scan.errors.iter().filter_map(Error::run)).collect();
     positions.sort_unstable();
     same("positions are given twice, or not at all", &(0..positions.len() as u64).collect(), &positions)
+}
+
+/// Whether an input has an empty list of runs. What stands beside it need not be what another parser takes for sound.
+fn lists_nothing(text: &[u8]) -> bool {
+    let is_empty_behind = |rest: &[u8]| {
+        let list = rest.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+        let inside = list.and_then(|list| list.strip_prefix(b"["));
+        inside.is_some_and(|inside| inside.trim_ascii_start().starts_with(b"]"))
+    };
+    ["simulations", "episodes", "traces", "samples"].iter().any(|list| {
+        let key = format!("\"{list}\"");
+        let ends = text.windows(key.len()).zip(key.len()..).filter(|(part, _)| *part == key.as_bytes());
+        ends.map(|(_, end)| end).any(|end| is_empty_behind(&text[end..]))
+    })
 }
 
 /// How many runs there are in an input that is sound JSON, of a format whose runs are values, by another parser.
