@@ -33,16 +33,17 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if lines.may_have(Sign::Payload) => {
-            // Most lines of other formats need no closer look.
-            static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
-            lines.iter().any(|line| PAYLOAD.find(line.bytes()).is_some() && is_line(*line))
-        }
+        Document::Lines(lines) if lines.may_have(Sign::Payload) => lines.iter().copied().any(is_line),
         _ => false,
     }
 }
 
 fn is_line(line: Raw<'_>) -> bool {
+    // Most lines of other formats need no closer look.
+    static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
+    if PAYLOAD.find(line.bytes()).is_none() {
+        return false;
+    }
     let (mut has_kind, mut has_payload) = (false, false);
     let read = line.json().object(|key, value| {
         match key {

@@ -219,7 +219,7 @@ fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'
         if byte != b'{' {
             return None;
         }
-        objects.push(json.checked().ok()?);
+        objects.push(json.raw().ok()?);
     }
     (objects.len() > 1).then_some(objects)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Ends, Fault, Json, Kind, Raw, Read};
+use crate::json::{Ends, Json, Kind, Raw, Read};
 
 /// How many records of a list or objects in lines of a file are looked at.
 const RECORDS: usize = 64;
@@ -177,22 +177,16 @@ pub(super) struct Sample<'a> {
 impl<'a> Sample<'a> {
     /// Looks at the first bytes of an input; `whole`: at all of them. Lines that have been looked at as part of a
     /// smaller sample are not looked at again. What is sound is remembered in `ends`, and not walked through again by
-    /// larger samples, nor by those who read the input.
+    /// larger samples, nor by those who take the input apart.
     pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut Looked, ends: &'a Ends) -> Self {
         if looked.bytes > 0 {
             return Self::of_lines(bytes, whole, looked, ends);
         }
         let mut json = Json::with_ends(bytes, Some(ends));
         json.space();
-        let checked = json.clone().check();
+        let _ = json.clone().check();
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
-        let read = match checked {
-            // That it goes on behind its line may be due to a quote that was lost in it.
-            Err(fault) if !fault.is_end() && json.since(start).contains(&b'\n') => Err(fault),
-            Err(fault) if !fault.is_end() && read.as_ref().is_err_and(Fault::is_end) => Err(fault),
-            _ => read,
-        };
         if is_in_lines(bytes, whole, start, &json, &read) {
             let sample = Self::of_lines(bytes, whole, looked, ends);
             if read.is_err() {

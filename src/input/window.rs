@@ -110,25 +110,27 @@ impl Stream<'_> {
     /// end.
     fn read(&mut self, portion: usize) -> (usize, std::io::Result<()>) {
         let (before, wanted) = (self.held, self.held + portion);
-        let usual = LARGEST_PORTION.max(wanted);
-        if before == 0 && self.buffer.capacity() > 4 * usual {
+        if before == 0 && self.buffer.capacity() > 4 * LARGEST_PORTION.max(portion) {
             // A value that was unusually large is over.
-            self.buffer.truncate(usual);
-            self.buffer.shrink_to(usual);
+            self.buffer.truncate(LARGEST_PORTION);
+            self.buffer.shrink_to(LARGEST_PORTION);
         }
-        if self.buffer.len() < wanted {
-            self.buffer.reserve_exact(wanted - self.buffer.len());
-            self.buffer.resize(wanted, 0);
-        }
-        loop {
-            let room = self.buffer.get_mut(self.held..wanted).unwrap_or_default();
+        self.buffer.reserve_exact(wanted.saturating_sub(self.buffer.len()));
+        while self.held < wanted {
+            // Memory that was filled before need not be cleared again, and what is not needed is not cleared.
+            if self.held == self.buffer.len() {
+                self.buffer.resize(wanted.min(self.held + LARGEST_PORTION), 0);
+            }
+            let end = wanted.min(self.buffer.len());
+            let room = self.buffer.get_mut(self.held..end).unwrap_or_default();
             match self.input.read(room) {
-                Ok(0) => return (self.held - before, Ok(())),
+                Ok(0) => break,
                 Ok(count) => self.held += count.min(room.len()),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return (self.held - before, Err(error)),
             }
         }
+        (self.held - before, Ok(()))
     }
 }
 

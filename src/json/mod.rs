@@ -1,10 +1,9 @@
 //! The strict pull reader: members of objects, items of lists and scalars in the order in which they stand, over
 //! bytes in memory. It knows no format.
 //!
-//! What is read is checked as RFC 8259 wants it. Of what is passed over ([`Json::skip`], [`Json::raw`]), a number or a
-//! literal is checked, but of a string, a list or an object only the extent is found: to the quote that closes it, or
-//! to the bracket that balances its own. What is unsound inside of them goes unnoticed unless it is read later, or the
-//! reader is one that checks ([`Json::checking`]).
+//! What is read is checked as RFC 8259 wants it. What is passed over ([`Json::skip`], [`Json::raw`]) is checked in
+//! its structure, numbers and literals, but not for what stands inside of its strings: unescaped control characters
+//! and unsound escapes go unnoticed there. A reader may check more ([`Json::checking`]) or less ([`Json::skimming`]).
 //! Whether all of it is UTF-8 is the business of whoever holds the bytes. Values are nested at most [`MAX_DEPTH`] deep.
 
 mod ends;
@@ -42,14 +41,25 @@ pub(crate) struct Json<'a> {
     at: usize,
     depth: u32,
     ends: Option<&'a Ends>,
-    /// Whether what is passed over is checked as well.
-    checking: bool,
+    passing: Passing,
+}
+
+/// What is checked of values that are passed over. Where they are no lists and no objects, that is what is not in
+/// strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passing {
+    /// Of lists and objects nothing but where they end: at the bracket that balances their own.
+    Extent,
+    /// All but what stands inside of strings.
+    Structure,
+    /// All.
+    All,
 }
 
 impl<'a> Json<'a> {
     /// A reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0, ends: None, checking: false }
+        Self { bytes, at: 0, depth: 0, ends: None, passing: Passing::Structure }
     }
 
     /// The same, with what is known of its long strings and of its lists and objects.
@@ -67,9 +77,14 @@ impl<'a> Json<'a> {
         Self { ends: Some(ends), ..self }
     }
 
-    /// The same, but what is passed over is checked as well: what is read this way to its end is sound.
+    /// The same, but all of what is passed over is checked: what is read this way to its end is sound.
     pub(crate) fn checking(self) -> Self {
-        Self { checking: true, ..self }
+        Self { passing: Passing::All, ..self }
+    }
+
+    /// The same, but of lists and objects that are passed over only the ends are looked for.
+    pub(crate) fn skimming(self) -> Self {
+        Self { passing: Passing::Extent, ..self }
     }
 
     /// How far it has come.

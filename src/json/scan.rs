@@ -217,14 +217,14 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
     }
 }
 
-/// Finds where a list or an object ends, behind the bracket that balances the one before `from`. Nothing but strings and
-/// brackets is looked at. `most`: how deep it may be, itself included.
+/// Finds where the list or object ends that begins at `from`: behind the bracket that balances its own. Nothing but
+/// strings and brackets is looked at. `most`: how deep it may be, itself included.
 pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
-    let mut at = from;
-    let mut depth = 1_u32;
-    // All ones where the block begins inside of a string.
-    let mut string = 0_u64;
-    let mut carried = 0;
+    if most == 0 {
+        return Err(Unbalanced::Deep(from));
+    }
+    let mut at = from + 1;
+    let mut nesting = Nesting { depth: 1, most, string: 0, carried: 0 };
     let mut end = [b' '; 64];
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
@@ -233,44 +233,113 @@ pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usiz
             None if rest.is_empty() => return Err(Unbalanced::Open),
             None => padded(rest, &mut end),
         };
-        let lanes = lanes(block);
-        let mut quotes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"')));
-        let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
-        if backslashes | carried != 0 {
-            quotes &= !escaped(backslashes, &mut carried);
-        }
-        if quotes != 0 || string == 0 {
-            let inside = up_to_each(quotes) ^ string;
-            string = if inside >> 63 == 0 { 0 } else { u64::MAX };
-            // `[` and `{`, and `]` and `}`, differ in one bit.
-            let brackets = lanes.map(|lane| lane | u8x16::splat(0x20));
-            let opening = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'{'))) & !inside;
-            let closing = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'}'))) & !inside;
-            let (opened, closed) = (opening.count_ones(), closing.count_ones());
-            if closed < depth && depth.saturating_add(opened) <= most {
-                depth = depth + opened - closed;
-            } else {
-                let mut left = opening | closing;
-                while left != 0 {
-                    let bit = left & left.wrapping_neg();
-                    if closing & bit != 0 {
-                        depth -= 1;
-                    } else if depth < most {
-                        depth += 1;
-                    } else {
-                        return Err(Unbalanced::Deep(at + bit.trailing_zeros() as usize));
-                    }
-                    if depth == 0 {
-                        return Ok(at + bit.trailing_zeros() as usize + 1);
-                    }
-                    left ^= bit;
-                }
-            }
+        match nesting.pass(block) {
+            Step::On => {}
+            Step::Closed(place) => return Ok(at + place + 1),
+            Step::Deep(place) => return Err(Unbalanced::Deep(at + place)),
         }
         if rest.len() < 64 {
             return Err(Unbalanced::Open);
         }
         at += 64;
+    }
+}
+
+/// What is open between two blocks.
+struct Nesting {
+    depth: u32,
+    most: u32,
+    /// All ones inside of a string.
+    string: u64,
+    /// 1 where the next byte is escaped.
+    carried: u64,
+}
+
+/// What a block has.
+enum Step {
+    On,
+    /// The bracket that balances the first.
+    Closed(usize),
+    /// A bracket that opens too much.
+    Deep(usize),
+}
+
+impl Nesting {
+    #[inline]
+    fn pass(&mut self, block: &[u8; 64]) -> Step {
+        let lanes = lanes(block);
+        let (string, carried) = (self.string, self.carried);
+        let mut quotes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"')));
+        let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
+        if backslashes | carried != 0 {
+            quotes &= !escaped(backslashes, &mut self.carried);
+        }
+        if quotes == 0 && string != 0 {
+            return Step::On;
+        }
+        let inside = up_to_each(quotes) ^ string;
+        self.string = if inside >> 63 == 0 { 0 } else { u64::MAX };
+        // `[` and `{`, and `]` and `}`, differ in one bit.
+        let brackets = lanes.map(|lane| lane | u8x16::splat(0x20));
+        let mut opening = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'{')));
+        let mut closing = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'}')));
+        if backslashes & !inside == 0 {
+            opening &= !inside;
+            closing &= !inside;
+        } else {
+            // Outside of strings it escapes nothing.
+            (self.string, self.carried) = (string, carried);
+            let outside = self.outside(block);
+            opening &= outside;
+            closing &= outside;
+        }
+        let (opened, closed) = (opening.count_ones(), closing.count_ones());
+        match self.depth.checked_add(opened) {
+            Some(deepest) if closed < self.depth && deepest <= self.most => {
+                self.depth = deepest - closed;
+                Step::On
+            }
+            _ => self.brackets(opening, closing),
+        }
+    }
+
+    /// Which bytes of a block stand outside of strings, found one by one.
+    #[cold]
+    fn outside(&mut self, block: &[u8; 64]) -> u64 {
+        let (mut in_string, mut is_escaped) = (self.string != 0, self.carried != 0);
+        let mut outside = 0;
+        for (place, byte) in block.iter().enumerate() {
+            if !in_string {
+                outside |= 1 << place;
+            }
+            if *byte == b'"' && !is_escaped {
+                in_string = !in_string;
+            }
+            is_escaped = in_string && *byte == b'\\' && !is_escaped;
+        }
+        (self.string, self.carried) = (if in_string { u64::MAX } else { 0 }, is_escaped.into());
+        outside
+    }
+
+    /// Counts brackets one by one.
+    fn brackets(&mut self, opening: u64, closing: u64) -> Step {
+        let mut left = opening | closing;
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            let place = bit.trailing_zeros() as usize;
+            if closing & bit != 0 {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    return Step::Closed(place);
+                }
+            } else if self.depth < self.most {
+                self.depth += 1;
+            } else {
+                return Step::Deep(place);
+            }
+            left ^= bit;
+        }
+        Step::On
     }
 }
 
@@ -377,7 +446,7 @@ mod tests {
 
     /// The same for a list or an object.
     fn naive_container(bytes: &[u8], most: u32) -> Option<usize> {
-        let (mut depth, mut in_string, mut is_escaped) = (1, false, false);
+        let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
                 b'"' if !is_escaped => in_string = !in_string,
@@ -385,7 +454,7 @@ mod tests {
                 b'}' | b']' if !in_string => depth -= 1,
                 _ => {}
             }
-            is_escaped = *byte == b'\\' && !is_escaped;
+            is_escaped = in_string && *byte == b'\\' && !is_escaped;
             if depth == 0 {
                 return Some(at + 1);
             }
@@ -399,7 +468,7 @@ mod tests {
     proptest! {
         #[test]
         fn containers_end_where_a_byte_by_byte_walk_says(
-            text in r#"([\[{]{0,3}("(\\["\\n]|[a-z{}\[\]]{0,40})*")?[,: \\]{0,9}[\]}]{0,3}){0,40}"#,
+            text in r#"\[([\[{]{0,3}("(\\["\\n]|[a-z{}\[\]]{0,40})*")?[,: \\]{0,9}[\]}]{0,3}){0,40}"#,
             most in prop::sample::select(vec![1, 3, 20, u32::MAX]),
         ) {
             prop_assert_eq!(container_end(text.as_bytes(), 0, most).ok(), naive_container(text.as_bytes(), most));

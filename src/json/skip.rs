@@ -2,7 +2,7 @@
 
 use super::scan::{Extent, Unbalanced, Unsound, container_end, long_string_end, short_end, string_end};
 use super::token::{behind_space, literal_end, number_end};
-use super::{Ends, Fault, Json, MAX_DEPTH, Raw, Read};
+use super::{Ends, Fault, Json, MAX_DEPTH, Passing, Raw, Read};
 
 impl<'a> Json<'a> {
     /// Passes over a value, and gives it back for later.
@@ -30,17 +30,34 @@ impl<'a> Json<'a> {
     /// Passes over a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Read<()> {
-        if self.checking {
-            return self.check();
-        }
-        // Most are short strings.
-        if self.peek_byte() == Some(b'"')
-            && let Some(close) = short_end::<false>(self.bytes, self.at + 1)
-        {
-            self.at = close + 1;
-            return Ok(());
+        match (self.peek_byte(), self.passing) {
+            (_, Passing::All) => return self.check(),
+            // Most are short strings.
+            (Some(b'"'), _) => {
+                if let Some(close) = short_end::<false>(self.bytes, self.at + 1) {
+                    self.at = close + 1;
+                    return Ok(());
+                }
+            }
+            (Some(b'{' | b'['), Passing::Extent) => return self.skim(),
+            _ => {}
         }
         self.pass_over::<false>()
+    }
+
+    /// Passes over a list or an object, up to the bracket that balances its own.
+    fn skim(&mut self) -> Read<()> {
+        self.at = match self.ends.and_then(|ends| ends.container(self.at)) {
+            Some(end) if end <= self.bytes.len() => end,
+            _ => {
+                let most = MAX_DEPTH.saturating_sub(self.depth);
+                container_end(self.bytes, self.at, most).map_err(|unbalanced| match unbalanced {
+                    Unbalanced::Open => Fault::end_at(self.bytes.len()),
+                    Unbalanced::Deep(at) => too_deep(at),
+                })?
+            }
+        };
+        Ok(())
     }
 
     fn pass_over<const STRICT: bool>(&mut self) -> Read<()> {
@@ -73,7 +90,7 @@ impl<'a> Json<'a> {
             match byte {
                 b'"' => self.at = string_end::<false>(self.bytes, self.at + 1).ok()?.close,
                 b'{' | b'[' => {
-                    self.at = container_end(self.bytes, self.at + 1, u32::MAX).ok()?;
+                    self.at = container_end(self.bytes, self.at, u32::MAX).ok()?;
                     return Some(());
                 }
                 // A bracket that was not opened here is the enclosing list's.
@@ -123,7 +140,6 @@ impl Text<'_> {
         Ok(long_extent::<STRICT>(self.bytes, self.ends, at + 1)?.close + 1)
     }
 
-    /// Where a list or an object ends.
     fn container<const STRICT: bool>(self, start: usize, depth: u32) -> Read<usize> {
         // A line may end within what was found while all of the text was thought to be one document.
         if let Some(end) = self.ends.and_then(|ends| ends.container(start))
@@ -134,35 +150,25 @@ impl Text<'_> {
         if depth >= MAX_DEPTH {
             return Err(too_deep(start));
         }
-        if STRICT {
-            return self.checked_container(start, depth);
-        }
-        container_end(self.bytes, start + 1, MAX_DEPTH - depth).map_err(|unbalanced| match unbalanced {
-            Unbalanced::Open => Fault::end_at(self.bytes.len()),
-            Unbalanced::Deep(at) => too_deep(at),
-        })
-    }
-
-    fn checked_container(self, start: usize, depth: u32) -> Read<usize> {
         let end = match self.bytes.get(start) {
-            Some(b'{') => self.object(start + 1, depth + 1)?,
-            _ => self.list(start + 1, depth + 1)?,
+            Some(b'{') => self.object::<STRICT>(start + 1, depth + 1)?,
+            _ => self.list::<STRICT>(start + 1, depth + 1)?,
         };
-        if let Some(ends) = self.ends {
+        if STRICT && let Some(ends) = self.ends {
             ends.set_container(start, end);
         }
         Ok(end)
     }
 
-    /// Where an object ends whose first key comes next, if it is sound.
-    fn object(self, at: usize, depth: u32) -> Read<usize> {
+    /// Where an object ends whose first key comes next.
+    fn object<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
         let mut at = behind_space(self.bytes, at);
         if self.bytes.get(at) == Some(&b'}') {
             return Ok(at + 1);
         }
         loop {
-            at = behind_space(self.bytes, self.key(at)?);
-            at = behind_space(self.bytes, self.value::<true>(at, depth)?);
+            at = behind_space(self.bytes, self.key::<STRICT>(at)?);
+            at = behind_space(self.bytes, self.value::<STRICT>(at, depth)?);
             match self.bytes.get(at) {
                 Some(b',') => at = behind_space(self.bytes, at + 1),
                 Some(b'}') => return Ok(at + 1),
@@ -172,14 +178,14 @@ impl Text<'_> {
         }
     }
 
-    /// Where a list ends whose first item comes next, if it is sound.
-    fn list(self, at: usize, depth: u32) -> Read<usize> {
+    /// Where a list ends whose first item comes next.
+    fn list<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
         let mut at = behind_space(self.bytes, at);
         if self.bytes.get(at) == Some(&b']') {
             return Ok(at + 1);
         }
         loop {
-            at = behind_space(self.bytes, self.value::<true>(at, depth)?);
+            at = behind_space(self.bytes, self.value::<STRICT>(at, depth)?);
             match self.bytes.get(at) {
                 Some(b',') => at = behind_space(self.bytes, at + 1),
                 Some(b']') => return Ok(at + 1),
@@ -191,19 +197,19 @@ impl Text<'_> {
 
     /// Where the value of a key comes, or white space before it.
     #[inline]
-    fn key(self, at: usize) -> Read<usize> {
+    fn key<const STRICT: bool>(self, at: usize) -> Read<usize> {
         if self.bytes.get(at) == Some(&b'"')
-            && let Some(close) = short_end::<true>(self.bytes, at + 1)
+            && let Some(close) = short_end::<STRICT>(self.bytes, at + 1)
             && self.bytes.get(close + 1) == Some(&b':')
         {
             return Ok(close + 2);
         }
-        self.any_key(at)
+        self.any_key::<STRICT>(at)
     }
 
-    fn any_key(self, at: usize) -> Read<usize> {
+    fn any_key<const STRICT: bool>(self, at: usize) -> Read<usize> {
         let end = match self.bytes.get(at) {
-            Some(b'"') => self.long_string::<true>(at)?,
+            Some(b'"') => self.long_string::<STRICT>(at)?,
             Some(_) => return Err(Fault::syntax(at, "expected a key")),
             None => return Err(Fault::end_at(at)),
         };

@@ -12,7 +12,7 @@ use crate::json::{Fault, Json, Kind};
 
 /// Reads what there is of an input that is cut off or otherwise damaged, up to the damage. `None`: it holds no spans.
 pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut SpanCollection<'a>) -> Option<Fault> {
-    let mut json = Json::new(bytes).checking();
+    let mut json = Json::new(bytes);
     let mut found = false;
     // Documents may stand one behind the other.
     while json.peek_byte() == Some(b'{') {

@@ -28,11 +28,11 @@ pub(super) fn is_otlp(key: &[u8]) -> bool {
     LISTS.iter().any(|list| list.as_bytes() == key)
 }
 
-/// Whether an input begins with lists of resources. What else it may have makes it no input of another format unless
-/// that stands in the object itself, which is seen when it is read.
+/// Whether an input begins with lists of resources, in the middle of one of which the sample ends. What stands in the
+/// object behind them is seen when it is read.
 pub(super) fn begins(sample: &Sample<'_>) -> bool {
     let Seen::Object(members) = &sample.seen else { return false };
-    members.keys().next().is_some() && members.keys().all(|key| is_otlp(key.as_bytes()))
+    members.open_key().is_some() && members.keys().all(|key| is_otlp(key.as_bytes()))
 }
 
 /// The encoding of an object; `None`: it holds no spans and no log records.

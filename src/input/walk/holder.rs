@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Error, Fault, Header, Json, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window};
+use super::{Error, Fault, Header, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window, reader_at};
 use crate::error::echo;
 use crate::trace::TraceCollector;
 
@@ -113,7 +113,7 @@ impl Walk<'_, '_, '_> {
         header: &mut Header,
         listed: bool,
     ) -> std::result::Result<Member, MemberFault> {
-        let mut json = Json::starting_at(window.unread(), 0, 1);
+        let mut json = reader_at(window.unread(), 0, 1);
         let key = json.key().map_err(MemberFault::Key)?;
         if *key == *self.reader.list.as_bytes() {
             if listed {
@@ -149,7 +149,7 @@ impl Walk<'_, '_, '_> {
     fn pass_over_member(&mut self, window: &mut Window<'_>, fault: Fault) -> Result<bool> {
         self.fail_at(window, fault);
         loop {
-            let mut json = Json::starting_at(window.unread(), 0, 1);
+            let mut json = reader_at(window.unread(), 0, 1);
             let end = json.key().ok().and_then(|_| json.skip_unsound()).map(|()| json.offset());
             match end {
                 Some(end) => {
@@ -171,7 +171,7 @@ impl Walk<'_, '_, '_> {
         loop {
             let bytes = window.unread();
             // As if it had just begun.
-            let mut json = Json::starting_at(bytes, 0, 1);
+            let mut json = reader_at(bytes, 0, 1);
             let mut end = None;
             while json.skip_unsound().is_some() {
                 match json.peek_byte() {
@@ -205,7 +205,7 @@ impl Walk<'_, '_, '_> {
             return Ok(Some(true));
         }
         loop {
-            let mut json = Json::starting_at(window.unread(), 0, 1);
+            let mut json = reader_at(window.unread(), 0, 1);
             let fault = match json.list(|_| Ok(())) {
                 Ok(()) => return Ok(Some(false)),
                 Err(fault) if fault.is_end() && window.grow()? => continue,
@@ -217,7 +217,7 @@ impl Walk<'_, '_, '_> {
                 return Ok(None);
             }
             loop {
-                let mut json = Json::starting_at(window.unread(), 0, 1);
+                let mut json = reader_at(window.unread(), 0, 1);
                 let (passed, end) = (json.skip_unsound().is_some(), json.offset());
                 if passed || !window.grow()? {
                     window.consume(end);

@@ -1,6 +1,6 @@
 //! Lists of runs.
 
-use super::{Assembler, Fault, Header, Json, Result, Stop, Walk, Window};
+use super::{Assembler, Fault, Header, Result, Stop, Walk, Window, reader_at};
 
 /// Where the walk is within a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Walk<'_, '_, '_> {
         closes: bool,
     ) -> (usize, Stop) {
         let bytes = window.unread();
-        let mut json = Json::starting_at(bytes, 0, 2);
+        let mut json = reader_at(bytes, 0, 2);
         let mut assembler = Assembler::default();
         let mut done = 0;
         loop {
@@ -83,7 +83,7 @@ impl Walk<'_, '_, '_> {
                         if fault.is_end() && !window.is_whole() {
                             return (done, Stop::More);
                         }
-                        let mut unsound = Json::starting_at(bytes, start, 2);
+                        let mut unsound = reader_at(bytes, start, 2);
                         let end = unsound.skip_unsound().map(|()| unsound.offset());
                         if end.is_none() && !window.is_whole() {
                             return (done, Stop::More);
@@ -95,7 +95,7 @@ impl Walk<'_, '_, '_> {
                         assembler = Assembler::default();
                         let Some(end) = end else { return (bytes.len(), Stop::Lost) };
                         // What closes nothing is passed over by itself.
-                        json = Json::starting_at(bytes, end + usize::from(end == start), 2);
+                        json = reader_at(bytes, end + usize::from(end == start), 2);
                     }
                     *at = At::Behind;
                 }

@@ -43,6 +43,20 @@ enum Stop {
     Lost,
 }
 
+/// A reader of what is walked through, at an offset of a text at which so many lists and objects are open. A list or an
+/// object that it passes over may be most of a file: only its end is looked for.
+fn reader_at(bytes: &[u8], at: usize, depth: u32) -> Json<'_> {
+    Json::starting_at(bytes, at, depth).skimming()
+}
+
+/// What is wrong with a value that seems to go on to the end of its text: where its structure breaks first.
+fn first_fault(end: Fault, text: &[u8], start: usize) -> Fault {
+    match Json::new(text).skip() {
+        Err(first) if !first.is_end() => Fault::other(start + first.at(), first.into_error()),
+        _ => end,
+    }
+}
+
 /// The walk over one input.
 pub(super) struct Walk<'w, 's, 'p> {
     pub(super) runs: &'w mut Runs<'s>,
@@ -120,7 +134,7 @@ impl Walk<'_, '_, '_> {
     /// The first byte behind white space, which is passed over; `None` at the end.
     fn next_byte(window: &mut Window<'_>) -> Result<Option<u8>> {
         loop {
-            let mut json = Json::new(window.unread());
+            let mut json = reader_at(window.unread(), 0, 0);
             let byte = json.peek_byte();
             let space = json.offset();
             window.consume(space);
@@ -178,7 +192,7 @@ impl Walk<'_, '_, '_> {
 
     /// Something that is neither an object nor a list: an error that costs its line.
     fn litter(&mut self, window: &mut Window<'_>) -> Result<Stop> {
-        let mut json = Json::new(window.unread());
+        let mut json = reader_at(window.unread(), 0, 0);
         let fault = match json.kind() {
             Ok(kind) => Fault::shape(0, format!("expected {}, found {}", self.reader.what, kind.name())),
             Err(fault) => fault,
@@ -234,14 +248,14 @@ impl Walk<'_, '_, '_> {
         loop {
             let known = window.unread();
             let beginning = known.get(..CLASSIFIED).unwrap_or(known);
-            if let Some(class) = self.classify(&mut Json::new(beginning)) {
+            if let Some(class) = self.classify(&mut reader_at(beginning, 0, 0)) {
                 return Ok(class);
             }
             if known.len() > CLASSIFIED {
                 if self.says_something_of_runs(beginning) {
                     return Ok(Class::Holder);
                 }
-                if let Some(class) = self.classify(&mut Json::new(known)) {
+                if let Some(class) = self.classify(&mut reader_at(known, 0, 0)) {
                     return Ok(class);
                 }
             }
@@ -255,7 +269,7 @@ impl Walk<'_, '_, '_> {
     /// Whether an object has a key, as far as it is known, that stands beside a list of runs.
     fn says_something_of_runs(&self, object: &[u8]) -> bool {
         let mut beside = false;
-        let _ = Json::new(object).object(|key, value| {
+        let _ = reader_at(object, 0, 0).object(|key, value| {
             beside |= self.reader.is_header_key(key);
             value.skip_any()
         });
@@ -267,12 +281,12 @@ impl Walk<'_, '_, '_> {
         let header = self.companion.cloned().unwrap_or_default();
         loop {
             let bytes = window.unread();
-            let mut json = Json::new(bytes);
+            let mut json = reader_at(bytes, 0, 0);
             let read = self.item(&mut json, &header, &mut Assembler::default());
             let (end, fault) = match read {
                 Ok(()) => (Some(json.offset()), None),
                 Err(fault) => {
-                    let mut unsound = Json::new(bytes);
+                    let mut unsound = reader_at(bytes, 0, 0);
                     (unsound.skip_unsound().map(|()| unsound.offset()), Some(fault))
                 }
             };
@@ -312,11 +326,14 @@ impl Walk<'_, '_, '_> {
     /// Reads a run once more, with U+FFFD for what is no UTF-8, if that is what was wrong with it. Returns what is
     /// wrong with it otherwise.
     fn mend(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
+        if fault.is_end() {
+            return Some(first_fault(fault, text, start));
+        }
         if !fault.is_encoding() {
             return Some(fault);
         }
         let mended = Mended::of(text);
-        let mut json = Json::new(mended.text.as_bytes());
+        let mut json = reader_at(mended.text.as_bytes(), 0, 0);
         let read = self.item(&mut json, header, &mut Assembler::default());
         self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
         read.err().map(|fault| Fault::other(start + mended.original(fault.at()), fault.into_error()))
@@ -346,7 +363,7 @@ impl Walk<'_, '_, '_> {
                     None => break,
                 };
                 let line = bytes.get(..end).unwrap_or_default();
-                let mut json = Json::starting_at(line, done, 0);
+                let mut json = reader_at(line, done, 0);
                 if json.peek_byte().is_some() {
                     self.line(window, line, json, &header, &mut assembler);
                 }

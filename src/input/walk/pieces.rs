@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::items::At;
-use super::{Header, Json, Place, Result, Stop, Walk, Window};
+use super::{Header, Place, Result, Stop, Walk, Window, reader_at};
 use crate::input::Format;
 
 /// How many records a piece of an input has at most, or nearly so.
@@ -99,7 +99,7 @@ impl Uncut {
     /// Looks on, as far as the list is there or until a piece of this size is full.
     fn look(&mut self, window: &Window<'_>, size: usize) -> Stop {
         let at_end = if window.is_whole() { Stop::Lost } else { Stop::More };
-        let mut json = Json::starting_at(window.unread(), self.seen, 2);
+        let mut json = reader_at(window.unread(), self.seen, 2);
         loop {
             let Some(byte) = json.peek_byte() else { return at_end };
             let start = json.offset();
@@ -124,7 +124,7 @@ impl Uncut {
                 (_, At::Behind) => self.at = At::First,
                 _ => {
                     if json.skip().is_err() {
-                        json = Json::starting_at(window.unread(), start, 2);
+                        json = reader_at(window.unread(), start, 2);
                         if json.skip_unsound().is_none() {
                             return at_end;
                         }
@@ -200,8 +200,7 @@ impl Piece {
     }
 
     /// Its memory, for another piece.
-    pub(crate) fn into_buffer(mut self) -> Vec<u8> {
-        self.bytes.clear();
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
         self.bytes
     }
 
