@@ -474,3 +474,34 @@ fn what_stands_unsound_in_arguments_of_a_task_is_an_error() {
         assert!(!errors.is_empty() && ids(&traces) == ["a"], "{arguments}: {errors:?}");
     }
 }
+
+/// A document with a run in each line, in which something beside the runs is unsound.
+#[test]
+fn what_is_unsound_in_a_header_makes_a_document_no_lines() {
+    let runs = (0..100).map(|id| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#));
+    let runs = runs.collect::<Vec<_>>().join("\n,");
+    for note in [r#""a""#, "\"a\u{1}b\"", r#""a\qb""#, "1e999", "[1 2]", "[1}"] {
+        let text =
+            format!(r#"{{"info": {INFO}, "note": {note}, "tasks": {TASKS}, "simulations": [{runs}\n]}}"#);
+        let (traces, _) = read_with(text.as_bytes(), &ReadOptions::default());
+        assert_eq!(traces.len(), 100, "{note}");
+        let all = traces.iter().all(|trace| trace.metadata().model.is_some());
+        assert!(all, "{note}");
+    }
+}
+
+#[test]
+fn a_backslash_between_strings_costs_its_run_alone() {
+    for damaged in [r#""x": [\"a", "b"]"#, r#""x": ["a"\"b"]"#, r#"\"x": {}"#, r#""x"\"y": {}"#] {
+        let (traces, _) = read(with_member(&format!(r#"{damaged}, "messages": []"#)));
+        assert!(ids(&traces).starts_with(&["a"]) && ids(&traces).ends_with(&["c"]), "{damaged}: {traces:?}");
+    }
+}
+
+#[test]
+fn a_bracket_lost_in_what_is_passed_over_is_where_the_structure_breaks() {
+    let text = with_member("\n\"x\": [\"a\", \"messages\": []");
+    let (traces, errors) = read(&text);
+    assert_eq!(ids(&traces), ["a"]);
+    assert_eq!(places(&errors)[0], (ErrorKind::Syntax, Some(1), 6, 22), "{errors:?}");
+}

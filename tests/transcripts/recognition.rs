@@ -187,3 +187,59 @@ fn what_is_of_no_format() {
         );
     }
 }
+
+/// What an input begins with is not all that it may be.
+#[test]
+fn what_stands_behind_the_beginning_may_be_of_another_format() {
+    let space = " ".repeat(5000);
+    let run = r#"{"id": "a", "reward_info": null, "messages": []}"#;
+    for (behind, format) in [
+        (format!(r#""simulations": [{run}], "tasks": []"#), Format::Tau2),
+        (r#""traces": [{"version": 1, "steps": []}]"#.to_owned(), Format::Native),
+    ] {
+        let (traces, reading) = read(&format!(r#"{{"resourceSpans": []{space}, {behind}}}"#));
+        assert_eq!((traces.len(), reading.format), (1, Some(format)), "{:?}", reading.errors);
+    }
+    // A key that is spelled with escapes decides nothing.
+    let line = r#"{"type": "session_meta", "p\u0061yload": {"id": "s"}}"#;
+    let claude =
+        r#"{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "hi"}}"#;
+    assert_eq!(read(&format!("{line}\n{claude}\n")).1.format, Some(Format::ClaudeCode));
+}
+
+/// What is read in one walk is read as what is taken apart first: with a line that is no JSON, or with something
+/// beside the spans, it is.
+#[test]
+fn one_walk_reads_what_two_walks_read() {
+    let pad = "x".repeat(5000);
+    let lines = format!(
+        "{}\n{}\n{}\n",
+        r#"{"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "s"}}"#,
+        format_args!(
+            r#"{{"type": "response_item", "payload": {{"type": "message", "role": "user", "content": "{pad}"}}}}"#
+        ),
+        r#"{"type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}}"#,
+    );
+    let (traces, reading) = read(&lines);
+    let (others, other) = read(&format!("{lines}no JSON\n"));
+    assert_eq!((&traces, traces[0].steps().count()), (&others, 2));
+    assert!(reading.passed_over.is_empty() && other.passed_over.len() == 1, "{:?}", other.passed_over);
+
+    let span = format!(
+        r#"{{"traceId": "{:032x}", "spanId": "{:016x}", "name": "t", "attributes": [
+            {{"key": "openinference.span.kind", "value": {{"stringValue": "TOOL"}}}},
+            {{"key": "tool.name", "value": {{"stringValue": "t"}}}},
+            {{"key": "output.value", "value": {{"stringValue": "{pad}"}}}}]}}"#,
+        1, 2
+    );
+    let spans = format!(r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{span}]}}]}}]"#);
+    let (traces, _) = read(&format!("{spans}}}"));
+    assert_eq!(traces.len(), 1);
+    for behind in [r#", "x": 1}"#, r#", "resourceLogs": null}"#, "} ", "", "]"] {
+        assert_eq!(read(&format!("{spans}{behind}")).0, traces, "{behind}");
+    }
+    // Unsound in what is passed over: it is read all the same, and said to be so.
+    let damaged = format!("{spans}}}").replacen("\"name\": \"t\"", "\"name\": \"t\", \"kind\": \"\u{1}\"", 1);
+    let (others, reading) = read(&damaged);
+    assert!(others == traces && !reading.errors.is_empty(), "{:?}", reading.errors);
+}

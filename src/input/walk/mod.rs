@@ -49,11 +49,13 @@ fn reader_at(bytes: &[u8], at: usize, depth: u32) -> Json<'_> {
     Json::starting_at(bytes, at, depth).skimming()
 }
 
-/// What is wrong with a value that seems to go on to the end of its text: where its structure breaks first.
-fn first_fault(end: Fault, text: &[u8], start: usize) -> Fault {
+/// What is wrong with a value in which a fault was found: where its structure breaks, if that is before the fault.
+fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
     match Json::new(text).skip() {
-        Err(first) if !first.is_end() => Fault::other(start + first.at(), first.into_error()),
-        _ => end,
+        Err(first) if !first.is_end() && start + first.at() < fault.at() => {
+            Fault::other(start + first.at(), first.into_error())
+        }
+        _ => fault,
     }
 }
 
@@ -326,11 +328,8 @@ impl Walk<'_, '_, '_> {
     /// Reads a run once more, with U+FFFD for what is no UTF-8, if that is what was wrong with it. Returns what is
     /// wrong with it otherwise.
     fn mend(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
-        if fault.is_end() {
-            return Some(first_fault(fault, text, start));
-        }
         if !fault.is_encoding() {
-            return Some(fault);
+            return Some(first_fault(fault, text, start));
         }
         let mended = Mended::of(text);
         let mut json = reader_at(mended.text.as_bytes(), 0, 0);
