@@ -197,14 +197,14 @@ fn what_stands_behind_the_beginning_may_be_of_another_format() {
         (format!(r#""simulations": [{run}], "tasks": []"#), Format::Tau2),
         (r#""traces": [{"version": 1, "steps": []}]"#.to_owned(), Format::Native),
     ] {
-        let (traces, reading) = read(&format!(r#"{{"resourceSpans": []{space}, {behind}}}"#));
+        let (traces, reading) = read(format!(r#"{{"resourceSpans": []{space}, {behind}}}"#));
         assert_eq!((traces.len(), reading.format), (1, Some(format)), "{:?}", reading.errors);
     }
     // A key that is spelled with escapes decides nothing.
     let line = r#"{"type": "session_meta", "p\u0061yload": {"id": "s"}}"#;
     let claude =
         r#"{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "hi"}}"#;
-    assert_eq!(read(&format!("{line}\n{claude}\n")).1.format, Some(Format::ClaudeCode));
+    assert_eq!(read(format!("{line}\n{claude}\n")).1.format, Some(Format::ClaudeCode));
 }
 
 /// What is read in one walk is read as what is taken apart first: with a line that is no JSON, or with something
@@ -221,7 +221,7 @@ fn one_walk_reads_what_two_walks_read() {
         r#"{"type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}}"#,
     );
     let (traces, reading) = read(&lines);
-    let (others, other) = read(&format!("{lines}no JSON\n"));
+    let (others, other) = read(format!("{lines}no JSON\n"));
     assert_eq!((&traces, traces[0].steps().count()), (&others, 2));
     assert!(reading.passed_over.is_empty() && other.passed_over.len() == 1, "{:?}", other.passed_over);
 
@@ -233,10 +233,10 @@ fn one_walk_reads_what_two_walks_read() {
         1, 2
     );
     let spans = format!(r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{span}]}}]}}]"#);
-    let (traces, _) = read(&format!("{spans}}}"));
+    let (traces, _) = read(format!("{spans}}}"));
     assert_eq!(traces.len(), 1);
     for behind in [r#", "x": 1}"#, r#", "resourceLogs": null}"#, "} ", "", "]"] {
-        assert_eq!(read(&format!("{spans}{behind}")).0, traces, "{behind}");
+        assert_eq!(read(format!("{spans}{behind}")).0, traces, "{behind}");
     }
     // Unsound in what is passed over: it is read all the same, and said to be so.
     let damaged = format!("{spans}}}").replacen("\"name\": \"t\"", "\"name\": \"t\", \"kind\": \"\u{1}\"", 1);
