@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
-use super::document::{Document, Sign};
+use super::document::{Document, Sign, concatenated, is_sound};
 use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
@@ -79,13 +79,20 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::default();
+    let (mut no_json, mut no_object) = (0, 0);
     for line in lines(bytes, true, 0) {
         let mut json = line.json().checking();
         match read_line(&mut json) {
-            Ok(line) if json.peek_byte().is_none() => session.line(line),
-            _ => return false,
+            Ok(read) if json.peek_byte().is_none() => session.line(read),
+            _ if line.kind() != JsonKind::Object && is_sound(line) => no_object += 1,
+            _ => no_json += 1,
         }
     }
+    if no_json + no_object > 0 && concatenated(bytes, None).is_some() {
+        return false;
+    }
+    runs.pass_over("lines that are no JSON", no_json);
+    runs.pass_over("lines that are no object", no_object);
     session.end(runs);
     true
 }

@@ -212,7 +212,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
 }
 
 /// The objects of an input that holds several, one after the other wherever lines end, with nothing between them.
-fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
+pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {
@@ -225,7 +225,7 @@ fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'
 }
 
 /// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
-fn is_sound(line: Raw<'_>) -> bool {
+pub(super) fn is_sound(line: Raw<'_>) -> bool {
     let mut json = line.json();
     json.check().is_ok() && json.peek_byte().is_none()
 }

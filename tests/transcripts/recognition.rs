@@ -221,9 +221,18 @@ fn one_walk_reads_what_two_walks_read() {
         r#"{"type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}}"#,
     );
     let (traces, reading) = read(&lines);
-    let (others, other) = read(format!("{lines}no JSON\n"));
-    assert_eq!((&traces, traces[0].steps().count()), (&others, 2));
-    assert!(reading.passed_over.is_empty() && other.passed_over.len() == 1, "{:?}", other.passed_over);
+    assert!(reading.passed_over.is_empty() && traces[0].steps().count() == 2, "{reading:?}");
+    for (more, reason) in [
+        ("no JSON\n", "lines that are no JSON"),
+        ("{\"type\": \"event_msg\", \"payload\": {", "lines that are no JSON"),
+        ("[7]\n", "lines that are no object"),
+    ] {
+        let (others, other) = read(format!("{lines}{more}"));
+        assert_eq!((&traces, other.passed_over.get(reason)), (&others, Some(&1)), "{more}");
+    }
+    // Two values in a line: all values count, wherever they stand.
+    let (others, other) = read(lines.replacen('\n', "", 1));
+    assert!(others == traces && other.passed_over.is_empty(), "{other:?}");
 
     let span = format!(
         r#"{{"traceId": "{:032x}", "spanId": "{:016x}", "name": "t", "attributes": [
