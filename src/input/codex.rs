@@ -80,15 +80,21 @@ fn begins(sample: &Sample<'_>) -> bool {
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::default();
     let (mut no_json, mut no_object) = (0, 0);
+    let mut first_other = None;
     for line in lines(bytes, true, 0) {
         let mut json = line.json().checking();
         match read_line(&mut json) {
-            Ok(read) if json.peek_byte().is_none() => session.line(read),
+            Ok(read) if json.peek_byte().is_none() => {
+                session.line(read);
+                continue;
+            }
             _ if line.kind() != JsonKind::Object && is_sound(line) => no_object += 1,
             _ => no_json += 1,
         }
+        first_other.get_or_insert(line.offset());
     }
-    if no_json + no_object > 0 && concatenated(bytes, None).is_some() {
+    // They may be objects all the same, wherever lines end.
+    if first_other.and_then(|at| concatenated(bytes.get(at..)?, None)).is_some() {
         return false;
     }
     runs.pass_over("lines that are no JSON", no_json);

@@ -155,7 +155,7 @@ impl<'a> Parsed<'a> {
             }
         }
         if no_json + no_object > 0
-            && let Some(values) = concatenated(bytes, ends)
+            && let Some(values) = concatenated(bytes, ends).filter(|values| values.len() > 1)
         {
             (objects, no_json, no_object) = (Lines::of(values), 0, 0);
         }
@@ -211,7 +211,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
     walked.ok().map(|()| items)
 }
 
-/// The objects of an input that holds several, one after the other wherever lines end, with nothing between them.
+/// The objects of an input that are one after the other wherever lines end, with nothing between them.
 pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
@@ -221,7 +221,7 @@ pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Optio
         }
         objects.push(json.raw().ok()?);
     }
-    (objects.len() > 1).then_some(objects)
+    Some(objects)
 }
 
 /// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
