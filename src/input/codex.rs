@@ -81,9 +81,11 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::default();
     let (mut no_json, mut no_object) = (0, 0);
     let mut first_other = None;
-    for line in lines(bytes, true, 0) {
+    for (number, line) in lines(bytes, true, 0).enumerate() {
         let mut json = line.json().checking();
         match read_line(&mut json) {
+            // What it begins with is no line of a session after all.
+            Err(_) if number == 0 => return false,
             Ok(read) if json.peek_byte().is_none() => {
                 session.line(read);
                 continue;

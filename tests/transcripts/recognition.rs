@@ -230,6 +230,8 @@ fn one_walk_reads_what_two_walks_read() {
         let (others, other) = read(format!("{lines}{more}"));
         assert_eq!((&traces, other.passed_over.get(reason)), (&others, Some(&1)), "{more}");
     }
+    // What only seems to be the first line of a session makes none.
+    assert_eq!(read("{\"type\": \"session_meta\", \"payload\": {\"id\": \"\\x\"}}\n7\n").1.format, None);
     // Two values in a line: all values count, wherever they stand.
     let (others, other) = read(lines.replacen('\n', "", 1));
     assert!(others == traces && other.passed_over.is_empty(), "{other:?}");
