@@ -84,12 +84,12 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     for (number, line) in lines(bytes, true, 0).enumerate() {
         let mut json = line.json().checking();
         match read_line(&mut json) {
-            // What it begins with is no line of a session after all.
-            Err(_) if number == 0 => return false,
             Ok(read) if json.peek_byte().is_none() => {
                 session.line(read);
                 continue;
             }
+            // What it begins with is no line of a session after all.
+            _ if number == 0 => return false,
             _ if line.kind() != JsonKind::Object && is_sound(line) => no_object += 1,
             _ => no_json += 1,
         }
