@@ -6,6 +6,8 @@
 //! and unsound escapes go unnoticed there. A reader may check more ([`Json::checking`]) or less ([`Json::skimming`]).
 //! Whether all of it is UTF-8 is the business of whoever holds the bytes. Values are nested at most [`MAX_DEPTH`] deep.
 
+mod block;
+mod container;
 mod ends;
 mod escape;
 mod fault;

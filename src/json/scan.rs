@@ -1,7 +1,8 @@
-//! Where a string ends: its bytes are looked at 64 at a time, by safe SIMD.
+//! Where a string ends.
 
 use wide::u8x16;
 
+use super::block::{below, block_at, controls, escaped, lanes, places};
 use super::escape::{escape_at, no_escape};
 
 /// How a string is spelled.
@@ -38,15 +39,6 @@ pub(super) enum Unsound {
     Escape(usize),
 }
 
-/// Why a list or an object has no end.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Unbalanced {
-    /// The input ends first.
-    Open,
-    /// More lists and objects than may are open at this place.
-    Deep(usize),
-}
-
 /// Bits of the bytes of a block that matter, lowest first.
 #[derive(Clone, Copy)]
 struct Marks {
@@ -61,21 +53,6 @@ fn marks_16<const STRICT: bool>(block: [u8; 16]) -> [u32; 3] {
     let equal = |byte: u8| block.simd_eq(u8x16::splat(byte)).to_bitmask();
     let controls = if STRICT { block.min(u8x16::splat(0x1f)).simd_eq(block).to_bitmask() } else { 0 };
     [equal(b'"'), equal(b'\\'), controls]
-}
-
-/// How many bytes of white space a block begins with, as far as it is spaces and line feeds.
-#[inline]
-pub(super) fn leading_space(block: [u8; 16]) -> usize {
-    let block = u8x16::new(block);
-    let equal = |byte: u8| block.simd_eq(u8x16::splat(byte)).to_bitmask();
-    (equal(b' ') | equal(b'\n')).trailing_ones() as usize
-}
-
-/// Where the first backslash of a block is.
-#[inline]
-pub(super) fn first_backslash(block: [u8; 16]) -> Option<usize> {
-    let found = u8x16::new(block).simd_eq(u8x16::splat(b'\\')).to_bitmask();
-    (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
 /// Where the first byte of a block is that a string cannot hold without an escape.
@@ -112,39 +89,6 @@ fn marks(block: &[u8; 64]) -> Marks {
     }
 }
 
-#[inline]
-fn lanes(block: &[u8; 64]) -> [u8x16; 4] {
-    let mut lanes = [u8x16::splat(0); 4];
-    for (lane, bytes) in lanes.iter_mut().zip(block.as_chunks::<16>().0) {
-        *lane = u8x16::new(*bytes);
-    }
-    lanes
-}
-
-/// Which bytes are control characters.
-fn controls(lane: u8x16) -> u8x16 {
-    lane.min(u8x16::splat(0x1f)).simd_eq(lane)
-}
-
-/// The places in a block that `found` says, lowest first.
-#[inline]
-fn places(lanes: [u8x16; 4], found: impl Fn(u8x16) -> u8x16) -> u64 {
-    let [a, b, c, d] = lanes.map(|lane| u64::from(found(lane).to_bitmask()));
-    (a | b << 16) | (c | d << 16) << 32
-}
-
-/// The bytes that a backslash before them escapes. `carried` is 1 where the first byte of the block is one of them,
-/// and is left for the block after it. The arithmetic is that of Langdale and Lemire, "Parsing gigabytes of JSON per
-/// second" (2019), section 3.1.1.
-fn escaped(backslashes: u64, carried: &mut u64) -> u64 {
-    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-    let starts = backslashes & !*carried;
-    let codes = ((starts << 1 | ODD).wrapping_sub(starts)) ^ ODD;
-    let escaped = codes ^ (backslashes | *carried);
-    *carried = (codes & backslashes) >> 63;
-    escaped
-}
-
 /// Finds the end of the string whose first byte behind the quote is at `from`. `STRICT`: its spelling is checked as
 /// well; otherwise only its extent is looked for.
 #[inline]
@@ -176,12 +120,7 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
     let mut at = from;
     let mut end = [b' '; 64];
     loop {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let block = match rest.first_chunk::<64>() {
-            Some(block) => block,
-            None if rest.is_empty() => return Err(Unsound::Open),
-            None => padded(rest, &mut end),
-        };
+        let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unsound::Open) };
         let marks = marks(block);
         let (mut closing, before) = (marks.quotes, carried);
         if marks.backslashes | carried != 0 {
@@ -210,158 +149,8 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
         if closing != 0 {
             return Ok(Extent { close: at + closing.trailing_zeros() as usize, escapes });
         }
-        if rest.len() < 64 {
-            return Err(Unsound::Open);
-        }
         at += 64;
     }
-}
-
-/// Finds where the list or object ends that begins at `from`: behind the bracket that balances its own. Nothing but
-/// strings and brackets is looked at. `most`: how deep it may be, itself included.
-pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
-    if most == 0 {
-        return Err(Unbalanced::Deep(from));
-    }
-    let mut at = from + 1;
-    let mut nesting = Nesting { depth: 1, most, string: 0, carried: 0 };
-    let mut end = [b' '; 64];
-    loop {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let block = match rest.first_chunk::<64>() {
-            Some(block) => block,
-            None if rest.is_empty() => return Err(Unbalanced::Open),
-            None => padded(rest, &mut end),
-        };
-        match nesting.pass(block) {
-            Step::On => {}
-            Step::Closed(place) => return Ok(at + place + 1),
-            Step::Deep(place) => return Err(Unbalanced::Deep(at + place)),
-        }
-        if rest.len() < 64 {
-            return Err(Unbalanced::Open);
-        }
-        at += 64;
-    }
-}
-
-/// What is open between two blocks.
-struct Nesting {
-    depth: u32,
-    most: u32,
-    /// All ones inside of a string.
-    string: u64,
-    /// 1 where the next byte is escaped.
-    carried: u64,
-}
-
-/// What a block has.
-enum Step {
-    On,
-    /// The bracket that balances the first.
-    Closed(usize),
-    /// A bracket that opens too much.
-    Deep(usize),
-}
-
-impl Nesting {
-    #[inline]
-    fn pass(&mut self, block: &[u8; 64]) -> Step {
-        let lanes = lanes(block);
-        let (string, carried) = (self.string, self.carried);
-        let mut quotes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"')));
-        let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
-        if backslashes | carried != 0 {
-            quotes &= !escaped(backslashes, &mut self.carried);
-        }
-        if quotes == 0 && string != 0 {
-            return Step::On;
-        }
-        let inside = up_to_each(quotes) ^ string;
-        self.string = if inside >> 63 == 0 { 0 } else { u64::MAX };
-        // `[` and `{`, and `]` and `}`, differ in one bit.
-        let brackets = lanes.map(|lane| lane | u8x16::splat(0x20));
-        let mut opening = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'{')));
-        let mut closing = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'}')));
-        if backslashes & !inside == 0 {
-            opening &= !inside;
-            closing &= !inside;
-        } else {
-            // Outside of strings it escapes nothing.
-            (self.string, self.carried) = (string, carried);
-            let outside = self.outside(block);
-            opening &= outside;
-            closing &= outside;
-        }
-        let (opened, closed) = (opening.count_ones(), closing.count_ones());
-        match self.depth.checked_add(opened) {
-            Some(deepest) if closed < self.depth && deepest <= self.most => {
-                self.depth = deepest - closed;
-                Step::On
-            }
-            _ => self.brackets(opening, closing),
-        }
-    }
-
-    /// Which bytes of a block stand outside of strings, found one by one.
-    #[cold]
-    fn outside(&mut self, block: &[u8; 64]) -> u64 {
-        let (mut in_string, mut is_escaped) = (self.string != 0, self.carried != 0);
-        let mut outside = 0;
-        for (place, byte) in block.iter().enumerate() {
-            if !in_string {
-                outside |= 1 << place;
-            }
-            if *byte == b'"' && !is_escaped {
-                in_string = !in_string;
-            }
-            is_escaped = in_string && *byte == b'\\' && !is_escaped;
-        }
-        (self.string, self.carried) = (if in_string { u64::MAX } else { 0 }, is_escaped.into());
-        outside
-    }
-
-    /// Counts brackets one by one.
-    fn brackets(&mut self, opening: u64, closing: u64) -> Step {
-        let mut left = opening | closing;
-        while left != 0 {
-            let bit = left & left.wrapping_neg();
-            let place = bit.trailing_zeros() as usize;
-            if closing & bit != 0 {
-                self.depth = self.depth.saturating_sub(1);
-                if self.depth == 0 {
-                    return Step::Closed(place);
-                }
-            } else if self.depth < self.most {
-                self.depth += 1;
-            } else {
-                return Step::Deep(place);
-            }
-            left ^= bit;
-        }
-        Step::On
-    }
-}
-
-/// Of each bit, whether an odd number of bits is set up to it.
-#[inline]
-fn up_to_each(mut bits: u64) -> u64 {
-    for shift in [1, 2, 4, 8, 16, 32] {
-        bits ^= bits << shift;
-    }
-    bits
-}
-
-/// The last bytes of an input, in a block of spaces.
-fn padded<'b>(rest: &[u8], block: &'b mut [u8; 64]) -> &'b [u8; 64] {
-    block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    block
-}
-
-/// The bits below the lowest one that is set; all where none is.
-#[inline]
-fn below(bits: u64) -> u64 {
-    bits.wrapping_sub(1) & !bits
 }
 
 /// What is wrong with a string in which something is, from an offset within it on. `carried` is 1 where the byte there
@@ -405,9 +194,8 @@ impl Iterator for Ambiguous<'_> {
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.left == 0 {
-            let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
             let mut end = [b' '; 64];
-            let lanes = lanes(rest.first_chunk::<64>().unwrap_or_else(|| padded(rest, &mut end)));
+            let lanes = lanes(block_at(self.bytes, self.at, &mut end)?);
             let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
             if backslashes | self.carried != 0 {
                 let ambiguous =
@@ -444,36 +232,7 @@ mod tests {
         None
     }
 
-    /// The same for a list or an object.
-    fn naive_container(bytes: &[u8], most: u32) -> Option<usize> {
-        let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
-        for (at, byte) in bytes.iter().enumerate() {
-            match byte {
-                b'"' if !is_escaped => in_string = !in_string,
-                b'{' | b'[' if !in_string => depth += 1,
-                b'}' | b']' if !in_string => depth -= 1,
-                _ => {}
-            }
-            is_escaped = in_string && *byte == b'\\' && !is_escaped;
-            if depth == 0 {
-                return Some(at + 1);
-            }
-            if depth > most {
-                return None;
-            }
-        }
-        None
-    }
-
     proptest! {
-        #[test]
-        fn containers_end_where_a_byte_by_byte_walk_says(
-            text in r#"\[([\[{]{0,3}("(\\["\\n]|[a-z{}\[\]]{0,40})*")?[,: \\]{0,9}[\]}]{0,3}){0,40}"#,
-            most in prop::sample::select(vec![1, 3, 20, u32::MAX]),
-        ) {
-            prop_assert_eq!(container_end(text.as_bytes(), 0, most).ok(), naive_container(text.as_bytes(), most));
-        }
-
         #[test]
         fn strings_end_where_a_byte_by_byte_walk_says(
             text in r#"(\\["\\nu/]|[a-z]{0,20}|\\\\|"|é){0,60}"#, from in 0usize..3

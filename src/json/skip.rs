@@ -1,6 +1,7 @@
 //! Passing over values, sound or not.
 
-use super::scan::{Extent, Unbalanced, Unsound, container_end, long_string_end, short_end, string_end};
+use super::container::{Unbalanced, container_end};
+use super::scan::{Extent, Unsound, long_string_end, short_end, string_end};
 use super::token::{behind_space, literal_end, number_end};
 use super::{Ends, Fault, Json, MAX_DEPTH, Passing, Raw, Read};
 

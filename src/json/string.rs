@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::block::first_backslash;
 use super::escape::{decode_escape, is_canonical_unicode, push, push_spelling};
-use super::scan::{Ambiguous, Escapes, first_backslash, first_to_escape};
+use super::scan::{Ambiguous, Escapes, first_to_escape};
 
 /// Text, with U+FFFD for what is no UTF-8; checked at memory speed.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {

@@ -1,7 +1,7 @@
 //! What stands between the strings of a JSON text: white space, literals, numbers.
 
+use super::block::leading_space;
 use super::fault::{Fault, Read};
-use super::scan::leading_space;
 
 /// Where white space ends that may stand at an offset.
 #[inline]

@@ -1,0 +1,169 @@
+//! Where a list or an object ends: at the bracket that balances its own.
+
+use wide::u8x16;
+
+use super::block::{block_at, escaped, lanes, places, up_to_each};
+
+/// Why a list or an object has no end.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unbalanced {
+    /// The input ends first.
+    Open,
+    /// More lists and objects than may are open at this place.
+    Deep(usize),
+}
+
+/// Finds where the list or object ends that begins at `from`: behind the bracket that balances its own. Nothing but
+/// strings and brackets is looked at. `most`: how deep it may be, itself included.
+pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
+    if most == 0 {
+        return Err(Unbalanced::Deep(from));
+    }
+    let mut at = from + 1;
+    let mut nesting = Nesting { depth: 1, most, string: 0, carried: 0 };
+    let mut end = [b' '; 64];
+    loop {
+        let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unbalanced::Open) };
+        match nesting.pass(block) {
+            Step::On => {}
+            Step::Closed(place) => return Ok(at + place + 1),
+            Step::Deep(place) => return Err(Unbalanced::Deep(at + place)),
+        }
+        at += 64;
+    }
+}
+
+/// What is open between two blocks.
+struct Nesting {
+    depth: u32,
+    most: u32,
+    /// All ones inside of a string.
+    string: u64,
+    /// 1 where the next byte is escaped.
+    carried: u64,
+}
+
+/// What a block has.
+enum Step {
+    On,
+    /// The bracket that balances the first.
+    Closed(usize),
+    /// A bracket that opens too much.
+    Deep(usize),
+}
+
+impl Nesting {
+    #[inline]
+    fn pass(&mut self, block: &[u8; 64]) -> Step {
+        let lanes = lanes(block);
+        let (string, carried) = (self.string, self.carried);
+        let mut quotes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"')));
+        let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
+        if backslashes | carried != 0 {
+            quotes &= !escaped(backslashes, &mut self.carried);
+        }
+        if quotes == 0 && string != 0 {
+            return Step::On;
+        }
+        let inside = up_to_each(quotes) ^ string;
+        self.string = if inside >> 63 == 0 { 0 } else { u64::MAX };
+        // `[` and `{`, and `]` and `}`, differ in one bit.
+        let brackets = lanes.map(|lane| lane | u8x16::splat(0x20));
+        let mut opening = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'{')));
+        let mut closing = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'}')));
+        if backslashes & !inside == 0 {
+            opening &= !inside;
+            closing &= !inside;
+        } else {
+            // Outside of strings it escapes nothing.
+            (self.string, self.carried) = (string, carried);
+            let outside = self.outside(block);
+            opening &= outside;
+            closing &= outside;
+        }
+        let (opened, closed) = (opening.count_ones(), closing.count_ones());
+        match self.depth.checked_add(opened) {
+            Some(deepest) if closed < self.depth && deepest <= self.most => {
+                self.depth = deepest - closed;
+                Step::On
+            }
+            _ => self.brackets(opening, closing),
+        }
+    }
+
+    /// Which bytes of a block stand outside of strings, found one by one.
+    #[cold]
+    fn outside(&mut self, block: &[u8; 64]) -> u64 {
+        let (mut in_string, mut is_escaped) = (self.string != 0, self.carried != 0);
+        let mut outside = 0;
+        for (place, byte) in block.iter().enumerate() {
+            if !in_string {
+                outside |= 1 << place;
+            }
+            if *byte == b'"' && !is_escaped {
+                in_string = !in_string;
+            }
+            is_escaped = in_string && *byte == b'\\' && !is_escaped;
+        }
+        (self.string, self.carried) = (if in_string { u64::MAX } else { 0 }, is_escaped.into());
+        outside
+    }
+
+    /// Counts brackets one by one.
+    fn brackets(&mut self, opening: u64, closing: u64) -> Step {
+        let mut left = opening | closing;
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            let place = bit.trailing_zeros() as usize;
+            if closing & bit != 0 {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    return Step::Closed(place);
+                }
+            } else if self.depth < self.most {
+                self.depth += 1;
+            } else {
+                return Step::Deep(place);
+            }
+            left ^= bit;
+        }
+        Step::On
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The same, byte by byte.
+    fn naive_container(bytes: &[u8], most: u32) -> Option<usize> {
+        let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'"' if !is_escaped => in_string = !in_string,
+                b'{' | b'[' if !in_string => depth += 1,
+                b'}' | b']' if !in_string => depth -= 1,
+                _ => {}
+            }
+            is_escaped = in_string && *byte == b'\\' && !is_escaped;
+            if depth == 0 {
+                return Some(at + 1);
+            }
+            if depth > most {
+                return None;
+            }
+        }
+        None
+    }
+
+    proptest! {
+        #[test]
+        fn containers_end_where_a_byte_by_byte_walk_says(
+            text in r#"\[([\[{]{0,3}("(\\["\\n]|[a-z{}\[\]]{0,40})*")?[,: \\]{0,9}[\]}]{0,3}){0,40}"#,
+            most in prop::sample::select(vec![1, 3, 20, u32::MAX]),
+        ) {
+            prop_assert_eq!(container_end(text.as_bytes(), 0, most).ok(), naive_container(text.as_bytes(), most));
+        }
+    }
+}
