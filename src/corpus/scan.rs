@@ -63,7 +63,7 @@ impl Default for ScanOptions {
             digests: false,
             threads: None,
             whole_file_limit: 4 << 20,
-            piece_bytes: 1 << 20,
+            piece_bytes: 768 << 10,
             join: false,
         }
     }

@@ -23,6 +23,9 @@ use crate::input::{Beside, Piece, Reading, Window, read_piece};
 /// How many pieces a thread reads one within the other, ahead of one that takes long.
 const MOST_AHEAD: usize = 4;
 
+/// The memory of how many pieces is kept for others, per thread. Fresh memory has to be cleared before it can be used.
+const BUFFERS_KEPT: usize = 4;
+
 /// A piece of a file that waits for a thread.
 pub(super) struct Job {
     pub(super) key: Key,
@@ -269,7 +272,9 @@ where
     /// Keeps the memory of a piece for the next, unless it was unusually large.
     fn keep_buffer(&self, buffer: Vec<u8>) {
         let mut queue = self.lock();
-        if queue.buffers.len() < self.threads && buffer.capacity() <= 2 * self.scanner.options.piece_bytes {
+        if queue.buffers.len() < BUFFERS_KEPT * self.threads
+            && buffer.capacity() <= 2 * self.scanner.options.piece_bytes
+        {
             queue.buffers.push(buffer);
         }
     }

@@ -243,6 +243,12 @@ impl<'s> Window<'s> {
         place
     }
 
+    /// How many lines end within this many bytes of what is not yet read.
+    pub(crate) fn lines(&self, count: usize) -> u64 {
+        let start = self.place(0);
+        self.place(count).line - start.line
+    }
+
     /// Takes this many bytes out, which then count as read. What follows them may move into the memory that is given.
     pub(crate) fn take(&mut self, count: usize, mut memory: Vec<u8>) -> Vec<u8> {
         let place = self.place(count);

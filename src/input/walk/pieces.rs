@@ -180,7 +180,9 @@ pub(in crate::input) fn cut_lines(
         if end == 0 {
             return Ok(());
         }
-        let end = most(bytes.get(..end).unwrap_or_default()).unwrap_or(end);
+        // Lines are counted in any case, for the place of the next piece.
+        let many = window.lines(end) > PIECE_RECORDS as u64;
+        let end = many.then(|| most(bytes.get(..end).unwrap_or_default())).flatten().unwrap_or(end);
         let piece = Piece::cut(window, end, format, PieceKind::Lines, pieces);
         pieces.piece(piece, positions());
     }
