@@ -1,4 +1,9 @@
-//! Bytes looked at 16 or 64 at a time, by safe SIMD.
+//! Blocks of bytes, and the arithmetic of what they have.
+
+#![expect(
+    clippy::inline_always,
+    reason = "code is compiled for an instruction set only where it is inlined into its task"
+)]
 
 use wide::u8x16;
 
@@ -18,7 +23,7 @@ pub(super) fn first_backslash(block: [u8; 16]) -> Option<usize> {
 }
 
 /// The block at an offset of a text, and at its end what is left, filled up with spaces in the memory that is given.
-#[inline]
+#[inline(always)]
 pub(super) fn block_at<'b>(bytes: &'b [u8], at: usize, end: &'b mut [u8; 64]) -> Option<&'b [u8; 64]> {
     let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
     if let Some(block) = rest.first_chunk() {
@@ -28,33 +33,10 @@ pub(super) fn block_at<'b>(bytes: &'b [u8], at: usize, end: &'b mut [u8; 64]) ->
     Some(end)
 }
 
-/// A block of 64 bytes, 16 by 16.
-#[inline]
-pub(super) fn lanes(block: &[u8; 64]) -> [u8x16; 4] {
-    let mut lanes = [u8x16::splat(0); 4];
-    for (lane, bytes) in lanes.iter_mut().zip(block.as_chunks::<16>().0) {
-        *lane = u8x16::new(*bytes);
-    }
-    lanes
-}
-
-/// Which bytes are control characters.
-#[inline]
-pub(super) fn controls(lane: u8x16) -> u8x16 {
-    lane.min(u8x16::splat(0x1f)).simd_eq(lane)
-}
-
-/// The places in a block that `found` says, lowest first.
-#[inline]
-pub(super) fn places(lanes: [u8x16; 4], found: impl Fn(u8x16) -> u8x16) -> u64 {
-    let [a, b, c, d] = lanes.map(|lane| u64::from(found(lane).to_bitmask()));
-    (a | b << 16) | (c | d << 16) << 32
-}
-
 /// The bytes that a backslash before them escapes. `carried` is 1 where the first byte of the block is one of them,
 /// and is left for the block after it. The arithmetic is that of Langdale and Lemire, "Parsing gigabytes of JSON per
 /// second" (2019), section 3.1.1.
-#[inline]
+#[inline(always)]
 pub(super) fn escaped(backslashes: u64, carried: &mut u64) -> u64 {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
     let starts = backslashes & !*carried;
@@ -65,13 +47,13 @@ pub(super) fn escaped(backslashes: u64, carried: &mut u64) -> u64 {
 }
 
 /// The bits below the lowest one that is set; all where none is.
-#[inline]
+#[inline(always)]
 pub(super) fn below(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
 }
 
 /// Of each bit, whether an odd number of bits is set up to it.
-#[inline]
+#[inline(always)]
 pub(super) fn up_to_each(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << shift;

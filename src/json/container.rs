@@ -1,8 +1,12 @@
 //! Where a list or an object ends: at the bracket that balances its own.
 
-use wide::u8x16;
+#![expect(
+    clippy::inline_always,
+    reason = "code is compiled for an instruction set only where it is inlined into its task"
+)]
 
-use super::block::{block_at, escaped, lanes, places, up_to_each};
+use super::block::{block_at, escaped, up_to_each};
+use super::simd::{self, Simd, Task};
 
 /// Why a list or an object has no end.
 #[derive(Debug, Clone, Copy)]
@@ -16,20 +20,36 @@ pub(super) enum Unbalanced {
 /// Finds where the list or object ends that begins at `from`: behind the bracket that balances its own. Nothing but
 /// strings and brackets is looked at. `most`: how deep it may be, itself included.
 pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
-    if most == 0 {
-        return Err(Unbalanced::Deep(from));
-    }
-    let mut at = from + 1;
-    let mut nesting = Nesting { depth: 1, most, string: 0, carried: 0 };
-    let mut end = [b' '; 64];
-    loop {
-        let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unbalanced::Open) };
-        match nesting.pass(block) {
-            Step::On => {}
-            Step::Closed(place) => return Ok(at + place + 1),
-            Step::Deep(place) => return Err(Unbalanced::Deep(at + place)),
+    simd::run(ContainerEnd { bytes, from, most })
+}
+
+struct ContainerEnd<'a> {
+    bytes: &'a [u8],
+    from: usize,
+    most: u32,
+}
+
+impl Task for ContainerEnd<'_> {
+    type Output = Result<usize, Unbalanced>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Self::Output {
+        let Self { bytes, from, most } = self;
+        if most == 0 {
+            return Err(Unbalanced::Deep(from));
         }
-        at += 64;
+        let mut at = from + 1;
+        let mut nesting = Nesting { depth: 1, most, string: 0, carried: 0 };
+        let mut end = [b' '; 64];
+        loop {
+            let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unbalanced::Open) };
+            match nesting.pass(simd, block) {
+                Step::On => {}
+                Step::Closed(place) => return Ok(at + place + 1),
+                Step::Deep(place) => return Err(Unbalanced::Deep(at + place)),
+            }
+            at += 64;
+        }
     }
 }
 
@@ -53,12 +73,12 @@ enum Step {
 }
 
 impl Nesting {
-    #[inline]
-    fn pass(&mut self, block: &[u8; 64]) -> Step {
-        let lanes = lanes(block);
+    #[inline(always)]
+    fn pass<S: Simd>(&mut self, simd: S, bytes: &[u8; 64]) -> Step {
+        let block = simd.block(bytes);
         let (string, carried) = (self.string, self.carried);
-        let mut quotes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"')));
-        let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
+        let mut quotes = simd.equal(block, b'"');
+        let backslashes = simd.equal(block, b'\\');
         if backslashes | carried != 0 {
             quotes &= !escaped(backslashes, &mut self.carried);
         }
@@ -68,16 +88,16 @@ impl Nesting {
         let inside = up_to_each(quotes) ^ string;
         self.string = if inside >> 63 == 0 { 0 } else { u64::MAX };
         // `[` and `{`, and `]` and `}`, differ in one bit.
-        let brackets = lanes.map(|lane| lane | u8x16::splat(0x20));
-        let mut opening = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'{')));
-        let mut closing = places(brackets, |lane| lane.simd_eq(u8x16::splat(b'}')));
+        let brackets = simd.with_bits(block, 0x20);
+        let mut opening = simd.equal(brackets, b'{');
+        let mut closing = simd.equal(brackets, b'}');
         if backslashes & !inside == 0 {
             opening &= !inside;
             closing &= !inside;
         } else {
             // Outside of strings it escapes nothing.
             (self.string, self.carried) = (string, carried);
-            let outside = self.outside(block);
+            let outside = self.outside(bytes);
             opening &= outside;
             closing &= outside;
         }

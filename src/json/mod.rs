@@ -14,6 +14,7 @@ mod fault;
 mod raw;
 mod scalar;
 mod scan;
+mod simd;
 mod skip;
 mod string;
 mod token;

@@ -1,9 +1,15 @@
 //! Where a string ends.
 
+#![expect(
+    clippy::inline_always,
+    reason = "code is compiled for an instruction set only where it is inlined into its task"
+)]
+
 use wide::u8x16;
 
-use super::block::{below, block_at, controls, escaped, lanes, places};
+use super::block::{below, block_at, escaped};
 use super::escape::{escape_at, no_escape};
+use super::simd::{self, Portable, Simd, Task, controls_of};
 
 /// How a string is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,15 +45,6 @@ pub(super) enum Unsound {
     Escape(usize),
 }
 
-/// Bits of the bytes of a block that matter, lowest first.
-#[derive(Clone, Copy)]
-struct Marks {
-    quotes: u64,
-    backslashes: u64,
-    /// Whether there are control characters.
-    has_controls: bool,
-}
-
 fn marks_16<const STRICT: bool>(block: [u8; 16]) -> [u32; 3] {
     let block = u8x16::new(block);
     let equal = |byte: u8| block.simd_eq(u8x16::splat(byte)).to_bitmask();
@@ -70,23 +67,11 @@ pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option
     let block = u8x16::new(*bytes.get(from..)?.first_chunk::<16>()?);
     let mut special = block.simd_eq(u8x16::splat(b'"')) | block.simd_eq(u8x16::splat(b'\\'));
     if STRICT {
-        special |= controls(block);
+        special |= controls_of(block);
     }
     let special = special.to_bitmask();
     let first = from + special.trailing_zeros() as usize;
     (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
-}
-
-#[inline]
-fn marks(block: &[u8; 64]) -> Marks {
-    let lanes = lanes(block);
-    let [a, b, c, d] = lanes;
-    let least = a.min(b).min(c.min(d));
-    Marks {
-        quotes: places(lanes, |lane| lane.simd_eq(u8x16::splat(b'"'))),
-        backslashes: places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\'))),
-        has_controls: controls(least).to_bitmask() != 0,
-    }
 }
 
 /// Finds the end of the string whose first byte behind the quote is at `from`. `STRICT`: its spelling is checked as
@@ -115,41 +100,57 @@ pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> 
             }
         }
     }
-    let mut escapes = Escapes::None;
-    let mut carried = 0;
-    let mut at = from;
-    let mut end = [b' '; 64];
-    loop {
-        let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unsound::Open) };
-        let marks = marks(block);
-        let (mut closing, before) = (marks.quotes, carried);
-        if marks.backslashes | carried != 0 {
-            let hidden = escaped(marks.backslashes, &mut carried);
-            closing &= !hidden;
-            let inside = below(closing);
-            if (marks.backslashes | hidden) & inside != 0 {
-                escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
-            }
-            if STRICT {
-                // These are the usual escapes, and sound. The others are looked at one by one.
-                let line_feeds = places(lanes(block), |lane| lane.simd_eq(u8x16::splat(b'n')));
-                let mut others = hidden & inside & !(marks.quotes | marks.backslashes | line_feeds);
-                while others != 0 {
-                    match escape_at(bytes, at + others.trailing_zeros() as usize) {
-                        Some(found) => escapes = escapes.max(found),
-                        None => return Err(fault_of(bytes, at, before)),
+    simd::run(StringEnd::<STRICT> { bytes, from })
+}
+
+struct StringEnd<'a, const STRICT: bool> {
+    bytes: &'a [u8],
+    from: usize,
+}
+
+impl<const STRICT: bool> Task for StringEnd<'_, STRICT> {
+    type Output = Result<Extent, Unsound>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Self::Output {
+        let bytes = self.bytes;
+        let mut escapes = Escapes::None;
+        let mut carried = 0;
+        let mut at = self.from;
+        let mut end = [b' '; 64];
+        loop {
+            let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unsound::Open) };
+            let block = simd.block(block);
+            let quotes = simd.equal(block, b'"');
+            let backslashes = simd.equal(block, b'\\');
+            let (mut closing, before) = (quotes, carried);
+            if backslashes | carried != 0 {
+                let hidden = escaped(backslashes, &mut carried);
+                closing &= !hidden;
+                let inside = below(closing);
+                if (backslashes | hidden) & inside != 0 {
+                    escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
+                }
+                if STRICT {
+                    // These are the usual escapes, and sound. The others are looked at one by one.
+                    let mut others = hidden & inside & !(quotes | backslashes | simd.equal(block, b'n'));
+                    while others != 0 {
+                        match escape_at(bytes, at + others.trailing_zeros() as usize) {
+                            Some(found) => escapes = escapes.max(found),
+                            None => return Err(fault_of(bytes, at, before)),
+                        }
+                        others &= others - 1;
                     }
-                    others &= others - 1;
                 }
             }
+            if STRICT && simd.has_controls(block) && simd.controls(block) & below(closing) != 0 {
+                return Err(fault_of(bytes, at, before));
+            }
+            if closing != 0 {
+                return Ok(Extent { close: at + closing.trailing_zeros() as usize, escapes });
+            }
+            at += 64;
         }
-        if STRICT && marks.has_controls && places(lanes(block), controls) & below(closing) != 0 {
-            return Err(fault_of(bytes, at, before));
-        }
-        if closing != 0 {
-            return Ok(Extent { close: at + closing.trailing_zeros() as usize, escapes });
-        }
-        at += 64;
     }
 }
 
@@ -195,12 +196,11 @@ impl Iterator for Ambiguous<'_> {
     fn next(&mut self) -> Option<usize> {
         while self.left == 0 {
             let mut end = [b' '; 64];
-            let lanes = lanes(block_at(self.bytes, self.at, &mut end)?);
-            let backslashes = places(lanes, |lane| lane.simd_eq(u8x16::splat(b'\\')));
+            let block = Portable.block(block_at(self.bytes, self.at, &mut end)?);
+            let backslashes = Portable.equal(block, b'\\');
             if backslashes | self.carried != 0 {
-                let ambiguous =
-                    |lane: u8x16| lane.simd_eq(u8x16::splat(b'u')) | lane.simd_eq(u8x16::splat(b'/'));
-                self.left = escaped(backslashes, &mut self.carried) & places(lanes, ambiguous);
+                let ambiguous = Portable.equal(block, b'u') | Portable.equal(block, b'/');
+                self.left = escaped(backslashes, &mut self.carried) & ambiguous;
             }
             self.at += 64;
         }
