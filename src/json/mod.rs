@@ -59,6 +59,13 @@ enum Passing {
     All,
 }
 
+/// A place in a text that is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    at: usize,
+    depth: u32,
+}
+
 impl<'a> Json<'a> {
     /// A reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
@@ -207,6 +214,47 @@ impl<'a> Json<'a> {
                 None => return Err(Fault::end_at(self.at)),
             }
         }
+    }
+
+    /// Where it stands, to come back to.
+    #[inline]
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { at: self.at, depth: self.depth }
+    }
+
+    #[inline]
+    pub(crate) fn back_to(&mut self, mark: Mark) {
+        (self.at, self.depth) = (mark.at, mark.depth);
+    }
+
+    /// Passes over the start of an object up to the value of its first member, if that has this key, which is given
+    /// with its quotes. For objects that nearly always have the same members: read so, they take half of the time.
+    #[inline]
+    pub(crate) fn enters<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
+        self.depth += 1;
+        self.depth <= MAX_DEPTH && self.passes(b"{") && self.passes(key) && self.passes(b":")
+    }
+
+    /// The same, up to the value of the next member of an object that was entered.
+    #[inline]
+    pub(crate) fn goes_on<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
+        self.passes(b",") && self.passes(key) && self.passes(b":")
+    }
+
+    /// Passes over the end of an object that was entered, if that comes next.
+    #[inline]
+    pub(crate) fn leaves(&mut self) -> bool {
+        self.depth -= 1;
+        self.passes(b"}")
+    }
+
+    /// Passes over these bytes, if they come next.
+    #[inline]
+    fn passes<const L: usize>(&mut self, expected: &'static [u8; L]) -> bool {
+        self.space();
+        let passes = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) == Some(expected);
+        self.at += if passes { L } else { 0 };
+        passes
     }
 
     /// As [`Json::object`], with keys that may be kept.

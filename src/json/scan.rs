@@ -74,6 +74,23 @@ pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option
     (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
 
+/// The same within 32 bytes: of longer keys, ids and dates.
+#[inline]
+pub(super) fn medium_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
+    let block = bytes.get(from..)?.first_chunk::<32>()?;
+    let mut found = 0;
+    for (place, half) in block.as_chunks::<16>().0.iter().enumerate() {
+        let half = u8x16::new(*half);
+        let mut special = half.simd_eq(u8x16::splat(b'"')) | half.simd_eq(u8x16::splat(b'\\'));
+        if STRICT {
+            special |= controls_of(half);
+        }
+        found |= special.to_bitmask() << (16 * place);
+    }
+    let first = from + found.trailing_zeros() as usize;
+    (found != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
+}
+
 /// Finds the end of the string whose first byte behind the quote is at `from`. `STRICT`: its spelling is checked as
 /// well; otherwise only its extent is looked for.
 #[inline]
@@ -86,20 +103,6 @@ pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Resul
 
 /// The same, where it is not known to be short and plain.
 pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
-    // Of the others, most are ids and dates.
-    if let Some(block) = bytes.get(from + 16..).and_then(<[u8]>::first_chunk::<16>)
-        && let Some(first) = bytes.get(from..).and_then(<[u8]>::first_chunk::<16>)
-    {
-        let [quotes, backslashes, controls] = marks_16::<STRICT>(*first);
-        if quotes | backslashes | controls == 0 {
-            let [quotes, backslashes, controls] = marks_16::<STRICT>(*block);
-            let before = quotes.wrapping_sub(1) & !quotes;
-            if quotes != 0 && (backslashes | controls) & before == 0 {
-                let close = from + 16 + quotes.trailing_zeros() as usize;
-                return Ok(Extent { close, escapes: Escapes::None });
-            }
-        }
-    }
     simd::run(StringEnd::<STRICT> { bytes, from })
 }
 

@@ -1,7 +1,7 @@
 //! Passing over values, sound or not.
 
 use super::container::{Unbalanced, container_end};
-use super::scan::{Extent, Unsound, long_string_end, short_end, string_end};
+use super::scan::{Escapes, Extent, Unsound, long_string_end, medium_end, short_end, string_end};
 use super::token::{behind_space, literal_end, number_end};
 use super::{Ends, Fault, Json, MAX_DEPTH, Passing, Raw, Read};
 
@@ -229,6 +229,9 @@ pub(super) fn long_extent<const STRICT: bool>(
     ends: Option<&Ends>,
     from: usize,
 ) -> Read<Extent> {
+    if let Some(close) = medium_end::<STRICT>(bytes, from) {
+        return Ok(Extent { close, escapes: Escapes::None });
+    }
     if let Some(extent) = ends.and_then(|ends| ends.string(from)) {
         return Ok(extent);
     }

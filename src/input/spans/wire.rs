@@ -130,6 +130,15 @@ pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
         return plain(json);
     }
     let mut found = Value::Null;
+    // Most are texts.
+    let start = json.mark();
+    if json.enters(br#""stringValue""#) && json.peek_byte() == Some(b'"') {
+        let words = json.text()?;
+        if json.leaves() {
+            return Ok(Value::Text(Wording::from(words)));
+        }
+    }
+    json.back_to(start);
     json.object(|key, value| {
         match key {
             b"stringValue" | b"string_value" | b"bytesValue" | b"bytes_value" | b"boolValue"
@@ -198,6 +207,55 @@ fn key_value<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>>
     Ok(name.zip(found))
 }
 
+type Attribute<'a> = (Cow<'a, str>, Value<'a>);
+
+/// `{"key": …, "value": …}`, as nearly all programs write an attribute: what some rule reads of it. `None`: it is
+/// written otherwise, and nothing was read.
+fn usual_attribute<'a>(json: &mut Json<'a>) -> Read<Option<Option<Attribute<'a>>>> {
+    let start = json.mark();
+    if json.enters(br#""key""#) && json.peek_byte() == Some(b'"') {
+        let name = names::read(json.text()?);
+        if json.goes_on(br#""value""#) {
+            let value = match name {
+                Some(name) => Some((name, any_value(json)?)),
+                None => {
+                    json.skip()?;
+                    None
+                }
+            };
+            if json.leaves() {
+                return Ok(Some(value));
+            }
+        }
+    }
+    json.back_to(start);
+    Ok(None)
+}
+
+/// An attribute with its members in any order, and others among them.
+fn any_attribute<'a>(json: &mut Json<'a>) -> Read<Option<Attribute<'a>>> {
+    // What its name is, where some rule reads that; and its value, where it stands before the name.
+    let (mut name, mut later, mut value) = (None, None, None);
+    json.object(|key, json| {
+        match key {
+            b"key" if json.peek_byte() == Some(b'"') => name = Some(names::read(json.text()?)),
+            b"key" => name = None,
+            b"value" => match &name {
+                Some(Some(_)) => value = Some(any_value(json)?),
+                Some(None) => json.skip()?,
+                None => later = Some(json.raw()?),
+            },
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(match (name.flatten(), value, later) {
+        (Some(name), Some(value), _) => Some((name, value)),
+        (Some(name), None, Some(later)) => Some((name, any_value(&mut later.json())?)),
+        _ => None,
+    })
+}
+
 /// Attributes as OTLP's list of `{key, value}`, or as an object of plain values, nested or dotted. Only those that
 /// some rule reads are kept.
 pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
@@ -207,25 +265,12 @@ pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
             if item.peek_byte() != Some(b'{') {
                 return item.skip();
             }
-            // What its name is, where some rule reads that; and its value, where it stands before the name.
-            let (mut name, mut later, mut value) = (None, None, None);
-            item.object(|key, json| {
-                match key {
-                    b"key" if json.peek_byte() == Some(b'"') => name = Some(names::read(json.text()?)),
-                    b"key" => name = None,
-                    b"value" => match &name {
-                        Some(Some(_)) => value = Some(any_value(json)?),
-                        Some(None) => json.skip()?,
-                        None => later = Some(json.raw()?),
-                    },
-                    _ => json.skip()?,
+            if let Some(usual) = usual_attribute(item)? {
+                if let Some((name, value)) = usual {
+                    found.push(name, value);
                 }
-                Ok(())
-            })?;
-            match (name.flatten(), value, later) {
-                (Some(name), Some(value), _) => found.push(name, value),
-                (Some(name), None, Some(later)) => found.push(name, any_value(&mut later.json())?),
-                _ => {}
+            } else if let Some((name, value)) = any_attribute(item)? {
+                found.push(name, value);
             }
             Ok(())
         })?,
