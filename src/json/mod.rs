@@ -228,7 +228,7 @@ impl<'a> Json<'a> {
     }
 
     /// Passes over the start of an object up to the value of its first member, if that has this key, which is given
-    /// with its quotes. For objects that nearly always have the same members: read so, they take half of the time.
+    /// with its quotes. For small objects that nearly always have the same members.
     #[inline]
     pub(crate) fn enters<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
         self.depth += 1;

@@ -180,7 +180,13 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    /// Without those behind the first `count`.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.entries.truncate(count);
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
+        debug_assert!(names::is_read(name.as_bytes()), "{name} is not kept");
         if self.names & bit(name) == 0 {
             return None;
         }

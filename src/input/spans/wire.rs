@@ -207,33 +207,30 @@ fn key_value<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>>
     Ok(name.zip(found))
 }
 
-type Attribute<'a> = (Cow<'a, str>, Value<'a>);
-
-/// `{"key": …, "value": …}`, as nearly all programs write an attribute: what some rule reads of it. `None`: it is
+/// `{"key": …, "value": …}`, as nearly all programs write an attribute; kept where some rule reads it. `false`: it is
 /// written otherwise, and nothing was read.
-fn usual_attribute<'a>(json: &mut Json<'a>) -> Read<Option<Option<Attribute<'a>>>> {
+fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<bool> {
     let start = json.mark();
     if json.enters(br#""key""#) && json.peek_byte() == Some(b'"') {
         let name = names::read(json.text()?);
         if json.goes_on(br#""value""#) {
-            let value = match name {
-                Some(name) => Some((name, any_value(json)?)),
-                None => {
-                    json.skip()?;
-                    None
-                }
-            };
-            if json.leaves() {
-                return Ok(Some(value));
+            let before = found.len();
+            match name {
+                Some(name) => found.push(name, any_value(json)?),
+                None => json.skip()?,
             }
+            if json.leaves() {
+                return Ok(true);
+            }
+            found.truncate(before);
         }
     }
     json.back_to(start);
-    Ok(None)
+    Ok(false)
 }
 
 /// An attribute with its members in any order, and others among them.
-fn any_attribute<'a>(json: &mut Json<'a>) -> Read<Option<Attribute<'a>>> {
+fn any_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
     // What its name is, where some rule reads that; and its value, where it stands before the name.
     let (mut name, mut later, mut value) = (None, None, None);
     json.object(|key, json| {
@@ -249,11 +246,12 @@ fn any_attribute<'a>(json: &mut Json<'a>) -> Read<Option<Attribute<'a>>> {
         }
         Ok(())
     })?;
-    Ok(match (name.flatten(), value, later) {
-        (Some(name), Some(value), _) => Some((name, value)),
-        (Some(name), None, Some(later)) => Some((name, any_value(&mut later.json())?)),
-        _ => None,
-    })
+    match (name.flatten(), value, later) {
+        (Some(name), Some(value), _) => found.push(name, value),
+        (Some(name), None, Some(later)) => found.push(name, any_value(&mut later.json())?),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Attributes as OTLP's list of `{key, value}`, or as an object of plain values, nested or dotted. Only those that
@@ -265,14 +263,7 @@ pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
             if item.peek_byte() != Some(b'{') {
                 return item.skip();
             }
-            if let Some(usual) = usual_attribute(item)? {
-                if let Some((name, value)) = usual {
-                    found.push(name, value);
-                }
-            } else if let Some((name, value)) = any_attribute(item)? {
-                found.push(name, value);
-            }
-            Ok(())
+            if usual_attribute(item, &mut found)? { Ok(()) } else { any_attribute(item, &mut found) }
         })?,
         Kind::Object => flat("", json, &mut found)?,
         // Some dumps hold them as a text of JSON.
