@@ -9,15 +9,15 @@ use super::data::Data;
 use super::names;
 use crate::json::{Escapes, JsonString};
 
-/// A value of an attribute.
+/// A value of an attribute. Lists are boxed so that it is as small as a text, whose spare bits then say what it is.
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
     Text(Wording<'a>),
     Bool(bool),
     Integer(i64),
     Float(f64),
-    List(Vec<Value<'a>>),
-    Map(Vec<(Cow<'a, str>, Value<'a>)>),
+    List(Box<[Value<'a>]>),
+    Map(Box<[(Cow<'a, str>, Value<'a>)]>),
     Null,
 }
 
@@ -245,5 +245,10 @@ mod tests {
         assert_eq!(Value::Float(12.0).as_count(), Some(12));
         assert_eq!(Value::Float(12.5).as_count(), None);
         assert_eq!(Value::Integer(-1).as_count(), None);
+    }
+
+    #[test]
+    fn a_value_is_no_larger_than_a_text() {
+        assert_eq!(size_of::<Value<'_>>(), size_of::<Cow<'_, str>>());
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
                 members.push((key_text(key), plain(value)?));
                 Ok(())
             })?;
-            Value::Map(members)
+            Value::Map(members.into())
         }
         Some(b'[') => {
             let mut items = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
                 items.push(plain(item)?);
                 Ok(())
             })?;
-            Value::List(items)
+            Value::List(items.into())
         }
         Some(b't' | b'f') => Value::Bool(json.boolean()?),
         Some(b'n') => {
@@ -161,7 +161,7 @@ pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
                     other => other,
                 };
             }
-            b"arrayValue" | b"array_value" => found = Value::List(values(value, any_value)?),
+            b"arrayValue" | b"array_value" => found = Value::List(values(value, any_value)?.into()),
             b"kvlistValue" | b"kvlist_value" => {
                 let members = values(value, key_value)?;
                 found = Value::Map(members.into_iter().flatten().collect());
