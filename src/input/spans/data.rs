@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
@@ -203,11 +203,36 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Data<'de>, A::Error> {
         let mut members = Vec::new();
-        while let Some((key, value)) = object.next_entry()? {
-            let Data::Text(key) = key else { return Err(A::Error::custom("a key is a text")) };
-            members.push((key, value));
+        while let Some(Key(key)) = object.next_key()? {
+            members.push((key, object.next_value()?));
         }
         Ok(Data::Object(members.into_iter().collect()))
+    }
+}
+
+struct Key<'t>(Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(AnyKey)
+    }
+}
+
+struct AnyKey;
+
+impl<'de> Visitor<'de> for AnyKey {
+    type Value = Key<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a key")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
+        Ok(Key(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
+        Ok(Key(Cow::Owned(text.to_owned())))
     }
 }
 
