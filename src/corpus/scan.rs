@@ -47,7 +47,7 @@ pub struct ScanOptions {
     /// Files up to this size, in bytes, are held whole and read by one thread. Larger ones are read as they come, and
     /// cut into pieces where several threads can share them.
     pub whole_file_limit: u64,
-    /// How large such a piece is, in bytes, at least.
+    /// How large such a piece is, in bytes, or nearly so; a run that is larger is one by itself.
     pub piece_bytes: usize,
     /// Whether all files are one source of spans and log records: those of a trace meet wherever they lie. A trace is
     /// then of the first file that has a part of it, and files of spans come behind all others. Their spans are held

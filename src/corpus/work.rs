@@ -269,7 +269,7 @@ where
         self.lock().buffers.pop().unwrap_or_default()
     }
 
-    /// Keeps the memory of a piece for the next, unless it was unusually large.
+    /// Keeps the memory of a piece for another, unless enough is kept or it was unusually large.
     fn keep_buffer(&self, buffer: Vec<u8>) {
         let mut queue = self.lock();
         if queue.buffers.len() < BUFFERS_KEPT * self.threads

@@ -39,6 +39,11 @@ impl Place {
         }
     }
 
+    /// How many lines ended between an earlier place and this one.
+    pub(crate) fn lines_from(self, earlier: Self) -> u64 {
+        self.line - earlier.line
+    }
+
     pub(crate) fn location(self) -> Location {
         Location { line: self.line, column: self.column }
     }
@@ -243,27 +248,22 @@ impl<'s> Window<'s> {
         place
     }
 
-    /// How many lines end within this many bytes of what is not yet read.
-    pub(crate) fn lines(&self, count: usize) -> u64 {
-        let start = self.place(0);
-        self.place(count).line - start.line
-    }
-
-    /// Takes this many bytes out, which then count as read. What follows them may move into the memory that is given.
-    pub(crate) fn take(&mut self, count: usize, mut memory: Vec<u8>) -> Vec<u8> {
-        let place = self.place(count);
+    /// Takes this many bytes out, which then count as read: what comes `behind` them is the place there. What follows
+    /// them may move into the memory that is given.
+    pub(crate) fn take(&mut self, count: usize, behind: Place, mut memory: Vec<u8>) -> Vec<u8> {
         let (start, end) = (self.start, (self.start + count).min(self.held().len()));
         match &mut self.bytes {
             // The smaller part is copied.
             Bytes::Stream(stream) if stream.held - end <= end - start => {
                 let taken = stream.take(start, end, memory);
-                self.begin_again(end, place);
+                self.begin_again(end, behind);
                 taken
             }
             _ => {
                 memory.clear();
                 memory.extend_from_slice(self.held().get(start..end).unwrap_or_default());
                 self.start = end;
+                self.counted.set((end, behind));
                 memory
             }
         }
@@ -381,7 +381,8 @@ mod tests {
                 if window.unread().is_empty() {
                     break;
                 }
-                let part = window.take(size, b"old".to_vec());
+                let behind = window.place(size);
+                let part = window.take(size, behind, b"old".to_vec());
                 place = place.after(&part);
                 taken.extend(part);
             }

@@ -222,13 +222,15 @@ impl<'a> Json<'a> {
         Mark { at: self.at, depth: self.depth }
     }
 
+    /// Goes back to where it stood, in whatever way the text between was read.
     #[inline]
     pub(crate) fn back_to(&mut self, mark: Mark) {
         (self.at, self.depth) = (mark.at, mark.depth);
     }
 
     /// Passes over the start of an object up to the value of its first member, if that has this key, which is given
-    /// with its quotes. For small objects that nearly always have the same members.
+    /// with its quotes. For small objects that nearly always have the same members. `false`, here and of the two below:
+    /// it stands anywhere, and has to go back to a mark.
     #[inline]
     pub(crate) fn enters<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
         self.depth += 1;

@@ -45,18 +45,21 @@ pub(super) enum Unsound {
     Escape(usize),
 }
 
-fn marks_16<const STRICT: bool>(block: [u8; 16]) -> [u32; 3] {
+/// Which bytes of 16 end what is plain in a string: quotes, backslashes and, where it is `STRICT`, control characters.
+#[inline]
+fn specials<const STRICT: bool>(block: [u8; 16]) -> u32 {
     let block = u8x16::new(block);
-    let equal = |byte: u8| block.simd_eq(u8x16::splat(byte)).to_bitmask();
-    let controls = if STRICT { block.min(u8x16::splat(0x1f)).simd_eq(block).to_bitmask() } else { 0 };
-    [equal(b'"'), equal(b'\\'), controls]
+    let mut special = block.simd_eq(u8x16::splat(b'"')) | block.simd_eq(u8x16::splat(b'\\'));
+    if STRICT {
+        special |= controls_of(block);
+    }
+    special.to_bitmask()
 }
 
 /// Where the first byte of a block is that a string cannot hold without an escape.
 #[inline]
 pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
-    let [quotes, backslashes, controls] = marks_16::<true>(block);
-    let found = quotes | backslashes | controls;
+    let found = specials::<true>(block);
     (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
@@ -64,12 +67,7 @@ pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
 /// escapes up to there; `STRICT`: nor control characters.
 #[inline]
 pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
-    let block = u8x16::new(*bytes.get(from..)?.first_chunk::<16>()?);
-    let mut special = block.simd_eq(u8x16::splat(b'"')) | block.simd_eq(u8x16::splat(b'\\'));
-    if STRICT {
-        special |= controls_of(block);
-    }
-    let special = special.to_bitmask();
+    let special = specials::<STRICT>(*bytes.get(from..)?.first_chunk()?);
     let first = from + special.trailing_zeros() as usize;
     (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
@@ -78,15 +76,8 @@ pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option
 #[inline]
 pub(super) fn medium_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
     let block = bytes.get(from..)?.first_chunk::<32>()?;
-    let mut found = 0;
-    for (place, half) in block.as_chunks::<16>().0.iter().enumerate() {
-        let half = u8x16::new(*half);
-        let mut special = half.simd_eq(u8x16::splat(b'"')) | half.simd_eq(u8x16::splat(b'\\'));
-        if STRICT {
-            special |= controls_of(half);
-        }
-        found |= special.to_bitmask() << (16 * place);
-    }
+    let ([low, high], _) = block.as_chunks() else { return None };
+    let found = specials::<STRICT>(*low) | specials::<STRICT>(*high) << 16;
     let first = from + found.trailing_zeros() as usize;
     (found != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }

@@ -27,7 +27,7 @@ pub(super) trait Simd: Copy {
     fn has_controls(self, block: Self::Block) -> bool;
 }
 
-/// Work on blocks. All that it calls has to be inlined, so that it is compiled for each kind of instructions.
+/// Work on blocks. What looks at them has to be inlined into it, to be compiled for each kind of instructions.
 pub(super) trait Task {
     type Output;
 
@@ -113,7 +113,7 @@ mod x86 {
 
     use super::Simd;
 
-    /// AVX2.
+    /// AVX2, and what processors that have it have besides.
     impl Simd for V3 {
         type Block = [__m256i; 2];
 
@@ -146,7 +146,7 @@ mod x86 {
         }
     }
 
-    /// What all of the above need.
+    /// What is looked at half by half.
     trait Halves {
         fn places(self, found: [__m256i; 2]) -> u64;
         fn controls_of(self, half: __m256i) -> __m256i;
@@ -167,7 +167,7 @@ mod x86 {
         }
     }
 
-    /// AVX-512.
+    /// AVX-512, the same.
     impl Simd for V4 {
         type Block = __m512i;
 

@@ -4,15 +4,9 @@ use std::borrow::Cow;
 
 use crate::json::{Escapes, JsonString};
 
-/// Names that some rule reads. They are known at a look, and shared. Others are known by how they begin.
-const READ: &[&str] = &[
+/// Names that many spans have, all of which some rule reads. They are known at a look, and shared.
+const COMMON: &[&str] = &[
     "agent.name",
-    "agent_name",
-    "content",
-    "event.name",
-    "events",
-    "exception.message",
-    "exception.type",
     "gen_ai.agent.name",
     "gen_ai.completion.0.content",
     "gen_ai.completion.0.role",
@@ -20,64 +14,56 @@ const READ: &[&str] = &[
     "gen_ai.input.messages",
     "gen_ai.operation.name",
     "gen_ai.output.messages",
+    "gen_ai.output.type",
     "gen_ai.prompt.0.content",
     "gen_ai.prompt.0.role",
+    "gen_ai.provider.name",
+    "gen_ai.request.max_tokens",
     "gen_ai.request.model",
+    "gen_ai.response.finish_reasons",
     "gen_ai.response.id",
     "gen_ai.response.model",
-    "gen_ai.task.input",
-    "gen_ai.task.output",
-    "gen_ai.task.status",
+    "gen_ai.system",
     "gen_ai.tool.call.arguments",
     "gen_ai.tool.call.id",
     "gen_ai.tool.call.result",
     "gen_ai.tool.name",
-    "gen_ai.tool.status",
-    "gen_ai.usage.cache_read.input_tokens",
-    "gen_ai.usage.cache_read_input_tokens",
-    "gen_ai.usage.completion_tokens",
+    "gen_ai.tool.type",
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.output_tokens",
-    "gen_ai.usage.prompt_tokens",
-    "id",
     "input.value",
     "llm.model_name",
     "llm.token_count.completion",
     "llm.token_count.prompt",
-    "message",
+    "llm.token_count.total",
     "metadata",
-    "model_name",
-    "name",
     "openinference.span.kind",
     "output.value",
-    "role",
     "session.id",
     "tool.name",
     "tool.parameters",
-    "traceloop.association.properties.langgraph_node",
-    "traceloop.association.properties.lc_agent_name",
     "traceloop.entity.input",
     "traceloop.entity.name",
     "traceloop.entity.output",
     "traceloop.span.kind",
 ];
 
-/// How many places the table of these names has: a power of two, several times as many as there are names.
-const PLACES: usize = 512;
+/// How many places the table of common names has: a power of two, several times as many as there are names.
+const PLACES: usize = 256;
 
-/// These names by place; one whose place is taken has the next that is free, and none is empty.
+/// The common names by place; one whose place is taken has the next that is free, and none is empty.
 static TABLE: [&str; PLACES] = table();
 
 #[expect(clippy::indexing_slicing, reason = "done when compiled")]
 const fn table() -> [&'static str; PLACES] {
     let mut table = [""; PLACES];
     let mut number = 0;
-    while number < READ.len() {
-        let mut at = place(READ[number].as_bytes());
+    while number < COMMON.len() {
+        let mut at = place(COMMON[number].as_bytes());
         while !table[at].is_empty() {
             at = (at + 1) % PLACES;
         }
-        table[at] = READ[number];
+        table[at] = COMMON[number];
         number += 1;
     }
     table
@@ -94,8 +80,8 @@ pub(super) const fn place(name: &[u8]) -> usize {
     (length + 7 * last as usize + 31 * third as usize + 67 * middle as usize) % PLACES
 }
 
-/// The name, where it is one of these.
-fn known(name: &[u8]) -> Option<&'static str> {
+/// A common name.
+fn common(name: &[u8]) -> Option<&'static str> {
     let mut at = place(name);
     loop {
         match *TABLE.get(at)? {
@@ -111,16 +97,16 @@ pub(super) fn read(name: JsonString<'_>) -> Option<Cow<'_, str>> {
     if name.escapes() != Escapes::None {
         return Some(name.decode()).filter(|name| is_read(name.as_bytes()));
     }
-    if let Some(known) = known(name.inner()) {
-        return Some(Cow::Borrowed(known));
+    if let Some(common) = common(name.inner()) {
+        return Some(Cow::Borrowed(common));
     }
-    begins_read(name.inner()).then(|| name.decode())
+    is_read(name.inner()).then(|| name.decode())
 }
 
 /// A name on its own: of most attributes one that everybody shares.
 pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
-    match known(name.as_bytes()) {
-        Some(known) => Cow::Borrowed(known),
+    match common(name.as_bytes()) {
+        Some(common) => Cow::Borrowed(common),
         None => Cow::Owned(name.into_owned()),
     }
 }
@@ -128,33 +114,50 @@ pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
 /// Whether some rule reads an attribute of this name. What nobody reads is not kept: definitions of tools and
 /// bookkeeping of frameworks are most of what a span holds.
 pub(super) fn is_read(name: &[u8]) -> bool {
-    known(name).is_some() || begins_read(name)
-}
-
-/// Whether some rule reads attributes whose names begin like this one.
-fn begins_read(name: &[u8]) -> bool {
     let begins = |start: &str| name.starts_with(start.as_bytes());
-    match name.first() {
+    let is_read = match name.first() {
         Some(b'g') => {
-            begins("gen_ai.prompt.")
-                || begins("gen_ai.completion.")
-                || begins("gcp.vertex.agent.")
-                || begins("graph.node.id")
+            let is_unread = begins("gen_ai.tool.definitions")
+                || begins("gen_ai.tool.description")
+                || begins("gen_ai.system_instructions")
+                || begins("gen_ai.workflow.")
+                || begins("gen_ai.agent.tools")
+                || begins("gen_ai.agent.description");
+            begins("gen_ai.") && !is_unread || begins("gcp.vertex.agent.") || begins("graph.node.id")
         }
         Some(b'l') => {
             begins("llm.input_messages.")
                 || begins("llm.output_messages.")
                 || begins("llm.token_count.")
+                || begins("llm.model_name")
                 || begins("logfire.msg")
         }
         Some(b't') => {
             begins("tool.") && !begins("tool.description") && !begins("tool.json_schema")
+                || begins("traceloop.span.kind")
+                || begins("traceloop.entity.")
+                || begins("traceloop.association.properties.lc_agent_name")
+                || begins("traceloop.association.properties.langgraph_node")
                 || begins("tool_arguments")
                 || begins("tool_response")
         }
-        Some(b'e') => begins("error.type"),
+        Some(b'e') => {
+            begins("error.type")
+                || begins("event.name")
+                || begins("exception.") && !begins("exception.stacktrace")
+        }
+        Some(b'o') => begins("openinference.span.kind") || begins("output.value"),
+        Some(b'i') => begins("input.value"),
+        Some(b'm') => begins("metadata"),
+        Some(b's') => begins("session.id"),
+        Some(b'a') => begins("agent.name") || begins("agent_name"),
         _ => false,
-    }
+    };
+    is_read
+        || matches!(
+            name,
+            b"events" | b"content" | b"message" | b"id" | b"tool_call_id" | b"role" | b"name" | b"model_name"
+        )
 }
 
 #[cfg(test)]
@@ -162,9 +165,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_read_are_shared() {
-        for name in READ {
-            assert_eq!(known(name.as_bytes()), Some(*name));
+    fn common_names_are_read_and_shared() {
+        for name in COMMON {
+            assert_eq!(common(name.as_bytes()), Some(*name));
             assert!(is_read(name.as_bytes()), "{name}");
         }
         for (name, is_shared) in [
@@ -181,17 +184,16 @@ mod tests {
 
     #[test]
     fn few_names_share_a_place() {
-        let mut places: Vec<usize> = READ.iter().map(|name| place(name.as_bytes())).collect();
+        let mut places: Vec<usize> = COMMON.iter().map(|name| place(name.as_bytes())).collect();
         places.sort_unstable();
         places.dedup();
-        assert!(places.len() + READ.len() / 6 > READ.len(), "{} of {}", places.len(), READ.len());
+        assert!(places.len() + 5 > COMMON.len(), "{} of {}", places.len(), COMMON.len());
     }
 
     #[test]
     fn what_nobody_reads_is_not_kept() {
         assert!(is_read(b"gen_ai.tool.name") && is_read(b"llm.output_messages.0.message.role"));
         assert!(!is_read(b"gen_ai.tool.definitions") && !is_read(b"llm.tools.0.tool.json_schema"));
-        assert!(is_read(b"gen_ai.prompt.17.tool_calls.0.name") && !is_read(b"gen_ai.provider.name"));
         assert!(!is_read(b"traceloop.association.properties.langgraph_path") && !is_read(b"http.url"));
     }
 }

@@ -49,7 +49,7 @@ impl Walk<'_, '_, '_> {
             let Some(pieces) = walk.pieces.as_deref_mut() else { return };
             let kind = PieceKind::Items { header: Arc::clone(header), first, unclosed };
             first = false;
-            let piece = Piece::cut(window, end, walk.runs.reading.format, kind, pieces);
+            let piece = Piece::cut(window, end, None, walk.runs.reading.format, kind, pieces);
             pieces.piece(piece, walk.runs.restart_positions());
         };
         let mut uncut = Uncut { seen: 0, records: 0, at: At::First };
@@ -154,7 +154,7 @@ pub(in crate::input) fn cut_lines(
         // Tiny lines make small pieces, of which many are cut before more is read.
         let known = window.unread();
         if let Some(end) = most(known.get(..size).unwrap_or(known)) {
-            let piece = Piece::cut(window, end, format, PieceKind::Lines, pieces);
+            let piece = Piece::cut(window, end, None, format, PieceKind::Lines, pieces);
             pieces.piece(piece, positions());
             continue;
         }
@@ -180,25 +180,33 @@ pub(in crate::input) fn cut_lines(
         if end == 0 {
             return Ok(());
         }
-        // Lines are counted in any case, for the place of the next piece.
-        let many = window.lines(end) > PIECE_RECORDS as u64;
-        let end = many.then(|| most(bytes.get(..end).unwrap_or_default())).flatten().unwrap_or(end);
-        let piece = Piece::cut(window, end, format, PieceKind::Lines, pieces);
+        // Its lines are counted once, for how many there are and for the place of the next piece.
+        let piece = bytes.get(..end).unwrap_or_default();
+        let start = window.place(0);
+        let behind = start.after(piece);
+        let too_many = behind.lines_from(start) > PIECE_RECORDS as u64;
+        let (end, behind) = match too_many.then(|| most(piece)).flatten() {
+            Some(end) => (end, None),
+            None => (end, Some(behind)),
+        };
+        let piece = Piece::cut(window, end, behind, format, PieceKind::Lines, pieces);
         pieces.piece(piece, positions());
     }
 }
 
 impl Piece {
-    /// Takes a piece out of an input, up to this end.
+    /// Takes a piece out of an input, up to this end, behind which comes this place, where it is known.
     fn cut(
         window: &mut Window<'_>,
         end: usize,
+        behind: Option<Place>,
         format: Option<Format>,
         kind: PieceKind,
         pieces: &mut (dyn Pieces + '_),
     ) -> Self {
         let place = window.place(0);
-        Self { format, bytes: window.take(end, pieces.buffer()), place, kind }
+        let behind = behind.unwrap_or_else(|| window.place(end));
+        Self { format, bytes: window.take(end, behind, pieces.buffer()), place, kind }
     }
 
     /// Its memory, for another piece.

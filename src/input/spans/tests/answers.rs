@@ -60,6 +60,18 @@ fn answers_stand_in_outputs_of_nodes_and_in_python() {
 }
 
 #[test]
+fn events_of_spans_say_which_call_they_answer() {
+    for key in ["id", "tool_call_id"] {
+        let mut next = chat(2, 10, 12, &json!([{"role": "assistant", "parts": []}]));
+        next["events"] = json!([{"name": "gen_ai.tool.message", "attributes": [
+            {"key": "content", "value": {"stringValue": "far"}}, {"key": key, "value": {"stringValue": "b"}}]}]);
+        let asked = output(&[("a", "look", json!({})), ("b", "look", json!({"x": 1}))]);
+        let traces = read(&[chat(1, 1, 5, &asked), next]);
+        assert_eq!(steps(&traces[0])[1], "0 look {\"x\":1} -> ok/none far", "{key}");
+    }
+}
+
+#[test]
 fn records_join_their_spans_wherever_they_lie() {
     let model = |id, from| span(id, 9, "chat m", from, from + 5, json!({"gen_ai.operation.name": "chat"}));
     let spans = document(&[span(9, 0, "app", 1, 90, json!({})), model(1, 2), model(2, 30)]);
