@@ -1,4 +1,4 @@
-//! The names of attributes: those that some rule reads, and those of them that many spans have.
+//! The names of attributes: which of them some rule reads, and which many spans have.
 
 use std::borrow::Cow;
 
@@ -14,21 +14,15 @@ const COMMON: &[&str] = &[
     "gen_ai.input.messages",
     "gen_ai.operation.name",
     "gen_ai.output.messages",
-    "gen_ai.output.type",
     "gen_ai.prompt.0.content",
     "gen_ai.prompt.0.role",
-    "gen_ai.provider.name",
-    "gen_ai.request.max_tokens",
     "gen_ai.request.model",
-    "gen_ai.response.finish_reasons",
     "gen_ai.response.id",
     "gen_ai.response.model",
-    "gen_ai.system",
     "gen_ai.tool.call.arguments",
     "gen_ai.tool.call.id",
     "gen_ai.tool.call.result",
     "gen_ai.tool.name",
-    "gen_ai.tool.type",
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.output_tokens",
     "input.value",
@@ -48,22 +42,43 @@ const COMMON: &[&str] = &[
     "traceloop.span.kind",
 ];
 
+/// Names that many spans have and no rule reads, though they begin like others that some rule does.
+const UNREAD: &[&str] = &[
+    "gen_ai.agent.call.id",
+    "gen_ai.event.end_time",
+    "gen_ai.event.start_time",
+    "gen_ai.output.type",
+    "gen_ai.provider.name",
+    "gen_ai.request.max_tokens",
+    "gen_ai.response.finish_reasons",
+    "gen_ai.system",
+    "gen_ai.task.id",
+    "gen_ai.task.kind",
+    "gen_ai.task.name",
+    "gen_ai.task.parent.id",
+    "gen_ai.tool.type",
+    "gen_ai.usage.total_tokens",
+];
+
 /// How many places the table of common names has: a power of two, several times as many as there are names.
 const PLACES: usize = 256;
 
-/// The common names by place; one whose place is taken has the next that is free, and none is empty.
-static TABLE: [&str; PLACES] = table();
+/// The common names by place, each with whether some rule reads it; one whose place is taken has the next that is free,
+/// and none is empty.
+static TABLE: [(&str, bool); PLACES] = table();
 
 #[expect(clippy::indexing_slicing, reason = "done when compiled")]
-const fn table() -> [&'static str; PLACES] {
-    let mut table = [""; PLACES];
+const fn table() -> [(&'static str, bool); PLACES] {
+    let mut table = [("", false); PLACES];
     let mut number = 0;
-    while number < COMMON.len() {
-        let mut at = place(COMMON[number].as_bytes());
-        while !table[at].is_empty() {
+    while number < COMMON.len() + UNREAD.len() {
+        let is_read = number < COMMON.len();
+        let name = if is_read { COMMON[number] } else { UNREAD[number - COMMON.len()] };
+        let mut at = place(name.as_bytes());
+        while !table[at].0.is_empty() {
             at = (at + 1) % PLACES;
         }
-        table[at] = COMMON[number];
+        table[at] = (name, is_read);
         number += 1;
     }
     table
@@ -80,13 +95,13 @@ pub(super) const fn place(name: &[u8]) -> usize {
     (length + 7 * last as usize + 31 * third as usize + 67 * middle as usize) % PLACES
 }
 
-/// A common name.
-fn common(name: &[u8]) -> Option<&'static str> {
+/// A common name, and whether some rule reads it.
+fn common(name: &[u8]) -> Option<(&'static str, bool)> {
     let mut at = place(name);
     loop {
         match *TABLE.get(at)? {
-            "" => return None,
-            known if known.as_bytes() == name => return Some(known),
+            ("", _) => return None,
+            known if known.0.as_bytes() == name => return Some(known),
             _ => at = (at + 1) % PLACES,
         }
     }
@@ -97,16 +112,16 @@ pub(super) fn read(name: JsonString<'_>) -> Option<Cow<'_, str>> {
     if name.escapes() != Escapes::None {
         return Some(name.decode()).filter(|name| is_read(name.as_bytes()));
     }
-    if let Some(common) = common(name.inner()) {
-        return Some(Cow::Borrowed(common));
+    match common(name.inner()) {
+        Some((common, is_read)) => is_read.then_some(Cow::Borrowed(common)),
+        None => begins_read(name.inner()).then(|| name.decode()),
     }
-    is_read(name.inner()).then(|| name.decode())
 }
 
 /// A name on its own: of most attributes one that everybody shares.
 pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
     match common(name.as_bytes()) {
-        Some(common) => Cow::Borrowed(common),
+        Some((common, _)) => Cow::Borrowed(common),
         None => Cow::Owned(name.into_owned()),
     }
 }
@@ -114,6 +129,11 @@ pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
 /// Whether some rule reads an attribute of this name. What nobody reads is not kept: definitions of tools and
 /// bookkeeping of frameworks are most of what a span holds.
 pub(super) fn is_read(name: &[u8]) -> bool {
+    common(name).map_or_else(|| begins_read(name), |(_, is_read)| is_read)
+}
+
+/// Whether a name that is not common is one that some rule reads, or begins as those do.
+fn begins_read(name: &[u8]) -> bool {
     let begins = |start: &str| name.starts_with(start.as_bytes());
     let is_read = match name.first() {
         Some(b'g') => {
@@ -167,8 +187,11 @@ mod tests {
     #[test]
     fn common_names_are_read_and_shared() {
         for name in COMMON {
-            assert_eq!(common(name.as_bytes()), Some(*name));
-            assert!(is_read(name.as_bytes()), "{name}");
+            assert_eq!(common(name.as_bytes()), Some((*name, true)));
+            assert!(is_read(name.as_bytes()) && begins_read(name.as_bytes()), "{name}");
+        }
+        for name in UNREAD {
+            assert!(!is_read(name.as_bytes()) && begins_read(name.as_bytes()), "{name}");
         }
         for (name, is_shared) in [
             ("gen_ai.tool.name", true),
@@ -184,10 +207,11 @@ mod tests {
 
     #[test]
     fn few_names_share_a_place() {
-        let mut places: Vec<usize> = COMMON.iter().map(|name| place(name.as_bytes())).collect();
+        let mut places: Vec<usize> = COMMON.iter().chain(UNREAD).map(|name| place(name.as_bytes())).collect();
         places.sort_unstable();
         places.dedup();
-        assert!(places.len() + 5 > COMMON.len(), "{} of {}", places.len(), COMMON.len());
+        let names = COMMON.len() + UNREAD.len();
+        assert!(places.len() + names / 6 > names, "{} of {names}", places.len());
     }
 
     #[test]
