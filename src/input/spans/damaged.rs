@@ -42,7 +42,25 @@ pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut SpanCollection<'a>) -
         return read.err().filter(|_| found);
     }
     let behind = json.offset();
-    found.then(|| Fault::syntax(behind, "expected another object"))
+    found.then(|| match first_unsound(bytes) {
+        // It may stand where nobody reads, or have been found there.
+        Some(fault) => {
+            into.faults.retain(|known| known.at() != fault.at());
+            fault
+        }
+        None => Fault::syntax(behind, "expected another object"),
+    })
+}
+
+/// The first thing that is wrong in documents that stand one behind the other.
+fn first_unsound(bytes: &[u8]) -> Option<Fault> {
+    let mut json = Json::new(bytes);
+    while json.peek_byte() == Some(b'{') {
+        if let Err(fault) = json.check() {
+            return Some(fault);
+        }
+    }
+    None
 }
 
 /// Reads what there is of a damaged document; `false` where it holds no spans.

@@ -174,6 +174,20 @@ fn bad_input_costs_itself_alone() {
         assert_eq!(reading.errors[0].kind(), ErrorKind::Shape, "{bad}");
         assert_eq!(reading.errors[0].location().unwrap().line, 3, "{bad}");
     }
+    // What is unsound is named once, whether or not somebody reads it.
+    for (key, steps_read) in [("http.url", 2), ("gen_ai.system", 2), ("gen_ai.tool.call.id", 1)] {
+        let bad = with(
+            "attributes",
+            json!([{"key": key, "value": {"stringValue": "x_"}}, {"key": "gen_ai.operation.name",
+            "value": {"stringValue": "execute_tool"}}, {"key": "gen_ai.tool.name", "value": {"stringValue": "find"}}]),
+        );
+        let text = document(&[sound.clone(), bad]).replace("x_", "x\\_");
+        let (traces, reading) = read_traces(text.as_bytes(), &ReadOptions::default());
+        assert_eq!(traces[0].steps().len(), steps_read, "{key}");
+        let [error] = &reading.errors[..] else { panic!("{key}: {:?}", reading.errors) };
+        assert_eq!((error.kind(), &*error.message()), (ErrorKind::Syntax, "no such escape"), "{key}");
+        assert_eq!(error.location().unwrap().column, text.find("\\_").unwrap() as u64 + 2, "{key}");
+    }
     // A body that is cut in the middle keeps what came before.
     let text = document(&[sound.clone(), with("name", json!("execute_tool find"))]);
     let cut = &text[..text.len() - 30];
