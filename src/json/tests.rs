@@ -142,6 +142,9 @@ fn depth_is_bounded_in_every_way_of_reading() {
         assert_eq!(skipped(text.as_bytes()), fits);
         assert_eq!(whole(text.as_bytes()).is_some(), fits);
     }
+    for (open, fits) in [(MAX_DEPTH - 1, true), (MAX_DEPTH, false)] {
+        assert_eq!(Json::starting_at(b"{\"a\": 1}", 0, open).enters(b"\"a\""), fits);
+    }
     let deep = "[".repeat(100_000) + &"]".repeat(100_000) + ",1";
     let mut json = Json::new(deep.as_bytes());
     assert_eq!(json.skip_unsound(), Some(()));
@@ -161,6 +164,37 @@ fn the_last_of_equal_keys_counts_and_items_may_be_left() {
     })
     .unwrap();
     assert_eq!(found, Some(2));
+}
+
+#[test]
+fn objects_of_known_members_are_entered_and_left_as_they_are_spelled() {
+    let read = |text: &str| {
+        let mut json = Json::new(text.as_bytes());
+        let start = json.mark();
+        let members =
+            json.enters(b"\"a\"") && json.skip().is_ok() && json.goes_on(b"\"b\"") && json.skip().is_ok();
+        let left = members && json.leaves();
+        if !left {
+            json.back_to(start);
+        }
+        // Where it stands, what comes next is read at the depth at which it began.
+        (left, json.offset(), json.depth)
+    };
+    for text in ["{\"a\":1,\"b\":[2]}", " {\n \"a\" : 1 , \"b\":\t[2]\r}"] {
+        assert_eq!(read(text), (true, text.len(), 0), "{text}");
+    }
+    for text in [
+        "",
+        "{}",
+        "[]",
+        "{\"b\":1,\"a\":2}",
+        "{\"a\":1}",
+        "{\"a\":1,\"b\":2,\"c\":3}",
+        "{\"a\":1,\"b\":2",
+        "{\"a\"1",
+    ] {
+        assert_eq!(read(text), (false, 0, 0), "{text}");
+    }
 }
 
 #[test]

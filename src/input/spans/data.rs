@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
@@ -210,31 +211,9 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-struct Key<'t>(Cow<'t, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(AnyKey)
-    }
-}
-
-struct AnyKey;
-
-impl<'de> Visitor<'de> for AnyKey {
-    type Value = Key<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a key")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-        Ok(Key(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-        Ok(Key(Cow::Owned(text.to_owned())))
-    }
-}
+/// A key, which serde borrows where it can only if it is told to.
+#[derive(Deserialize)]
+struct Key<'t>(#[serde(borrow)] Cow<'t, str>);
 
 impl Serialize for Data<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -296,6 +275,17 @@ mod tests {
             assert_eq!(own.as_ref().map(Value::from), other, "{text}");
             assert_eq!(own.map(|data| data.to_json()), other.map(|value| value.to_string()), "{text}");
         }
+    }
+
+    #[test]
+    fn keys_and_texts_are_borrowed_where_they_need_no_decoding() {
+        let Some(Data::Object(members)) = Data::of_text(r#"{"a": "b", "c\n": "d\n"}"#) else { panic!() };
+        let is_borrowed = |text: &Cow<'_, str>| matches!(text, Cow::Borrowed(_));
+        let borrowed: Vec<_> = members
+            .into_iter()
+            .map(|(key, value)| (is_borrowed(&key), matches!(value, Data::Text(text) if is_borrowed(&text))))
+            .collect();
+        assert_eq!(borrowed, [(true, true), (false, false)]);
     }
 
     #[test]

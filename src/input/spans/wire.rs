@@ -375,6 +375,15 @@ mod tests {
             ),
             ["tool.name=a", "gen_ai.usage.input_tokens=3", "input.value=bare"]
         );
+        // What is written otherwise in the middle is read as if it had been so from its beginning.
+        assert_eq!(
+            names(
+                r#"[{"key": "tool.name", "value": {"stringValue": "a", "intValue": "3"}, "x": 1},
+                {"key": "tool.id", "value": {"stringValue": "b"}, "value": {"stringValue": "c"}},
+                {"key": "http.url", "value": {}, "key": "tool.input", "value": {"stringValue": 7}}]"#
+            ),
+            ["tool.name=3", "tool.id=c", "tool.input=7"]
+        );
         let nested = r#"{"tool": {"name": "a", "parameters": "p"}, "input.value": {"x": 1}, "other": {"y": {"z": 1}}}"#;
         assert_eq!(names(nested), ["tool.name=a", "tool.parameters=p", "input.value={\"x\":1}"]);
     }
