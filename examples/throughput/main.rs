@@ -8,7 +8,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod drawn;
 mod layout;
+mod made;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -33,8 +35,13 @@ use tracelint::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors}
 ))]
 struct Arguments {
     /// Files or directories
-    #[arg(required = true)]
+    #[arg(required_unless_present = "made")]
     paths: Vec<PathBuf>,
+    /// Beside the files, sessions of so many KB in the formats of recorded sessions, drawn at random with texts as long
+    /// as real ones
+    #[arg(long, value_name = "KB", num_args = 0..=1, require_equals = true, default_missing_value = "300",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    made: Option<u32>,
     /// Repeat the files until they hold this many MB; at most 100,000
     #[arg(long, default_value_t = 0, value_name = "MB", value_parser = clap::value_parser!(u64).range(..=100_000))]
     min_mb: u64,
@@ -72,6 +79,10 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut inputs = Vec::new();
     for path in &arguments.paths {
         read(path, &mut BTreeSet::new(), &mut inputs)?;
+    }
+    if let Some(kilobytes) = arguments.made {
+        let made = made::files(usize::try_from(kilobytes)?);
+        inputs.extend(made.into_iter().map(|(name, bytes)| Input { path: name.into(), bytes }));
     }
     if arguments.layout == Layout::Lines || arguments.short.is_some() {
         for input in &mut inputs {

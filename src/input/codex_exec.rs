@@ -147,21 +147,16 @@ impl<'a> Item<'a> {
     }
 
     /// The name and the arguments of the call that the item is; `None` where it is none.
-    fn call(&self) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
+    fn call(&self) -> Option<(Cow<'a, str>, Given<'a>)> {
         Some(match self.kind.as_deref()? {
-            "command_execution" => {
-                ("command_execution".into(), wire::sole_argument_of(self.command, "command"))
-            }
-            "file_change" => ("file_change".into(), wire::sole_argument_of(self.changes, "changes")),
-            "web_search" => ("web_search".into(), wire::sole_argument_of(self.query, "query")),
-            "collab_tool_call" => {
-                (self.tool.clone().unwrap_or_default(), wire::sole_argument_of(self.prompt, "prompt"))
-            }
+            "command_execution" => ("command_execution".into(), Given::Sole("command", self.command)),
+            "file_change" => ("file_change".into(), Given::Sole("changes", self.changes)),
+            "web_search" => ("web_search".into(), Given::Sole("query", self.query)),
+            "collab_tool_call" => (self.tool.clone().unwrap_or_default(), Given::Sole("prompt", self.prompt)),
             "mcp_tool_call" => {
                 let [server, tool] =
                     [&self.server, &self.tool].map(|name| name.as_deref().unwrap_or_default());
-                let arguments = self.arguments.map_or(Content::Absent, wire::Value::arguments);
-                (format!("{server}/{tool}").into(), arguments)
+                (format!("{server}/{tool}").into(), Given::All(self.arguments))
             }
             _ => return None,
         })
@@ -197,6 +192,23 @@ impl<'a> Item<'a> {
                 Some(failed) => Outcome::exit_code(failed),
                 None => Outcome::UNMARKED,
             },
+        }
+    }
+}
+
+/// What a call was given, as it stands.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    /// One argument, of this name.
+    Sole(&'static str, Option<wire::Value<'a>>),
+    All(Option<wire::Value<'a>>),
+}
+
+impl<'a> Given<'a> {
+    fn arguments(self) -> Content<Arguments<'a>> {
+        match self {
+            Self::Sole(name, value) => wire::sole_argument_of(value, name),
+            Self::All(value) => value.map_or(Content::Absent, wire::Value::arguments),
         }
     }
 }
@@ -263,41 +275,38 @@ struct Thread<'a> {
     /// How many items there were.
     count: u64,
     items: TextMap<Cow<'a, str>, Seen>,
+    /// The calls, with what they were given when they were last seen.
+    calls: Vec<(CallNumber, Given<'a>)>,
 }
 
 /// An item that has been seen.
 #[derive(Clone, Copy)]
 struct Seen {
     ordinal: u64,
-    /// `None`: it is no call.
-    call: Option<CallNumber>,
+    /// Its place among the calls; `None`: it is none.
+    call: Option<usize>,
 }
 
 impl<'a> Thread<'a> {
     fn new(id: Option<Cow<'a, str>>) -> Self {
         let mut steps = Assembler::default();
         steps.begin(true);
-        Self { id, termination: None, steps, count: 0, items: TextMap::default() }
+        Self { id, termination: None, steps, count: 0, items: TextMap::default(), calls: Vec::new() }
     }
 
     /// An item stands where it was first seen, with the arguments of its last sight.
     fn item(&mut self, mut item: Item<'a>, is_completed: bool) {
         let call = item.call();
         let known = item.id.as_ref().and_then(|id| self.items.get(id)).copied();
-        let seen = match (known, call) {
-            (Some(seen), call) => {
-                let known_call = seen.call.and_then(|number| self.steps.call_mut(number));
-                if let (Some(known_call), Some((_, arguments))) = (known_call, call) {
-                    known_call.arguments = arguments;
-                }
-                seen
-            }
-            (None, call) => self.new_item(&item, call),
-        };
+        let seen = known.unwrap_or_else(|| self.new_item(&item, call.as_ref().map(|(name, _)| name)));
+        let place = seen.call.and_then(|place| self.calls.get_mut(place));
+        if let (Some((_, given)), Some((_, now))) = (place, call) {
+            *given = now;
+        }
         if !is_completed {
             return;
         }
-        if let Some(call) = seen.call {
+        if let Some((call, _)) = seen.call.and_then(|place| self.calls.get(place)).copied() {
             let outcome = item.outcome();
             self.steps.answer_call(call, outcome.answer(item.observation()));
             return;
@@ -312,11 +321,13 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn new_item(&mut self, item: &Item<'a>, call: Option<(Cow<'a, str>, Content<Arguments<'a>>)>) -> Seen {
+    fn new_item(&mut self, item: &Item<'a>, call: Option<&Cow<'a, str>>) -> Seen {
         let ordinal = self.count;
         self.count += 1;
-        let call = call.map(|(name, arguments)| {
-            self.steps.call(Call { arguments, ..Call::new(ordinal, item.id.clone(), name) })
+        let call = call.map(|name| {
+            let call = self.steps.call(Call::new(ordinal, item.id.clone(), name.clone()));
+            self.calls.push((call, Given::All(None)));
+            self.calls.len() - 1
         });
         let seen = Seen { ordinal, call };
         if let Some(id) = &item.id {
@@ -327,6 +338,11 @@ impl<'a> Thread<'a> {
 
     /// Hands the trace on.
     fn end(mut self, runs: &mut Runs<'_>) {
+        for (call, given) in self.calls {
+            if let Some(call) = self.steps.call_mut(call) {
+                call.arguments = given.arguments();
+            }
+        }
         let metadata = Metadata {
             id: self.id.map(Cow::into_owned),
             agent: Some("codex".into()),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::sample::Members;
-use crate::json::{Json, Kind, Number, Raw, Read, spelling_of};
+use crate::json::{Json, JsonString, Kind, Number, Raw, Read, spelling_of};
 use crate::trace::{Arguments, Content, Digest, canonical_value};
 
 /// What counts as white space in texts.
@@ -31,7 +31,9 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
         Kind::String => name(value),
         Kind::Number => match value.json().number().ok()? {
-            Number::Integer(integer) => Some(Cow::Owned(integer.to_string())),
+            Number::Integer(0) => Some(Cow::Borrowed("0")),
+            // Any other has one spelling.
+            Number::Integer(_) => std::str::from_utf8(value.bytes()).ok().map(Cow::Borrowed),
             Number::Large(digits) => Some(Cow::Borrowed(digits)),
             Number::Float(_) => None,
         },
@@ -83,16 +85,28 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
         Ok(digest) => return Content::Present(Arguments::with_digest(text, digest)),
         Err(_) => {}
     }
-    let spelling = String::from_utf8(spelling_of(&text).into_owned()).unwrap_or_default();
-    let digest = Digest::of_string(&text);
-    Content::Present(Arguments::with_digest(Cow::Owned(format!("\"{spelling}\"")), digest))
+    let json = ["\"", &spelling_of(&text), "\""].concat();
+    Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_string(&text)))
 }
 
 /// The arguments of a call that has one, a text.
 pub(super) fn sole_text(name: &str, text: &str) -> Arguments<'static> {
-    let spelling = spelling_of(text);
+    sole_spelled(name, text, &spelling_of(text))
+}
+
+/// The same, of a string.
+pub(super) fn sole_string(name: &str, string: JsonString<'_>) -> Arguments<'static> {
+    let text = string.decode();
+    let spelling = string.canonical_spelling();
+    match spelling.as_deref().map(simdutf8::basic::from_utf8) {
+        Some(Ok(spelling)) => sole_spelled(name, &text, spelling),
+        _ => sole_text(name, &text),
+    }
+}
+
+fn sole_spelled(name: &str, text: &str, spelling: &str) -> Arguments<'static> {
     let digest = Digest::of_sole_member(name, Digest::of_string(text));
-    let json = format!("{{\"{name}\":\"{}\"}}", String::from_utf8_lossy(&spelling));
+    let json = ["{\"", name, "\":\"", spelling, "\"}"].concat();
     Arguments::with_digest(Cow::Owned(json), digest)
 }
 

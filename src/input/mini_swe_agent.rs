@@ -2,6 +2,9 @@
 //! next message of the user. (Version 1.1 is a chat.)
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::Format;
 use super::common;
@@ -159,16 +162,24 @@ impl<'t> Iterator for Blocks<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {
+        static OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```bash"));
+        static CLOSING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\n```"));
         loop {
-            let (_, rest) = self.0.split_once("```bash")?;
+            let (_, rest) = split_at_part(self.0, &OPENING)?;
             self.0 = rest;
             if let Some(inside) = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') {
-                let (inside, rest) = inside.split_once("\n```")?;
+                let (inside, rest) = split_at_part(inside, &CLOSING)?;
                 self.0 = rest;
                 return Some(inside);
             }
         }
     }
+}
+
+/// What stands before and behind the first place of a part.
+fn split_at_part<'t>(text: &'t str, part: &Finder<'_>) -> Option<(&'t str, &'t str)> {
+    let at = part.find(text.as_bytes())?;
+    Some((text.get(..at)?, text.get(at + part.needle().len()..)?))
 }
 
 fn outcome(observation: Text<'_>) -> Outcome {

@@ -284,14 +284,15 @@ fn arguments_of(value: Raw<'_>, with_thought: bool) -> Content<Arguments<'_>> {
     if value.kind() != Kind::Object {
         return common::arguments(value);
     }
-    let mut kept = String::from("{");
+    let mut kept = String::with_capacity(value.bytes().len());
+    kept.push('{');
     let walked = value.json().object(|key, value| {
         if !NO_ARGUMENTS.contains(&key) && (with_thought || key != b"thought") {
             if kept.len() > 1 {
                 kept.push(',');
             }
             kept.push('"');
-            kept.push_str(&String::from_utf8_lossy(&spelling_of(&String::from_utf8_lossy(key))));
+            kept.push_str(&spelling_of(&String::from_utf8_lossy(key)));
             kept.push_str("\":");
             kept.push_str(&value.raw()?.spelling());
         }

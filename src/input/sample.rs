@@ -226,17 +226,17 @@ impl<'a> Sample<'a> {
 
     /// The members of what may be the messages, events or steps of a single document, so far as they are there: items
     /// of a list, or of a list in an object.
-    pub(super) fn parts(&self) -> Vec<Members<'a>> {
+    pub(super) fn parts(&self) -> Cow<'_, [Members<'a>]> {
         match &self.seen {
             Seen::Object(members) => match members.open_key() {
                 Some(key) => {
                     let items = members.open_items(key, self.bytes, self.ends).into_iter().take(RECORDS);
                     items.map(|item| Members::of(&mut item.json())).collect()
                 }
-                None => Vec::new(),
+                None => Cow::Borrowed(&[]),
             },
-            Seen::List { objects } => objects.clone(),
-            Seen::Lines { .. } | Seen::Scalar | Seen::Litter => Vec::new(),
+            Seen::List { objects } => Cow::Borrowed(objects),
+            Seen::Lines { .. } | Seen::Scalar | Seen::Litter => Cow::Borrowed(&[]),
         }
     }
 

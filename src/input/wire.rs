@@ -277,7 +277,7 @@ pub(super) fn is_blank(text: Text<'_>) -> bool {
 /// Arguments of one member, `{"name": value}`; a value that is absent is null.
 pub(super) fn sole_argument_of(value: Option<Value<'_>>, name: &str) -> Content<Arguments<'static>> {
     match value {
-        Some(Value::Text(text)) => Content::Present(super::common::sole_text(name, &text.decode())),
+        Some(Value::Text(text)) => Content::Present(super::common::sole_string(name, text)),
         Some(Value::Other(raw)) => sole_argument(name, Some(raw)),
         None => sole_argument(name, None),
     }

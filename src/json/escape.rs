@@ -68,24 +68,24 @@ pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
 }
 
 /// How canonical JSON spells a character.
-pub(super) fn push_spelling(character: char, to: &mut Vec<u8>) {
+pub(super) fn push_spelling(character: char, to: &mut String) {
     let short = match character {
-        '"' => br#"\""#,
-        '\\' => br"\\",
-        '\u{8}' => br"\b",
-        '\t' => br"\t",
-        '\n' => br"\n",
-        '\u{c}' => br"\f",
-        '\r' => br"\r",
+        '"' => r#"\""#,
+        '\\' => r"\\",
+        '\u{8}' => r"\b",
+        '\t' => r"\t",
+        '\n' => r"\n",
+        '\u{c}' => r"\f",
+        '\r' => r"\r",
         '\0'..='\u{1f}' => {
             let digit = |value: u32| char::from_digit(value, 16).unwrap_or('0');
-            to.extend_from_slice(b"\\u00");
-            push(digit(u32::from(character) >> 4), to);
-            return push(digit(u32::from(character) & 0xf), to);
+            to.push_str("\\u00");
+            to.push(digit(u32::from(character) >> 4));
+            return to.push(digit(u32::from(character) & 0xf));
         }
-        _ => return push(character, to),
+        _ => return to.push(character),
     };
-    to.extend_from_slice(short);
+    to.push_str(short);
 }
 
 /// The character that the escape at the start of `escape` stands for, and the length of its spelling.

@@ -107,12 +107,19 @@ impl<'a> JsonString<'a> {
             (_, Some(first), Some(wanted)) if first != wanted && *first != b'\\' => false,
             (Escapes::None, ..) => self.inner.starts_with(prefix.as_bytes()),
             _ => {
-                let start = self.inner.get(..prefix.len()).unwrap_or(self.inner);
-                // Up to the first escape a string is spelled as it is.
-                match memchr::memchr(b'\\', start) {
-                    None => start == prefix.as_bytes(),
-                    Some(_) => self.head(prefix.chars().count()) == prefix,
-                }
+                let mut rest = self.inner;
+                prefix.chars().all(|wanted| {
+                    let length = if rest.first() == Some(&b'\\') {
+                        let (decoded, length) = decode_escape(rest);
+                        Some(length).filter(|_| decoded == wanted)
+                    } else {
+                        let mut spelled = [0; 4];
+                        let spelled = wanted.encode_utf8(&mut spelled).as_bytes();
+                        rest.starts_with(spelled).then_some(spelled.len())
+                    };
+                    rest = length.and_then(|length| rest.get(length..)).unwrap_or_default();
+                    length.is_some()
+                })
             }
         }
     }
@@ -127,19 +134,19 @@ impl<'a> JsonString<'a> {
         if self.escapes <= Escapes::Plain {
             return Some(Cow::Borrowed(self.inner));
         }
-        let (mut spelling, mut copied) = (Vec::new(), 0);
+        let (mut spelling, mut copied, mut inner) = (String::new(), 0, "");
         for at in Ambiguous::of(self.inner) {
             // The second half of a pair has been decoded with the first.
-            let Some(before) = self.inner.get(copied..at) else { continue };
-            let escape = self.inner.get(at..)?;
+            let Some(escape) = self.inner.get(at..).filter(|_| at >= copied) else { continue };
             if escape.get(2..6).is_some_and(is_canonical_unicode) {
                 continue;
             }
-            if spelling.capacity() == 0 {
-                simdutf8::basic::from_utf8(self.inner).ok()?;
-                spelling.reserve(self.inner.len());
+            if copied == 0 {
+                inner = simdutf8::basic::from_utf8(self.inner).ok()?;
+                // It is never the longer one.
+                spelling.reserve_exact(inner.len());
             }
-            spelling.extend_from_slice(before);
+            spelling.push_str(inner.get(copied..at)?);
             let (decoded, length) = decode_escape(escape);
             push_spelling(decoded, &mut spelling);
             copied = at + length;
@@ -147,8 +154,8 @@ impl<'a> JsonString<'a> {
         if copied == 0 {
             return Some(Cow::Borrowed(self.inner));
         }
-        spelling.extend_from_slice(self.inner.get(copied..)?);
-        Some(Cow::Owned(spelling))
+        spelling.push_str(inner.get(copied..)?);
+        Some(Cow::Owned(spelling.into_bytes()))
     }
 
     /// What stands before and behind the first line feed, if there is one. For strings that are usual.
@@ -255,25 +262,25 @@ fn is_continuation(byte: u8) -> bool {
 }
 
 /// How canonical JSON spells a text, without the quotes.
-pub(crate) fn spelling_of(text: &str) -> Cow<'_, [u8]> {
-    let Some(first) = next_to_escape(text.as_bytes()) else { return Cow::Borrowed(text.as_bytes()) };
-    let mut spelling = Vec::with_capacity(text.len() + text.len() / 8);
-    let (mut rest, mut next) = (text.as_bytes(), Some(first));
+pub(crate) fn spelling_of(text: &str) -> Cow<'_, str> {
+    let Some(first) = next_to_escape(text.as_bytes()) else { return Cow::Borrowed(text) };
+    let mut spelling = String::with_capacity(text.len() + text.len() / 8);
+    let (mut rest, mut next) = (text, Some(first));
     while let Some(at) = next {
         // To copy all of a block is quicker than to copy a part of it.
         let length = spelling.len() + at;
-        match rest.first_chunk::<16>() {
+        match rest.get(..16) {
             Some(block) if at < 16 => {
-                spelling.extend_from_slice(block);
+                spelling.push_str(block);
                 spelling.truncate(length);
             }
-            _ => spelling.extend_from_slice(rest.get(..at).unwrap_or_default()),
+            _ => spelling.push_str(rest.get(..at).unwrap_or_default()),
         }
-        push_spelling(rest.get(at).copied().map_or('\0', char::from), &mut spelling);
+        push_spelling(rest.as_bytes().get(at).copied().map_or('\0', char::from), &mut spelling);
         rest = rest.get(at + 1..).unwrap_or_default();
-        next = next_to_escape(rest);
+        next = next_to_escape(rest.as_bytes());
     }
-    spelling.extend_from_slice(rest);
+    spelling.push_str(rest);
     Cow::Owned(spelling)
 }
 

@@ -72,6 +72,15 @@ impl<'a> Answer<'a> {
     pub(crate) fn new(observation: Content<Words<'a>>, status: Status, provenance: Provenance) -> Self {
         Self { observation, status, provenance, reason: None, error_type: None }
     }
+
+    /// The same, with the observation where it lies.
+    pub(crate) fn borrowed(&self) -> Answer<'_> {
+        Answer {
+            observation: self.observation.as_ref().map(|words| words.text().into()),
+            error_type: self.error_type.clone(),
+            ..*self
+        }
+    }
 }
 
 /// The number of a call within its run, by which an answer without an id can be given to it.

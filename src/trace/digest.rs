@@ -104,7 +104,7 @@ impl Digest {
     /// The digest of a text by the spelling that it would have in JSON, so that texts compare whether they were
     /// decoded or not.
     pub(crate) fn of_decoded(text: &str) -> Self {
-        Self::of_spelling(&spelling_of(text))
+        Self::of_spelling(spelling_of(text).as_bytes())
     }
 
     /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value

@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::attributes::Value;
 use super::classify;
@@ -82,11 +85,19 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     if is_masked(&text) {
         return Content::NotRecorded;
     }
-    match Data::of_cow(&text).as_ref().and_then(Data::as_object).and_then(own_arguments) {
+    let data = if may_wrap(&text) { Data::of_cow(&text) } else { None };
+    match data.as_ref().and_then(Data::as_object).and_then(own_arguments) {
         Some(own) => arguments_of(&own),
         // Without a wrapper, or the bare value of a tool of one parameter, which may be an empty text.
         None => Content::Present(text),
     }
+}
+
+/// Whether a text may hold a wrapper: `false` only where it does not.
+fn may_wrap(text: &str) -> bool {
+    static MARKS: LazyLock<[Finder<'_>; 3]> =
+        LazyLock::new(|| ["kwargs", "input_str", "\\u"].map(Finder::new));
+    MARKS.iter().any(|mark| mark.find(text.as_bytes()).is_some())
 }
 
 /// The arguments within a wrapper; `None` where the object is none.

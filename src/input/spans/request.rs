@@ -90,25 +90,39 @@ impl<'s> Request<'s> {
     }
 }
 
-/// The places of the calls of one output that have ids, by all that makes two the same.
+/// The places of the calls of one output that have ids, by all that makes two the same, once there are many.
 #[derive(Default)]
-struct Twins(HashMap<u64, Vec<usize>>);
+struct Twins {
+    places: HashMap<u64, Vec<usize>>,
+    /// How many of the calls are among them.
+    known: usize,
+}
 
 impl Twins {
+    /// So many calls are compared one by one.
+    const FEW: usize = 16;
+
     /// Whether the same call is among these, behind which it is put otherwise.
     fn has(&mut self, calls: &[ModelCall<'_>], call: &ModelCall<'_>) -> bool {
         if call.id.is_none() {
             return false;
         }
-        let mut hasher = DefaultHasher::new();
-        (&call.id, &call.name, &call.arguments, &call.refused).hash(&mut hasher);
-        let places = self.0.entry(hasher.finish()).or_default();
-        let has = places.iter().any(|place| calls.get(*place) == Some(call));
-        if !has {
-            places.push(calls.len());
+        if calls.len() < Self::FEW {
+            return calls.contains(call);
         }
-        has
+        for (place, known) in calls.iter().enumerate().skip(self.known) {
+            self.places.entry(hash_of(known)).or_default().push(place);
+        }
+        self.known = calls.len();
+        let places = self.places.get(&hash_of(call));
+        places.is_some_and(|places| places.iter().any(|place| calls.get(*place) == Some(call)))
     }
+}
+
+fn hash_of(call: &ModelCall<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&call.id, &call.name, &call.arguments, &call.refused).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The calls that the frameworks took for none, as far as they have been looked for: by the position of a span that

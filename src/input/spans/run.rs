@@ -107,7 +107,7 @@ impl AgentRun {
                     };
                     let number = into.call(call);
                     if let Some(answer) = &action.answer {
-                        into.answer_call(number, answer.clone());
+                        into.answer_call(number, answer.borrowed());
                     }
                 }
             }
