@@ -22,7 +22,7 @@ pub(crate) struct JsonString<'a> {
 }
 
 impl<'a> JsonString<'a> {
-    pub(super) fn new(inner: &'a [u8], escapes: Escapes) -> Self {
+    pub(crate) fn new(inner: &'a [u8], escapes: Escapes) -> Self {
         Self { inner, escapes }
     }
 
@@ -237,21 +237,19 @@ fn unescape(inner: &str) -> String {
 
 /// Copies what comes before the first escape; gives back the rest from there on.
 #[inline]
-fn copy_plain<'a>(text: &'a str, to: &mut String) -> Option<&'a str> {
-    let bytes = text.as_bytes();
-    // Where there are many escapes, they come close together.
-    if let Some(at) = bytes.first_chunk::<16>().and_then(|block| first_backslash(*block)) {
-        // To copy all of the block is quicker than to copy a part of it.
-        if let Some(block) = text.get(..16) {
-            let length = to.len() + at;
-            to.push_str(block);
-            to.truncate(length);
-        } else {
-            to.push_str(text.get(..at)?);
+fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
+    // Where there are many escapes, they come close together. To copy all of a block is quicker than to copy a part of
+    // it.
+    for _ in 0..4 {
+        let Some((block, rest)) = text.split_at_checked(16) else { break };
+        to.push_str(block);
+        if let Some(at) = block.as_bytes().first_chunk().and_then(|block| first_backslash(*block)) {
+            to.truncate(to.len() - 16 + at);
+            return text.get(at..);
         }
-        return text.get(at..);
+        text = rest;
     }
-    let at = memchr::memchr(b'\\', bytes);
+    let at = memchr::memchr(b'\\', text.as_bytes());
     to.push_str(text.get(..at.unwrap_or(text.len()))?);
     text.get(at?..)
 }

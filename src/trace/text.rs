@@ -81,6 +81,14 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// The string that it is, where it is still in its JSON spelling.
+    pub(crate) fn json(self) -> Option<JsonString<'a>> {
+        match self.0 {
+            Repr::Plain(_) => None,
+            Repr::Json(string) => Some(string),
+        }
+    }
+
     /// The first line and what stands behind its line feed, if there is one. For texts that are plainly spelled.
     pub(crate) fn split_line(self) -> (Self, Option<Self>) {
         let split = match self.0 {

@@ -3,28 +3,44 @@
 use std::borrow::Cow;
 
 use super::text::Text;
+use crate::json::{Escapes, JsonString};
 
 /// A text that lies in the input, or one that was made from it.
 #[derive(Debug, Clone)]
 pub(crate) enum Words<'a> {
     Lying(Text<'a>),
     Made(Box<str>),
+    /// One that was copied from it as it is spelled there.
+    Copied(Box<[u8]>, Escapes),
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
     /// The text, wherever it is.
     pub(crate) fn text(&self) -> Text<'_> {
         match self {
             Self::Lying(text) => *text,
             Self::Made(text) => Text::from(&**text),
+            Self::Copied(spelling, escapes) => Text::from(JsonString::new(spelling, *escapes)),
         }
     }
 
-    /// The same, made from the input where it lies there.
+    /// The text as a string.
+    pub(crate) fn into_cow(self) -> Cow<'a, str> {
+        match self {
+            Self::Lying(text) => text.to_str(),
+            other => Cow::Owned(other.text().to_str().into_owned()),
+        }
+    }
+
+    /// The same, copied from the input where it lies there.
     pub(crate) fn into_made<'b>(self) -> Words<'b> {
         match self {
-            Self::Lying(text) => text.to_str().into_owned().into(),
+            Self::Lying(text) => match text.json() {
+                Some(string) => Words::Copied(string.inner().into(), string.escapes()),
+                None => text.to_str().into_owned().into(),
+            },
             Self::Made(text) => Words::Made(text),
+            Self::Copied(spelling, escapes) => Words::Copied(spelling, escapes),
         }
     }
 }
@@ -53,5 +69,11 @@ impl<'a> From<Cow<'a, str>> for Words<'a> {
             Cow::Borrowed(text) => text.into(),
             Cow::Owned(text) => text.into(),
         }
+    }
+}
+
+impl PartialEq for Words<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.text().to_str() == other.text().to_str()
     }
 }

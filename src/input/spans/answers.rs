@@ -207,11 +207,12 @@ impl<'s> Source<'_, 's> {
 /// The parts of a value that is no plain text.
 fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
     let value = value.to_data();
-    let mut parts = match &value {
-        Data::List(_) | Data::Object(_) => blocks(&value, Role::Unknown),
-        Data::Text(text) if text.contains("ToolCallResult(") => blocks(&value, Role::Unknown),
-        _ => Vec::new(),
+    let is_structured = match &value {
+        Data::List(_) | Data::Object(_) => true,
+        Data::Text(text) => text.contains("ToolCallResult("),
+        _ => false,
     };
+    let mut parts = if is_structured { blocks(value, Role::Unknown) } else { Vec::new() };
     pair_by_order(&mut parts);
     parts
 }

@@ -87,7 +87,7 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     }
     let data = if may_wrap(&text) { Data::of_cow(&text) } else { None };
     match data.as_ref().and_then(Data::as_object).and_then(own_arguments) {
-        Some(own) => arguments_of(&own),
+        Some(own) => arguments_of(own),
         // Without a wrapper, or the bare value of a tool of one parameter, which may be an empty text.
         None => Content::Present(text),
     }
@@ -176,7 +176,7 @@ fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
     let value =
         around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
     if classify::is_tools_node(around) {
-        let mut calls = blocks(&value.to_data(), Role::Agent).into_iter().filter_map(|block| match block {
+        let mut calls = blocks(value.to_data(), Role::Agent).into_iter().filter_map(|block| match block {
             Block::Call(call) => Some(call),
             _ => None,
         });

@@ -43,6 +43,14 @@ impl Wording<'_> {
         }
     }
 
+    /// The text in its JSON spelling, where that is how it is held.
+    pub(super) fn spelled(&self) -> Option<JsonString<'_>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Spelled(text) => Some(text.spelling),
+        }
+    }
+
     fn into_owned(self) -> Wording<'static> {
         let text: Box<str> = match self {
             Self::Plain(text) => text.into(),

@@ -131,6 +131,10 @@ impl<'t> Members<'t> {
         self.0.iter().map(|(key, value)| (&**key, value))
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Data<'t>)> {
+        self.0.iter_mut().map(|(key, value)| (&**key, value))
+    }
+
     pub(crate) fn into_iter(self) -> impl Iterator<Item = (Cow<'t, str>, Data<'t>)> {
         self.0.into_iter()
     }

@@ -13,16 +13,16 @@ use super::python;
 use crate::trace::Content;
 
 /// The parts of a conversation, in order.
-pub(super) fn blocks<'t>(value: &Data<'t>, role: Role) -> Vec<Block<'t>> {
+pub(super) fn blocks(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
     walk(value, role, Content::NotRecorded)
 }
 
 /// As [`blocks`], of a convention that leaves empty arguments out.
-pub(super) fn blocks_of_flattened<'t>(value: &Data<'t>, role: Role) -> Vec<Block<'t>> {
+pub(super) fn blocks_of_flattened(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
     walk(value, role, Content::Present(Cow::Borrowed("{}")))
 }
 
-fn walk<'t>(value: &Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) -> Vec<Block<'t>> {
+fn walk<'t>(value: Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) -> Vec<Block<'t>> {
     let mut walk = Walk { blocks: Vec::new(), bare_arguments, distinct: 0..0 };
     walk.value(value, role);
     walk.blocks
@@ -37,11 +37,11 @@ struct Walk<'t> {
 }
 
 impl<'t> Walk<'t> {
-    fn value(&mut self, value: &Data<'t>, role: Role) {
+    fn value(&mut self, value: Data<'t>, role: Role) {
         match value {
-            Data::List(items) => items.iter().for_each(|item| self.value(item, role)),
-            Data::Object(members) => self.object(members, role),
-            Data::Text(text) => self.text(text.clone(), role),
+            Data::List(items) => items.into_iter().for_each(|item| self.value(item, role)),
+            Data::Object(mut members) => self.object(&mut members, role),
+            Data::Text(text) => self.text(text, role),
             _ => {}
         }
     }
@@ -59,31 +59,34 @@ impl<'t> Walk<'t> {
     fn python(&mut self, text: &str) {
         let results = python::calls(text, "ToolCallResult");
         if results.is_empty() {
-            for members in python::calls(text, "ToolCall") {
-                self.call(&members, None);
+            for mut members in python::calls(text, "ToolCall") {
+                self.call(&mut members, None);
             }
         }
-        for members in results {
+        for mut members in results {
             let origin = members.object("origin");
             self.blocks.push(Block::Reply(Reply {
                 id: origin.and_then(|origin| name_of(origin, &["id"])),
-                content: content(members.get("result")),
                 is_error: members.get("error").and_then(Data::as_bool) == Some(true),
+                content: content(members.remove("result")),
             }));
         }
     }
 
-    fn object(&mut self, members: &Members<'t>, outer: Role) {
+    /// Takes what it needs out of an object.
+    fn object(&mut self, members: &mut Members<'t>, outer: Role) {
         // Messages as `LangChain` serializes them.
-        if let Some(inner) = members.object("kwargs")
-            && members.has("lc")
+        let class = members.get("id").and_then(Data::as_list).and_then(|id| id.last()?.as_text());
+        let role = class.map_or(outer, Role::of_name);
+        if members.has("lc")
+            && let Some(Data::Object(inner)) = members.get_mut("kwargs")
         {
-            let class = members.get("id").and_then(Data::as_list).and_then(|id| id.last()?.as_text());
-            let role = class.map_or(outer, Role::of_name);
             return self.object(inner, role);
         }
-        if let (Some(kind), Some(inner)) = (members.text("type"), members.object("data")) {
-            return self.object(inner, Role::of_name(kind));
+        if let Some(role) = members.text("type").map(Role::of_name)
+            && let Some(Data::Object(inner)) = members.get_mut("data")
+        {
+            return self.object(inner, role);
         }
         let kind = members.text("type").unwrap_or_default();
         let named = ["role", "_role"].iter().find_map(|key| members.text(key));
@@ -102,8 +105,10 @@ impl<'t> Walk<'t> {
         match kind {
             "tool_call" | "tool_use" | "toolCall" | "server_tool_use" | "custom_tool_call" => {
                 // With the whole call below a key of the same name.
-                let inner = members.object("tool_call").unwrap_or(members);
-                return self.call(inner, None);
+                return match members.get_mut("tool_call") {
+                    Some(Data::Object(inner)) => self.call(inner, None),
+                    _ => self.call(members, None),
+                };
             }
             "function_call" => return self.call(members, None),
             "invalid_tool_call" => return self.invalid_call(members),
@@ -122,24 +127,22 @@ impl<'t> Walk<'t> {
         self.members(members, role);
     }
 
-    fn members(&mut self, members: &Members<'t>, role: Role) {
+    fn members(&mut self, members: &mut Members<'t>, role: Role) {
         let calls_before = self.blocks.len();
-        for (key, value) in members.iter() {
+        for (key, value) in members.iter_mut() {
             match (key, value) {
                 ("content" | "text" | "_content" | "replies", Data::Text(text)) => {
-                    self.text(text.clone(), role);
-                }
-                ("content" | "_content" | "parts" | "contents", Data::List(_) | Data::Object(_)) => {
-                    self.value(value, role);
+                    self.text(std::mem::take(text), role);
                 }
                 (
-                    "message" | "message_content" | "messages" | "choices" | "candidates" | "generations"
-                    | "output" | "outputs" | "update" | "replies" | "response" | "delta" | "input" | "inputs",
-                    Data::List(_) | Data::Object(_),
-                ) => self.value(value, role),
+                    "content" | "_content" | "parts" | "contents" | "message" | "message_content" | "messages"
+                    | "choices" | "candidates" | "generations" | "output" | "outputs" | "update" | "replies"
+                    | "response" | "delta" | "input" | "inputs",
+                    value @ (Data::List(_) | Data::Object(_)),
+                ) => self.value(std::mem::take(value), role),
                 ("message", Data::Text(text)) => match Data::of_cow(text) {
-                    Some(inner) => self.value(&inner, role),
-                    None => self.text(text.clone(), role),
+                    Some(inner) => self.value(inner, role),
+                    None => self.text(std::mem::take(text), role),
                 },
                 _ => {}
             }
@@ -148,9 +151,9 @@ impl<'t> Walk<'t> {
         for key in
             ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"]
         {
-            match (key, members.get(key)) {
+            match (key, members.get_mut(key)) {
                 ("additional_kwargs", Some(Data::Object(inner))) => {
-                    if let Some(Data::List(calls)) = inner.get("tool_calls") {
+                    if let Some(Data::List(calls)) = inner.get_mut("tool_calls") {
                         self.calls(calls);
                     }
                 }
@@ -161,7 +164,7 @@ impl<'t> Walk<'t> {
                 _ => {}
             }
         }
-        if let Some(Data::List(calls)) = members.get("invalid_tool_calls") {
+        if let Some(Data::List(calls)) = members.get_mut("invalid_tool_calls") {
             for call in calls {
                 if let Data::Object(call) = call {
                     self.invalid_call(call);
@@ -169,14 +172,14 @@ impl<'t> Walk<'t> {
             }
         }
         for key in ["function_response", "functionResponse", "toolResult", "tool_call_result"] {
-            if let Some(Data::Object(reply)) = members.get(key) {
+            if let Some(Data::Object(reply)) = members.get_mut(key) {
                 self.reply(reply);
             }
         }
         self.drop_repeated(calls_before);
     }
 
-    fn calls(&mut self, calls: &[Data<'t>]) {
+    fn calls(&mut self, calls: &mut [Data<'t>]) {
         for call in calls {
             if let Data::Object(call) = call {
                 self.call(call, None);
@@ -184,50 +187,49 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn invalid_call(&mut self, members: &Members<'t>) {
+    fn invalid_call(&mut self, members: &mut Members<'t>) {
         let why = name_of(members, &["error"]).unwrap_or_default();
         self.call(members, Some(why));
     }
 
-    fn call(&mut self, members: &Members<'t>, refused: Option<Cow<'t, str>>) {
-        let outer = members;
-        let members = match members.get("tool_call") {
-            Some(Data::Object(inner)) => inner,
+    fn call(&mut self, members: &mut Members<'t>, refused: Option<Cow<'t, str>>) {
+        let ids = ["call_id", "toolUseId", "tool_id", "tool_call_id", "id"];
+        let inner_id = members.object("tool_call").and_then(|inner| name_of(inner, &ids));
+        let id = inner_id.or_else(|| name_of(members, &ids));
+        let (mut inner, mut function);
+        let members = match members.get_mut("tool_call") {
+            Some(Data::Object(found)) => {
+                inner = std::mem::take(found);
+                &mut inner
+            }
             _ => members,
         };
-        let function = match members.get("function") {
-            Some(Data::Object(function)) => function,
+        let members = match members.get_mut("function") {
+            Some(Data::Object(found)) => {
+                function = std::mem::take(found);
+                &mut function
+            }
             _ => members,
         };
-        let Some(name) = name_of(function, &["name", "tool_name"]) else { return };
-        let id = ["call_id", "toolUseId", "tool_id", "tool_call_id", "id"];
-        let arguments =
-            ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter().find_map(|key| function.get(key));
-        self.blocks.push(Block::Call(ModelCall {
-            id: name_of(members, &id).or_else(|| name_of(outer, &id)),
-            name,
-            arguments: match arguments {
-                None => self.bare_arguments.clone(),
-                Some(value) => arguments_of(value),
-            },
-            refused,
-        }));
+        let Some(name) = name_of(members, &["name", "tool_name"]) else { return };
+        let mut arguments = ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter();
+        let arguments = match arguments.find_map(|key| members.remove(key)) {
+            None => self.bare_arguments.clone(),
+            Some(value) => arguments_of(value),
+        };
+        self.blocks.push(Block::Call(ModelCall { id, name, arguments, refused }));
     }
 
-    fn reply(&mut self, members: &Members<'t>) {
-        let origin = members.object("origin");
-        let id = ["tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"];
-        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.get(key));
+    fn reply(&mut self, members: &mut Members<'t>) {
+        let id = match members.object("origin") {
+            Some(origin) => name_of(origin, &["id"]),
+            None => name_of(members, &["tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"]),
+        };
         let flags = [members.get("is_error"), members.get("isError"), members.get("error")];
-        let status = members.text("status") == Some("error");
-        self.blocks.push(Block::Reply(Reply {
-            id: match origin {
-                Some(origin) => name_of(origin, &["id"]),
-                None => name_of(members, &id),
-            },
-            content: content(found),
-            is_error: status || flags.into_iter().flatten().any(|flag| flag == &Data::Bool(true)),
-        }));
+        let is_error = members.text("status") == Some("error")
+            || flags.into_iter().flatten().any(|flag| flag == &Data::Bool(true));
+        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.remove(key));
+        self.blocks.push(Block::Reply(Reply { id, content: content(found), is_error }));
     }
 
     /// Several keys of one message may hold the same calls; the first counts, with the arguments of the first that has them.
@@ -272,11 +274,11 @@ impl<'t> Walk<'t> {
     }
 }
 
-fn content<'t>(value: Option<&Data<'t>>) -> Content<Data<'t>> {
+fn content(value: Option<Data<'_>>) -> Content<Data<'_>> {
     match value {
         None => Content::NotRecorded,
-        Some(Data::Text(text)) if is_masked(text) => Content::NotRecorded,
-        Some(value) => Content::Present(value.clone()),
+        Some(Data::Text(text)) if is_masked(&text) => Content::NotRecorded,
+        Some(value) => Content::Present(value),
     }
 }
 
@@ -287,7 +289,7 @@ mod tests {
 
     #[expect(clippy::needless_pass_by_value, reason = "values are made where they are given")]
     fn short(value: Json) -> Vec<String> {
-        blocks(&Data::from(&value), Role::Unknown)
+        blocks(Data::from(&value), Role::Unknown)
             .into_iter()
             .filter_map(|block| match block {
                 Block::Text(role, text) => Some(format!("{role:?}: {text}")),

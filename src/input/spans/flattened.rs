@@ -15,7 +15,7 @@ pub(super) fn flattened<'s>(span: &'s Span<'_>, prefix: &str) -> Option<Vec<Bloc
     )?;
     let role =
         if prefix.contains("output") || prefix.contains("completion") { Role::Agent } else { Role::Unknown };
-    Some(blocks_of_flattened(&value, role))
+    Some(blocks_of_flattened(value, role))
 }
 
 /// How many parts of a name are looked at.

@@ -129,7 +129,7 @@ fn chat_events<'s>(
             if wanted.contains(&direction)
                 && let Some(value) = attributes.get(key).or_else(|| body.get(key))
             {
-                found.push(ChatEvent { direction, blocks: blocks(&value.to_data(), role), time });
+                found.push(ChatEvent { direction, blocks: blocks(value.to_data(), role), time });
             }
         }
         return found;
@@ -175,14 +175,14 @@ fn chat_event((direction, role): (Direction, Role), mut members: Members<'_>, ti
     }
     members.remove("role");
     members.remove("name");
-    ChatEvent { direction, blocks: blocks(&Data::Object(members), role), time }
+    ChatEvent { direction, blocks: blocks(Data::Object(members), role), time }
 }
 
 fn tool_message<'s>(members: &Members<'s>) -> Vec<Block<'s>> {
     let id = name_of(members, &["id", "tool_call_id"]);
     let content = members.get("content");
     if let Some(parts @ Data::List(_)) = content {
-        let read = blocks(parts, Role::Tool);
+        let read = blocks(parts.clone(), Role::Tool);
         if read.iter().any(|block| matches!(block, Block::Reply(_))) {
             return read;
         }

@@ -78,12 +78,12 @@ pub(super) fn name_of<'t>(members: &Members<'t>, keys: &[&str]) -> Option<Cow<'t
 }
 
 /// Arguments as JSON or as the text that is none.
-pub(super) fn arguments_of<'t>(value: &Data<'t>) -> Content<Cow<'t, str>> {
+pub(super) fn arguments_of(value: Data<'_>) -> Content<Cow<'_, str>> {
     match value {
         Data::Null => Content::Absent,
-        Data::Text(text) if is_masked(text) => Content::NotRecorded,
+        Data::Text(text) if is_masked(&text) => Content::NotRecorded,
         Data::Text(text) if text.trim().is_empty() => Content::Present(Cow::Borrowed("{}")),
-        Data::Text(text) => Content::Present(text.clone()),
+        Data::Text(text) => Content::Present(text),
         other => Content::Present(Cow::Owned(other.to_json())),
     }
 }

@@ -108,7 +108,7 @@ impl<'s> TraceContext<'_, 's> {
             return Some((outcome, verdict));
         }
         if let Some(why) = refused {
-            let text = if why.is_empty() { Content::NotRecorded } else { Content::Present(why) };
+            let text = if why.is_empty() { Content::NotRecorded } else { Content::Present(why.into()) };
             return Some((Outcome { text, ..Outcome::default() }, Verdict::refused()));
         }
         let message = self.failed_step(request)?;

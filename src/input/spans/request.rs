@@ -185,14 +185,14 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
 fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
     let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 6] = [
-        &|| Some(blocks(&attributes.get("gen_ai.output.messages")?.to_data(), Role::Agent)),
+        &|| Some(blocks(attributes.get("gen_ai.output.messages")?.to_data(), Role::Agent)),
         &|| flattened(span, "llm.output_messages."),
         &|| logs::said(records, at, span, Direction::Output),
         &|| flattened(span, "gen_ai.completion."),
-        &|| Some(blocks(&attributes.get("gcp.vertex.agent.llm_response")?.to_data(), Role::Agent)),
+        &|| Some(blocks(attributes.get("gcp.vertex.agent.llm_response")?.to_data(), Role::Agent)),
         // What holds other voices as well is no output, but a history.
         &|| {
-            let output = blocks(&attributes.get("output.value")?.to_data(), Role::Agent);
+            let output = blocks(attributes.get("output.value")?.to_data(), Role::Agent);
             let other = |block: &Block<'_>| {
                 matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _))
             };
@@ -231,7 +231,7 @@ fn refused_in<'s>(span: &'s Span<'_>) -> Option<Vec<ModelCall<'s>>> {
         span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output"])?;
     let text = output.as_str().filter(|text| text.contains("invalid_tool_calls"))?;
     let value = Data::of_text(text)?;
-    let calls = blocks(&value, Role::Agent).into_iter().filter_map(|block| match block {
+    let calls = blocks(value, Role::Agent).into_iter().filter_map(|block| match block {
         Block::Call(call) if call.refused.is_some() => Some(call),
         _ => None,
     });
@@ -289,7 +289,7 @@ pub(super) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
         _ => None,
     };
     let Some(messages) = messages else { return Vec::new() };
-    let mut parts = blocks(&messages, Role::Unknown);
+    let mut parts = blocks(messages, Role::Unknown);
     if !parts.iter().any(|block| matches!(block, Block::Call(_))) {
         return Vec::new();
     }

@@ -2,7 +2,7 @@
 
 use super::model::{Code, Span, SpanEvent};
 use super::unwrap::{self, Outcome};
-use crate::trace::{Content, Provenance, Status, UnknownReason};
+use crate::trace::{Content, Provenance, Status, Text, UnknownReason};
 
 /// A status, and what it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome<'_>, text_rule: boo
 
 /// Of a call that no span shows, by its answer.
 pub(super) fn of_answer(outcome: &Outcome<'_>, text_rule: bool) -> Verdict {
-    let refused = matches!(&outcome.text, Content::Present(text) if is_refusal(text));
+    let refused = matches!(&outcome.text, Content::Present(words) if is_refusal(words.text()));
     if outcome.is_error {
         return Verdict::new(Status::Error, Provenance::Flag);
     }
@@ -75,7 +75,7 @@ fn of_outcome(outcome: &Outcome<'_>, text_rule: bool) -> Option<Verdict> {
         return Some(Verdict::new(Status::Error, Provenance::Flag));
     }
     match &outcome.text {
-        Content::Present(text) if text_rule && unwrap::own_text(text).starts_with("Error") => {
+        Content::Present(words) if text_rule && unwrap::own_text_begins(words.text(), "Error") => {
             Some(Verdict::new(Status::Error, Provenance::Text))
         }
         _ => None,
@@ -83,9 +83,9 @@ fn of_outcome(outcome: &Outcome<'_>, text_rule: bool) -> Option<Verdict> {
 }
 
 /// Whether an answer says that the call was not taken: no such tool, or arguments that cannot be read.
-fn is_refusal(text: &str) -> bool {
+fn is_refusal(text: Text<'_>) -> bool {
     const LOOKED_AT: usize = 300;
-    let text = crate::trace::first_chars(text, LOOKED_AT).to_lowercase();
+    let text = text.head(LOOKED_AT).to_lowercase();
     let has = |phrase: &str| text.contains(phrase);
     let of_tool = has("tool") || has("function") || has("action");
     let unknown = has("unknown tool")

@@ -1,7 +1,9 @@
 //! What frameworks wrap around results, taken off: equal answers are then equal.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde_json::Value as Json;
 
 use super::arguments::is_left_out;
@@ -10,7 +12,8 @@ use super::data::{Data, Members};
 use super::logs::{self, Direction};
 use super::message::{Block, is_masked, name_of};
 use super::model::Span;
-use crate::trace::{Content, canonical_value};
+use crate::json::JsonString;
+use crate::trace::{Content, Text, Words, canonical_value};
 
 /// Where results stand, the surest first.
 const RESULTS: &[&str] = &[
@@ -34,7 +37,7 @@ const APPENDED: &[&str] = &[
 /// What came back from a call, without its wrappers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Outcome<'s> {
-    pub(super) text: Content<Cow<'s, str>>,
+    pub(super) text: Content<Words<'s>>,
     /// Whether the wrapper or the result itself says that it is an error.
     pub(super) is_error: bool,
     /// The id of the call, where the wrapper has it.
@@ -71,7 +74,23 @@ pub(super) fn result<'s>(span: &'s Span<'_>) -> Outcome<'s> {
 }
 
 fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
+    if let Value::Text(text) = value
+        && let Some(spelled) = text.spelled()
+        && is_bare(spelled)
+    {
+        return Outcome { text: Content::Present(Text::from(spelled).into()), ..Outcome::default() };
+    }
     outcome(Content::Present(value.to_plain_data()))
+}
+
+/// Whether a text with escapes shows as it is spelled that it is neither wrapped nor masked, and that nothing was put
+/// behind it.
+fn is_bare(text: JsonString<'_>) -> bool {
+    static APPENDED: LazyLock<[Finder<'_>; 2]> =
+        LazyLock::new(|| ["try again", "your mistakes"].map(Finder::new));
+    let begins_plainly =
+        text.inner().first().is_some_and(|first| !matches!(first, b'{' | b'[' | b'\\' | 0..=b' ' | 0x80..));
+    begins_plainly && text.is_usual() && APPENDED.iter().all(|part| part.find(text.inner()).is_none())
 }
 
 /// The result that a value holds.
@@ -107,7 +126,7 @@ pub(super) fn outcome(content: Content<Data<'_>>) -> Outcome<'_> {
         }
     };
     without_appendix(&mut text);
-    outcome.text = Content::Present(text);
+    outcome.text = Content::Present(text.into());
     outcome
 }
 
@@ -138,13 +157,13 @@ fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, st
                 outcome.is_error |= message.text("status") == Some("error");
                 let inner = self::outcome(message.get("content").cloned().into());
                 outcome.is_error |= inner.is_error;
-                return inner.text.present();
+                return inner.text.present().map(Words::into_cow);
             }
             if members.len() == 3 && ["id", "name", "response"].iter().all(|key| members.has(key)) {
                 outcome.id = name_of(members, &["id"]);
                 let inner = self::outcome(members.get("response").cloned().into());
                 outcome.is_error |= inner.is_error;
-                return inner.text.present();
+                return inner.text.present().map(Words::into_cow);
             }
             None
         }
@@ -188,15 +207,19 @@ fn without_appendix(text: &mut Cow<'_, str>) {
     }
 }
 
-/// The text of a result: of an object with a text below a sole key `result`, that.
-pub(super) fn own_text(text: &str) -> Cow<'_, str> {
-    if is_first_key(text, "result")
-        && let Some(Data::Object(members)) = Data::of_text(text)
+/// Whether the text of a result begins with this: of an object with a text below a sole key `result`, that.
+pub(super) fn own_text_begins(text: Text<'_>, prefix: &str) -> bool {
+    if text.spelling().first().is_some_and(|first| !matches!(first, b'{' | b'\\' | 0..=b' ')) {
+        return text.starts_with(prefix);
+    }
+    let text = text.to_str();
+    if is_first_key(&text, "result")
+        && let Some(Data::Object(members)) = Data::of_text(&text)
         && let (1, Some(Data::Text(inner))) = (members.len(), members.get("result"))
     {
-        return inner.clone();
+        return inner.starts_with(prefix);
     }
-    Cow::Borrowed(text)
+    text.starts_with(prefix)
 }
 
 /// Whether a text is JSON that says that it is an error.
@@ -320,6 +343,6 @@ mod tests {
         event.attributes.push("message".into(), Value::text(r#"[{"text": "r"}]"#));
         let mut made = span(&[]);
         made.events.push(event);
-        assert_eq!(result(&made).text.present().as_deref(), Some("r"));
+        assert_eq!(result(&made).text.present(), Some("r".into()));
     }
 }
