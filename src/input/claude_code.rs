@@ -7,10 +7,11 @@ use memchr::memmem::Finder;
 
 use super::Format;
 use super::claude_code_line::{Block, Line, Mark, read_line};
-use super::document::{Document, Sign};
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, Sign, read_lines};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, broken_off, never_ran};
-use super::runs::Runs;
+use super::runs::{PassedOver, Runs};
+use super::sample::{Members, Sample, Seen};
 use super::wire;
 use crate::json::{Kind, Raw, Read};
 use crate::trace::{
@@ -21,7 +22,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
     about: "sessions of Claude Code, an event per line",
     decisive: "lines of type `user` or `assistant` with an object `message`, and `sessionId` or `uuid`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -55,16 +61,33 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut sessions = Sessions::default();
     for line in lines.iter() {
-        match read_line(*line) {
-            Ok(line) => sessions.line(line, runs),
+        match read_line(&mut line.json()) {
+            Ok(line) => sessions.line(line),
             // What is read is looked at more closely than what is passed over.
             Err(_) => runs.pass_over("lines that are no JSON", 1),
         }
     }
-    for session in sessions.open {
-        session.end(runs);
-    }
+    sessions.end(runs);
     Ok(())
+}
+
+/// Lines of Codex, which comes before this format in the list, show when they are read.
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Lines { objects, .. } = &sample.seen else { return false };
+    objects.iter().filter_map(Members::whole).any(is_event)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut sessions = Sessions::default();
+    let take = |line| {
+        let Line { may_be_codex: is_other, .. } = line;
+        sessions.line(line);
+        !is_other
+    };
+    let Some(others) = read_lines(bytes, read_line, take) else { return false };
+    runs.pass_over_lines(&others);
+    sessions.end(runs);
+    true
 }
 
 /// What a trace is of: a session, and the part of it that is a sub-agent's.
@@ -79,18 +102,19 @@ struct Sessions<'a> {
     last: Option<Cow<'a, str>>,
     /// The parts of sub-agents, by the ids of their lines.
     parts: TextMap<Cow<'a, str>, Cow<'a, str>>,
+    passed_over: PassedOver,
 }
 
 impl<'a> Sessions<'a> {
-    fn line(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
+    fn line(&mut self, mut line: Line<'a>) {
         let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
-            return runs.pass_over(line.reason_of_kind(), 1);
+            return count(&mut self.passed_over, line.reason_of_kind());
         };
         let session = line.session.take().or_else(|| self.last.take());
         self.last.clone_from(&session);
         let part = line.is_sidechain.then(|| self.part(&mut line));
         if line.is_skipped {
-            return runs.pass_over("lines that the program wrote for itself", 1);
+            return count(&mut self.passed_over, "lines that the program wrote for itself");
         }
         let key = (session, part);
         let place = if let Some(place) = self.places.get(&key) {
@@ -101,9 +125,20 @@ impl<'a> Sessions<'a> {
         };
         let Some(session) = self.open.get_mut(place) else { return };
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
-            return runs.pass_over("lines that stand there twice", 1);
+            return count(&mut self.passed_over, "lines that stand there twice");
         }
-        if is_assistant { session.assistant(line, runs) } else { session.user(line, runs) }
+        let passed_over = &mut self.passed_over;
+        if is_assistant { session.assistant(line, passed_over) } else { session.user(line, passed_over) }
+    }
+
+    /// Hands the traces on.
+    fn end(self, runs: &mut Runs<'_>) {
+        for (reason, count) in self.passed_over {
+            runs.pass_over(reason, count);
+        }
+        for session in self.open {
+            session.end(runs);
+        }
     }
 
     /// The part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
@@ -168,7 +203,7 @@ impl<'a> Session<'a> {
         self.usages.len() as u64
     }
 
-    fn user(&mut self, line: Line<'a>, runs: &mut Runs<'_>) {
+    fn user(&mut self, line: Line<'a>, passed_over: &mut PassedOver) {
         let turn = self.next_turn();
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
         let (text, blocks) = (line.text(), line.blocks);
@@ -178,7 +213,7 @@ impl<'a> Session<'a> {
         for block in blocks {
             let Block::Result { id, content, is_error } = block else { continue };
             if id.as_ref().is_some_and(|id| !self.answered.insert(id.clone())) {
-                runs.pass_over("results that stand there twice", 1);
+                count(passed_over, "results that stand there twice");
                 continue;
             }
             let call = id.as_ref().and_then(|id| self.calls.get(id)).copied();
@@ -193,7 +228,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn assistant(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
+    fn assistant(&mut self, mut line: Line<'a>, passed_over: &mut PassedOver) {
         let next = self.next_turn();
         let turn = match line.message_id.take() {
             Some(id) => *self.turns.entry(id).or_insert(next),
@@ -217,7 +252,7 @@ impl<'a> Session<'a> {
         for block in line.blocks {
             let Block::Call { id, name, arguments } = block else { continue };
             if id.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
-                runs.pass_over("calls that stand there twice", 1);
+                count(passed_over, "calls that stand there twice");
                 continue;
             }
             let call = Call { arguments, time: line.time, ..Call::new(turn, id.clone(), name) };
@@ -243,6 +278,10 @@ impl<'a> Session<'a> {
         }
         runs.give_unrouted(&mut self.steps, self.metadata, None);
     }
+}
+
+fn count(passed_over: &mut PassedOver, reason: impl Into<Cow<'static, str>>) {
+    *passed_over.entry(reason.into()).or_default() += 1;
 }
 
 /// How a call ended. `mark`: what stands beside the message of its result.

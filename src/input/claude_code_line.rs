@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::common;
+use super::document::Sign;
 use super::tokens;
 use super::wire;
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Read};
 use crate::trace::{Arguments, Content, Text, UnknownReason, Usage, Words};
 
 /// What is read of a line, whatever its type.
@@ -20,6 +21,8 @@ pub(super) struct Line<'a> {
     pub(super) parent: Option<Cow<'a, str>>,
     pub(super) agent: Option<Cow<'a, str>>,
     pub(super) is_sidechain: bool,
+    /// Whether it has a key that lines of Codex have.
+    pub(super) may_be_codex: bool,
     /// Whether the program wrote the line for itself.
     pub(super) is_skipped: bool,
     pub(super) time: Option<u64>,
@@ -98,10 +101,10 @@ impl<'a> Line<'a> {
 }
 
 /// Reads a line.
-pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
+pub(super) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
     let mut read = Line::default();
     let (mut skips, mut is_synthetic) = ([false; 4], false);
-    line.json().object(|key, value| {
+    json.object(|key, value| {
         match key {
             b"type" => read.kind = wire::name(value)?,
             b"sessionId" => read.session = wire::name(value)?,
@@ -116,7 +119,11 @@ pub(super) fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
             b"isApiErrorMessage" => skips[3] = wire::boolean(value)? == Some(true),
             b"message" => is_synthetic = message(value, &mut read)?,
             b"toolUseResult" => (read.mark, read.duration) = beside_result(value)?,
-            _ => value.skip()?,
+            _ => {
+                let sign = Sign::of(key);
+                read.may_be_codex |= matches!(sign, Some(Sign::Item | Sign::Payload | Sign::ThreadId));
+                value.skip()?;
+            }
         }
         Ok(())
     })?;

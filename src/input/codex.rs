@@ -8,11 +8,11 @@ use memchr::memmem::Finder;
 use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
-use super::document::{Document, Sign, concatenated, is_sound};
+use super::document::{Document, Sign, read_lines};
 use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
-use super::sample::{Members, Sample, Seen, lines};
+use super::sample::{Members, Sample, Seen};
 use super::timestamp::nanoseconds;
 use super::wire;
 use crate::json::{Kind as JsonKind, Raw, Read};
@@ -79,28 +79,12 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::default();
-    let (mut no_json, mut no_object) = (0, 0);
-    let mut first_other = None;
-    for (number, line) in lines(bytes, true, 0).enumerate() {
-        let mut json = line.json().checking();
-        match read_line(&mut json) {
-            Ok(read) if json.peek_byte().is_none() => {
-                session.line(read);
-                continue;
-            }
-            // What it begins with is no line of a session after all.
-            _ if number == 0 => return false,
-            _ if line.kind() != JsonKind::Object && is_sound(line) => no_object += 1,
-            _ => no_json += 1,
-        }
-        first_other.get_or_insert(line.offset());
-    }
-    // They may be objects all the same, wherever lines end.
-    if first_other.and_then(|at| concatenated(bytes.get(at..)?, None)).is_some() {
-        return false;
-    }
-    runs.pass_over("lines that are no JSON", no_json);
-    runs.pass_over("lines that are no object", no_object);
+    let take = |line| {
+        session.line(line);
+        true
+    };
+    let Some(others) = read_lines(bytes, read_line, take) else { return false };
+    runs.pass_over_lines(&others);
     session.end(runs);
     true
 }

@@ -1,7 +1,7 @@
 //! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
 
 use super::sample::{Members, lines};
-use crate::json::{Ends, Json, Kind, Raw};
+use crate::json::{Ends, Json, Kind, Raw, Read};
 
 /// A whole input of a format whose runs are not records of their own.
 #[derive(Debug, Clone)]
@@ -212,7 +212,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
 }
 
 /// The objects of an input that are one after the other wherever lines end, with nothing between them.
-pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
+fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {
@@ -224,8 +224,44 @@ pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Optio
     Some(objects)
 }
 
+/// How many lines were read as nothing, being no JSON or no object.
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    pub(super) no_json: u64,
+    pub(super) no_object: u64,
+}
+
+/// Reads the lines of an input one after the other, and checks all of them, without taking the input apart first.
+/// `take` is given what was read, and may find that it is of another format. `None`: then, or where the first line is
+/// none of its format, or where there are objects wherever lines end.
+pub(super) fn read_lines<'a, L>(
+    bytes: &'a [u8],
+    read: impl Fn(&mut Json<'a>) -> Read<L>,
+    mut take: impl FnMut(L) -> bool,
+) -> Option<Others> {
+    let mut others = Others::default();
+    let mut first_other = None;
+    for (number, line) in lines(bytes, true, 0).enumerate() {
+        let mut json = line.json().checking();
+        match read(&mut json) {
+            Ok(read) if json.peek_byte().is_none() => {
+                if !take(read) {
+                    return None;
+                }
+                continue;
+            }
+            _ if number == 0 => return None,
+            _ if line.kind() != Kind::Object && is_sound(line) => others.no_object += 1,
+            _ => others.no_json += 1,
+        }
+        first_other.get_or_insert(line.offset());
+    }
+    let values = first_other.and_then(|at| concatenated(bytes.get(at..)?, None));
+    values.is_none().then_some(others)
+}
+
 /// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
-pub(super) fn is_sound(line: Raw<'_>) -> bool {
+fn is_sound(line: Raw<'_>) -> bool {
     let mut json = line.json();
     json.check().is_ok() && json.peek_byte().is_none()
 }

@@ -135,9 +135,9 @@ impl<'t> Walk<'t> {
                     self.text(std::mem::take(text), role);
                 }
                 (
-                    "content" | "_content" | "parts" | "contents" | "message" | "message_content" | "messages"
-                    | "choices" | "candidates" | "generations" | "output" | "outputs" | "update" | "replies"
-                    | "response" | "delta" | "input" | "inputs",
+                    "content" | "_content" | "parts" | "contents" | "message" | "message_content"
+                    | "messages" | "choices" | "candidates" | "generations" | "output" | "outputs" | "update"
+                    | "replies" | "response" | "delta" | "input" | "inputs",
                     value @ (Data::List(_) | Data::Object(_)),
                 ) => self.value(std::mem::take(value), role),
                 ("message", Data::Text(text)) => match Data::of_cow(text) {
