@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use super::Format;
 use super::atif_result::{Marks, StepResult, answer};
 use super::common;
-use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, read_around};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::recognise::is_of;
 use super::runs::Runs;
-use super::sample::Members;
+use super::sample::{Members, Sample, Seen};
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, Usage, Words};
@@ -17,7 +18,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::Atif,
     about: "ATIF trajectories, 1.0 to 1.8",
     decisive: "an object with a list `steps`, an object `agent` and a `schema_version` like `ATIF-v1.7`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -41,53 +47,58 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
 }
 
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return false };
+    around.open_key() == Some("steps") && around.is("agent", Kind::Object)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut open = None;
+    let members = read_around(bytes, "steps", |before, steps| {
+        // What comes again behind them counts.
+        open.insert(Trajectory::new(before)).steps(steps)
+    });
+    let (Some(document), Some(open)) = (members.map(Document::Object), open) else { return false };
+    let Document::Object(members) = &document else { return false };
+    if open.is_codex != is_codex(members) || !is_of(&document, Format::Atif) {
+        return false;
+    }
+    let id = open.end(members, parent(members.get("agent")), runs);
+    if let Err(fault) = sub_agents(members, id.as_ref(), runs) {
+        runs.fail_at(fault);
+    }
+    true
+}
+
 /// Reads a trajectory, and behind it those of the sub-agents that stand in it.
 fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Read<()> {
-    let agent = members.get("agent");
-    let of_agent = |key: &str| agent.and_then(|agent| agent.member(key)).and_then(common::name);
-    let id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
-    let name = of_agent("name");
-    let mut assembler = Assembler::default();
-    assembler.begin(true);
-    let mut open = Trajectory {
-        steps: assembler,
-        is_codex: name.as_deref() == Some("codex"),
-        model: None,
-        termination: None,
-        copied: 0,
-    };
+    let mut open = Trajectory::new(members);
     if let Some(steps) = members.get("steps") {
-        let mut turn = 0;
-        wire::list(&mut steps.json(), |step| {
-            let is_step = step.kind()? == Kind::Object;
-            runs.pass_over("steps that are no objects", u64::from(!is_step));
-            let step = read_step(step)?;
-            open.step(turn, step);
-            turn += 1;
-            Ok(())
-        })?;
+        open.steps(&mut steps.json()).inspect_err(|_| open.pass_over(runs))?;
     }
-    let Trajectory { mut steps, model, termination, copied, .. } = open;
-    let model = of_agent("model_name").or_else(|| of_agent("model")).or(model);
-    let metadata = Metadata {
-        id: id.clone(),
-        agent: name.as_deref().map(Into::into),
-        parent,
-        model: model.as_deref().map(Into::into),
-        termination: termination.map(Cow::into_owned),
-        ..Metadata::default()
-    };
-    runs.pass_over("steps copied from another trajectory", copied);
-    runs.give_unrouted(&mut steps, metadata, None);
+    let id = open.end(members, parent, runs);
+    sub_agents(members, id.as_ref(), runs)
+}
+
+fn sub_agents(members: &Members<'_>, parent: Option<&String>, runs: &mut Runs<'_>) -> Read<()> {
     for sub_agent in members.get("subagent_trajectories").and_then(Raw::items).unwrap_or_default() {
         let sub_agent = Members::of(&mut sub_agent.json());
         if sub_agent.is("steps", Kind::List) {
-            trajectory(&sub_agent, id.clone(), runs)?;
+            trajectory(&sub_agent, parent.cloned(), runs)?;
         } else {
             runs.pass_over("sub-agents without steps", 1);
         }
     }
     Ok(())
+}
+
+/// What is said of the agent.
+fn of_agent<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
+    members.get("agent")?.member(key).and_then(common::name)
+}
+
+fn is_codex(members: &Members<'_>) -> bool {
+    of_agent(members, "name").is_some_and(|name| name == "codex")
 }
 
 /// The parent that a trajectory in a file of its own names.
@@ -252,13 +263,62 @@ fn metrics(json: &mut Json<'_>) -> Read<Usage> {
 /// A trajectory in the middle of being read.
 struct Trajectory<'a> {
     steps: Assembler<'a>,
+    turn: u64,
     is_codex: bool,
     model: Option<Cow<'a, str>>,
     termination: Option<Cow<'a, str>>,
     copied: u64,
+    no_objects: u64,
 }
 
 impl<'a> Trajectory<'a> {
+    fn new(members: &Members<'a>) -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self {
+            steps,
+            turn: 0,
+            is_codex: is_codex(members),
+            model: None,
+            termination: None,
+            copied: 0,
+            no_objects: 0,
+        }
+    }
+
+    fn steps(&mut self, steps: &mut Json<'a>) -> Read<()> {
+        wire::list(steps, |step| {
+            self.no_objects += u64::from(step.kind()? != Kind::Object);
+            let step = read_step(step)?;
+            self.step(self.turn, step);
+            self.turn += 1;
+            Ok(())
+        })
+        .map(|_| ())
+    }
+
+    /// Hands the trace on, and returns its id.
+    fn end(mut self, members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Option<String> {
+        let id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
+        let model = of_agent(members, "model_name").or_else(|| of_agent(members, "model"));
+        let metadata = Metadata {
+            id: id.clone(),
+            agent: of_agent(members, "name").map(|name| name.as_ref().into()),
+            parent,
+            model: model.or(self.model.take()).map(|model| model.as_ref().into()),
+            termination: self.termination.take().map(Cow::into_owned),
+            ..Metadata::default()
+        };
+        self.pass_over(runs);
+        runs.pass_over("steps copied from another trajectory", self.copied);
+        runs.give_unrouted(&mut self.steps, metadata, None);
+        id
+    }
+
+    fn pass_over(&self, runs: &mut Runs<'_>) {
+        runs.pass_over("steps that are no objects", self.no_objects);
+    }
+
     fn step(&mut self, turn: u64, mut step: Step<'a>) {
         if step.is_copied {
             self.copied += 1;

@@ -10,17 +10,23 @@ use super::Format;
 use super::chat_element::Look;
 use super::chat_messages::Conversation;
 use super::common;
-use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, read_around, read_items};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::mini_swe_agent::model_of;
+use super::recognise::is_of;
 use super::runs::Runs;
-use super::sample::Members;
+use super::sample::{Members, Sample, Seen};
 use super::tokens;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Metadata, Usage};
 
-const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true, at_once: None });
+const READER: Reader = Reader::Document(DocumentReader {
+    claims,
+    read,
+    lines_last: true,
+    at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+});
 
 /// Items of `OpenAI`'s Responses.
 pub(super) mod responses {
@@ -80,6 +86,8 @@ pub(super) enum Form {
 enum Source<'d, 'a> {
     /// In a list, or one per line.
     Slice(&'d [Raw<'a>]),
+    /// In a list that begins here.
+    Ahead(Json<'a>),
     /// In a list of an object.
     List(Raw<'a>),
     /// In two lists of an object: what one response was given, and what it is.
@@ -91,6 +99,7 @@ impl<'a> Source<'_, 'a> {
     fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
         match self {
             Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
+            Self::Ahead(list) => list.clone().list(|element| each(element, false)),
             Self::List(list) => list.json().list(|element| each(element, false)),
             Self::Response(input, output) => {
                 for (list, is_output) in [(input, false), (output, true)] {
@@ -187,12 +196,60 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             };
             let usage = members.get("usage").and_then(tokens::usage);
             let conversation = converse(&source, form, usage)?;
-            let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
-            let reward = reward.and_then(|reward| reward.json().float().ok());
-            give(conversation, metadata(members), reward, runs);
+            give(conversation, metadata(members), reward(members), runs);
         }
     }
     Ok(())
+}
+
+fn begins(sample: &Sample<'_>) -> bool {
+    let is_element = |part: &Members<'_>| part.has("role") || part.has("call_id");
+    let may_be = match &sample.seen {
+        Seen::List { .. } => true,
+        Seen::Object(around) => around.open_key() == Some("messages"),
+        Seen::Lines { .. } | Seen::Scalar | Seen::Litter => false,
+    };
+    may_be && sample.parts().iter().any(is_element)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut start = Json::new(bytes);
+    let is_list = start.peek_byte() == Some(b'[');
+    let Some(form) = (if is_list { form(&Source::Ahead(start), true) } else { Some(Form::Messages) }) else {
+        return false;
+    };
+    let mut conversation = Conversation::new(form);
+    let document = if is_list {
+        read_items(bytes, |json| read_element(&mut conversation, json)).map(Document::List)
+    } else {
+        read_around(bytes, "messages", |_, messages| {
+            messages.list(|json| read_element(&mut conversation, json))
+        })
+        .map(Document::Object)
+    };
+    let Some(document) = document.filter(|document| is_of(document, Format::OpenAiResponses)) else {
+        return false;
+    };
+    match &document {
+        Document::Object(members) => {
+            // Where there are other lists as well, they may be what is meant.
+            if !matches!(claimed_of(members), Some((Source::List(_), Form::Messages))) {
+                return false;
+            }
+            give(conversation, metadata(members), reward(members), runs);
+        }
+        Document::List(_) | Document::Lines(_) => give(conversation, Metadata::default(), None, runs),
+    }
+    true
+}
+
+fn read_element<'a>(conversation: &mut Conversation<'a>, json: &mut Json<'a>) -> Read<()> {
+    if conversation.element(json)? { Ok(()) } else { Err(words::enough()) }
+}
+
+fn reward(members: &Members<'_>) -> Option<f64> {
+    let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
+    reward.and_then(|reward| reward.json().float().ok())
 }
 
 /// Reads all elements. Where one shows that they are of another form than was thought, they are read as that.

@@ -10,6 +10,7 @@ use crate::json::{Json, Kind, Read};
 use crate::trace::{Arguments, Content, Text, UnknownReason, Usage, Words};
 
 /// What is read of a line, whatever its type.
+#[expect(clippy::struct_excessive_bools, reason = "as many as a line says of itself")]
 #[derive(Default)]
 pub(super) struct Line<'a> {
     kind: Option<Cow<'a, str>>,

@@ -27,7 +27,7 @@ pub(super) const FORMAT: Entry = Entry {
         claims,
         read,
         lines_last: false,
-        at_once: Some(AtOnce { begins, read: read_at_once }),
+        at_once: Some(AtOnce { begins, is_document: false, read: read_at_once }),
     }),
 };
 

@@ -224,6 +224,34 @@ fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'
     Some(objects)
 }
 
+/// Reads an input that is one object around a list, which is read where it stands, with what stands before it; checks
+/// all of it. `None`: it is not sound, or that list stands there twice.
+pub(super) fn read_around<'a>(
+    bytes: &'a [u8],
+    key: &str,
+    read: impl FnMut(&Members<'a>, &mut Json<'a>) -> Read<()>,
+) -> Option<Members<'a>> {
+    let mut json = Json::new(bytes).checking();
+    let members = Members::around(&mut json, key, read)?;
+    json.peek_byte().is_none().then_some(members)
+}
+
+/// Reads an input that is one list item by item, and checks all of it. `None`: it is not sound.
+pub(super) fn read_items<'a>(
+    bytes: &'a [u8],
+    mut read: impl FnMut(&mut Json<'a>) -> Read<()>,
+) -> Option<Vec<Raw<'a>>> {
+    let mut json = Json::new(bytes).checking();
+    let mut items = Vec::new();
+    let walked = json.list(|item| {
+        let start = item.offset();
+        read(item)?;
+        items.push(item.raw_since(start));
+        Ok(())
+    });
+    (walked.is_ok() && json.peek_byte().is_none()).then_some(items)
+}
+
 /// How many lines were read as nothing, being no JSON or no object.
 #[derive(Debug, Default)]
 pub(super) struct Others {

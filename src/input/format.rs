@@ -61,6 +61,8 @@ pub(super) struct AtOnce {
     /// Whether an input that begins like this is of no format whose runs are records, and of none before this one in the
     /// list unless more shows when it is read.
     pub(super) begins: fn(&Sample<'_>) -> bool,
+    /// Whether it is one document, which has to be known as such before.
+    pub(super) is_document: bool,
     /// Reads all of it. `false`: it is not sound, or not what it seemed to be, and nothing was read.
     pub(super) read: for<'a> fn(&'a [u8], &mut Runs<'_>) -> bool,
 }

@@ -7,11 +7,12 @@ use memchr::memmem::Finder;
 
 use super::Format;
 use super::common;
-use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, read_around};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
+use super::recognise::is_of;
 use super::runs::Runs;
-use super::sample::Members;
+use super::sample::{Members, Sample, Seen};
 use super::tokens;
 use super::wire;
 use super::words;
@@ -22,7 +23,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::GeminiCli,
     about: "sessions of the Gemini CLI",
     decisive: "an object with strings `sessionId` and `projectHash`, and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -34,27 +40,72 @@ fn claims(document: &Document<'_>) -> bool {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut steps = Assembler::default();
-    steps.begin(true);
-    let mut model = None;
+    let mut session = Session::new();
     if let Some(messages) = members.get("messages") {
-        let mut turn = 0;
-        messages.json().list(|json| {
-            let message = Message::read(json, turn)?;
-            match message.kind.as_deref() {
-                Some("user") => message.step(Actor::User, turn, &mut steps),
-                Some("gemini") => {
-                    model = model.take().or_else(|| message.model.clone());
-                    message.step(Actor::Agent, turn, &mut steps);
-                }
-                _ => runs.pass_over("messages of neither the user nor the model", 1),
-            }
-            turn += 1;
-            Ok(())
-        })?;
+        let read = messages.json().list(|json| session.message(json));
+        read.inspect_err(|_| session.pass_over(runs))?;
     }
-    runs.give_unrouted(&mut steps, metadata(members, model), None);
+    session.end(members, runs);
     Ok(())
+}
+
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return false };
+    around.open_key() == Some("messages") && around.has("sessionId") && around.has("projectHash")
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut session = Session::new();
+    let members = read_around(bytes, "messages", |_, messages| messages.list(|json| session.message(json)));
+    let Some(document) = members.map(Document::Object) else { return false };
+    let is_read = is_of(&document, Format::GeminiCli);
+    if let Document::Object(members) = &document
+        && is_read
+    {
+        session.end(members, runs);
+    }
+    is_read
+}
+
+/// A session in the middle of being read.
+struct Session<'a> {
+    steps: Assembler<'a>,
+    turn: u64,
+    model: Option<Cow<'a, str>>,
+    /// How many messages were passed over.
+    others: u64,
+}
+
+impl<'a> Session<'a> {
+    fn new() -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self { steps, turn: 0, model: None, others: 0 }
+    }
+
+    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
+        let message = Message::read(json, self.turn)?;
+        match message.kind.as_deref() {
+            Some("user") => message.step(Actor::User, self.turn, &mut self.steps),
+            Some("gemini") => {
+                self.model = self.model.take().or_else(|| message.model.clone());
+                message.step(Actor::Agent, self.turn, &mut self.steps);
+            }
+            _ => self.others += 1,
+        }
+        self.turn += 1;
+        Ok(())
+    }
+
+    fn pass_over(&self, runs: &mut Runs<'_>) {
+        runs.pass_over("messages of neither the user nor the model", self.others);
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
+        self.pass_over(runs);
+        runs.give_unrouted(&mut self.steps, metadata(members, self.model), None);
+    }
 }
 
 fn metadata(members: &Members<'_>, model: Option<Cow<'_, str>>) -> Metadata {

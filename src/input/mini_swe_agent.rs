@@ -8,11 +8,12 @@ use memchr::memmem::Finder;
 
 use super::Format;
 use super::common;
-use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, read_around};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
+use super::recognise::is_of;
 use super::runs::Runs;
-use super::sample::Members;
+use super::sample::{Members, Sample, Seen};
 use super::time;
 use super::tokens;
 use super::wire;
@@ -24,7 +25,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
     about: "trajectories of mini-swe-agent, version 1",
     decisive: "an object with `trajectory_format` \"mini-swe-agent-1\" and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -35,24 +41,70 @@ fn claims(document: &Document<'_>) -> bool {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut steps = Assembler::default();
-    steps.begin(true);
+    let mut run = Run::new();
     if let Some(messages) = members.get("messages") {
-        let (mut turn, mut asked) = (0, None);
-        messages.json().list(|json| {
-            if json.kind()? == Kind::Object {
-                let message = Message::read(json)?;
-                asked = message.step(turn, asked, &mut steps);
-            } else {
-                asked = None;
-                runs.pass_over("messages that are no objects", 1);
-            }
-            turn += 1;
-            Ok(())
-        })?;
+        let read = messages.json().list(|json| run.message(json));
+        read.inspect_err(|_| runs.pass_over("messages that are no objects", run.no_objects))?;
     }
-    runs.give_unrouted(&mut steps, metadata(members), None);
+    run.end(members, runs);
     Ok(())
+}
+
+/// Messages of version 1.1 have calls.
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return false };
+    let parts = sample.parts();
+    around.open_key() == Some("messages")
+        && parts.iter().any(|part| part.is("extra", Kind::Object))
+        && !parts.iter().any(|part| part.has("tool_calls") || part.has("tool_call_id"))
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut run = Run::new();
+    let members = read_around(bytes, "messages", |_, messages| messages.list(|json| run.message(json)));
+    let Some(document) = members.map(Document::Object) else { return false };
+    let is_read = is_of(&document, Format::MiniSweAgent1);
+    if let Document::Object(members) = &document
+        && is_read
+    {
+        run.end(members, runs);
+    }
+    is_read
+}
+
+/// A run in the middle of being read.
+struct Run<'a> {
+    steps: Assembler<'a>,
+    turn: u64,
+    /// The call that the next message answers.
+    asked: Option<CallNumber>,
+    no_objects: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new() -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self { steps, turn: 0, asked: None, no_objects: 0 }
+    }
+
+    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
+        if json.kind()? == Kind::Object {
+            let message = Message::read(json)?;
+            self.asked = message.step(self.turn, self.asked, &mut self.steps);
+        } else {
+            self.asked = None;
+            self.no_objects += 1;
+        }
+        self.turn += 1;
+        Ok(())
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
+        runs.pass_over("messages that are no objects", self.no_objects);
+        runs.give_unrouted(&mut self.steps, metadata(members), None);
+    }
 }
 
 fn metadata(members: &Members<'_>) -> Metadata {

@@ -9,16 +9,17 @@ use memchr::memmem::Finder;
 use super::Format;
 use super::codex_text::is_failure_code;
 use super::common;
-use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, read_around};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
+use super::recognise::is_of;
 use super::runs::Runs;
-use super::sample::Members;
+use super::sample::{Members, Sample, Seen};
 use super::time;
 use super::tokens;
 use super::wire;
 use super::words;
-use crate::json::{Json, Kind, Read};
+use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
     Actor, Answer, Arguments, Assembler, Call, Content, Metadata, Provenance, Text, UnknownReason, Usage,
     Words,
@@ -28,7 +29,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::OpenCode,
     about: "sessions exported by OpenCode",
     decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -58,21 +64,71 @@ fn claims(document: &Document<'_>) -> bool {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut steps = Assembler::default();
-    steps.begin(true);
-    let mut metadata = metadata(members);
+    let mut session = Session::new(members);
     if let Some(messages) = members.get("messages") {
-        let mut turn = 0;
-        messages.json().list(|json| {
-            let is_message = json.kind()? == Kind::Object;
-            runs.pass_over("messages that are no objects", u64::from(!is_message));
-            message(json, turn, &mut steps, &mut metadata)?;
-            turn += 1;
-            Ok(())
-        })?;
+        let read = messages.json().list(|json| session.message(json));
+        read.inspect_err(|_| session.pass_over(runs))?;
     }
-    runs.give_unrouted(&mut steps, metadata, None);
+    session.end(runs);
     Ok(())
+}
+
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return false };
+    around.open_key() == Some("messages")
+        && around.is("info", Kind::Object)
+        && sample.parts().first().is_some_and(|part| part.has("info") && part.has("parts"))
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut session = None;
+    let members = read_around(bytes, "messages", |before, messages| {
+        let session = session.insert(Session::new(before));
+        messages.list(|json| session.message(json))
+    });
+    let (Some(document), Some(session)) = (members.map(Document::Object), session) else { return false };
+    let Document::Object(members) = &document else { return false };
+    // What comes again behind the messages counts.
+    let is_read = session.info.map(Raw::bytes) == members.get("info").map(Raw::bytes)
+        && is_of(&document, Format::OpenCode);
+    if is_read {
+        session.end(runs);
+    }
+    is_read
+}
+
+/// A session in the middle of being read.
+struct Session<'a> {
+    steps: Assembler<'a>,
+    info: Option<Raw<'a>>,
+    metadata: Metadata,
+    turn: u64,
+    no_objects: u64,
+}
+
+impl<'a> Session<'a> {
+    fn new(members: &Members<'a>) -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self { steps, info: members.get("info"), metadata: metadata(members), turn: 0, no_objects: 0 }
+    }
+
+    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
+        self.no_objects += u64::from(json.kind()? != Kind::Object);
+        message(json, self.turn, &mut self.steps, &mut self.metadata)?;
+        self.turn += 1;
+        Ok(())
+    }
+
+    fn pass_over(&self, runs: &mut Runs<'_>) {
+        runs.pass_over("messages that are no objects", self.no_objects);
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, runs: &mut Runs<'_>) {
+        self.pass_over(runs);
+        runs.give_unrouted(&mut self.steps, self.metadata, None);
+    }
 }
 
 fn metadata(members: &Members<'_>) -> Metadata {

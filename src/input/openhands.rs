@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Format;
 use super::codex_text::is_failure_code;
 use super::common;
-use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, read_items};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
+use super::recognise::is_of;
 use super::runs::Runs;
+use super::sample::{Members, Sample, Seen as SampleSeen};
 use super::tokens;
 use super::wire;
 use super::words;
@@ -22,7 +24,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::OpenHands,
     about: "event logs of OpenHands: a list, or an object with the list under `trajectory`",
     decisive: "events with `id` and `source`, some with `action` and some with `observation`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -76,8 +83,7 @@ impl Seen {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let mut log = Log::default();
-    log.steps.begin(true);
+    let mut log = Log::new();
     match document {
         Document::List(items) => {
             for event in items {
@@ -91,11 +97,25 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
         Document::Lines(_) => return Ok(()),
     }
-    let model = log.model.map(|model| model.as_ref().into());
-    let metadata = Metadata { agent: Some("openhands".into()), model, ..Metadata::default() };
-    runs.pass_over("observations that no call caused", log.uncaused);
-    runs.give_unrouted(&mut log.steps, metadata, None);
+    log.end(runs);
     Ok(())
+}
+
+fn begins(sample: &Sample<'_>) -> bool {
+    let is_event = |part: &Members<'_>| {
+        part.has("id") && part.has("source") && (part.has("action") || part.has("observation"))
+    };
+    matches!(sample.seen, SampleSeen::List { .. }) && sample.parts().first().is_some_and(is_event)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut log = Log::new();
+    let document = read_items(bytes, |json| log.read(json)).map(Document::List);
+    let is_read = document.is_some_and(|document| is_of(&document, Format::OpenHands));
+    if is_read {
+        log.end(runs);
+    }
+    is_read
 }
 
 /// What is done that is no call of a tool.
@@ -220,6 +240,20 @@ struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
+    fn new() -> Self {
+        let mut log = Self::default();
+        log.steps.begin(true);
+        log
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, runs: &mut Runs<'_>) {
+        let model = self.model.map(|model| model.as_ref().into());
+        let metadata = Metadata { agent: Some("openhands".into()), model, ..Metadata::default() };
+        runs.pass_over("observations that no call caused", self.uncaused);
+        runs.give_unrouted(&mut self.steps, metadata, None);
+    }
+
     fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         let start = json.offset();
         let mut event = Event::default();

@@ -55,11 +55,12 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if let Some((format, reader)) = claimed_records(&sample, wanted) {
             return Ok(Recognised::Records(format, reader, sample.framing));
         }
-        if let Some(entry) = begun(&sample).filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format))
-        {
+        let is_document = is_one_document(&sample);
+        let begun = begun(&sample, is_document);
+        if let Some(entry) = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format)) {
             return Ok(Recognised::Whole(ends, Some(entry)));
         }
-        let decided = wanted.is_none() && is_one_document(&sample);
+        let decided = wanted.is_none() && is_document;
         if let Seen::Lines { objects, last } = sample.seen {
             match lines_of(objects, wanted) {
                 Some(LinesAre::Documents) => return Ok(Recognised::Each),
@@ -88,9 +89,11 @@ fn claimed_records(sample: &Sample<'_>, wanted: Option<Format>) -> Option<(Forma
 }
 
 /// The format that can read an input which begins like this in one walk.
-fn begun(sample: &Sample<'_>) -> Option<&'static Entry> {
+fn begun(sample: &Sample<'_>, is_document: bool) -> Option<&'static Entry> {
     entries().find(|entry| match &entry.reader {
-        Reader::Document(DocumentReader { at_once: Some(at_once), .. }) => (at_once.begins)(sample),
+        Reader::Document(DocumentReader { at_once: Some(at_once), .. }) => {
+            (is_document || !at_once.is_document) && (at_once.begins)(sample)
+        }
         _ => false,
     })
 }
@@ -182,7 +185,7 @@ fn lines_of(objects: Vec<Members<'_>>, wanted: Option<Format>) -> Option<LinesAr
         }
         documents.push(Parsed::of_members(line, members));
     }
-    documents.iter().any(|document| claimed(document, wanted).is_some()).then_some(LinesAre::Documents)
+    documents.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()).then_some(LinesAre::Documents)
 }
 
 /// Whether a line is one of those that only formats of lines have.
@@ -195,7 +198,7 @@ fn is_event(line: Raw<'_>, members: &Members<'_>) -> bool {
 }
 
 /// The format of a whole document; `None`: it is of none.
-pub(super) fn claimed(parsed: &Parsed<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
+pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
     let claims = |entry: &Entry, document: &Document<'_>, last: bool| match &entry.reader {
         Reader::Document(reader) => {
             (wanted.is_none_or(|wanted| wanted == entry.format))
@@ -205,8 +208,13 @@ pub(super) fn claimed(parsed: &Parsed<'_>, wanted: Option<Format>) -> Option<&'s
         Reader::Records(_) => false,
     };
     entries()
-        .find(|entry| claims(entry, &parsed.document, false))
-        .or_else(|| entries().find(|entry| claims(entry, &parsed.document, true)))
+        .find(|entry| claims(entry, document, false))
+        .or_else(|| entries().find(|entry| claims(entry, document, true)))
+}
+
+/// Whether a whole document is of this format, and of none before it.
+pub(super) fn is_of(document: &Document<'_>, format: Format) -> bool {
+    claimed(document, None).is_some_and(|entry| entry.format == format)
 }
 
 /// Says what was seen, and what each format would have wanted.

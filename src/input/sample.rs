@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::words;
 use crate::json::{Ends, Json, Kind, Raw, Read};
 
 /// How many records of a list or objects in lines of a file are looked at.
@@ -87,6 +88,35 @@ impl<'a> Members<'a> {
         });
         walked.ok()?;
         Some(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
+    }
+
+    /// The members of an object that is sound, whose list under `key` is read where it stands, with what stands before
+    /// it. `None`: it is not sound, or that list stands there twice.
+    pub(super) fn around(
+        json: &mut Json<'a>,
+        key: &str,
+        mut read: impl FnMut(&Self, &mut Json<'a>) -> Read<()>,
+    ) -> Option<Self> {
+        json.space();
+        let start = json.offset();
+        let mut members = Self::default();
+        let walked = json.members(|name, value| {
+            let name = name_of(name);
+            let raw = if name != key || value.kind()? != Kind::List {
+                value.checked()?
+            } else if members.has(key) {
+                return Err(words::enough());
+            } else {
+                let start = value.offset();
+                read(&members, value)?;
+                value.raw_since(start)
+            };
+            members.entries.push((name, raw));
+            Ok(())
+        });
+        walked.ok()?;
+        members.whole = Some(json.raw_since(start));
+        Some(members)
     }
 
     /// The items of the list under this key that are there whole, where the list is not.

@@ -38,10 +38,12 @@ pub(super) fn read(
 /// Reads an input of this format in one walk; `false`: it is not sound, and nothing was read.
 fn read_at_once(entry: &Entry, window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
     let Reader::Document(DocumentReader { at_once: Some(at_once), .. }) = &entry.reader else { return false };
+    runs.named = Some(entry.format);
     let is_read = (at_once.read)(window.unread(), runs);
-    if is_read {
+    let named = runs.named.take().filter(|_| is_read);
+    if let Some(format) = named {
         runs.settle(window);
-        runs.is_of(entry.format);
+        runs.is_of(format);
     }
     is_read
 }
@@ -73,12 +75,12 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
 }
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    if let Some(entry) = recognise::claimed(parsed, wanted) {
+    if let Some(entry) = recognise::claimed(&parsed.document, wanted) {
         return read_as(entry, parsed, window, runs);
     }
     // An object that is no document may be the only line of one.
     let line = parsed.as_line();
-    match line.as_ref().and_then(|line| Some((line, recognise::claimed(line, wanted)?))) {
+    match line.as_ref().and_then(|line| Some((line, recognise::claimed(&line.document, wanted)?))) {
         Some((line, entry)) => read_as(entry, line, window, runs),
         None => fail_unrecognised(parsed, recognise::unrecognised(&parsed.document, wanted), window, runs),
     }
@@ -155,7 +157,7 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         runs.pass_over("lines that are no JSON", parsed.no_json);
         return runs.pass_over("lines that are no object", parsed.no_object);
     }
-    match recognise::claimed(&parsed, wanted) {
+    match recognise::claimed(&parsed.document, wanted) {
         Some(entry) => read_as(entry, &parsed, window, runs),
         None => runs.pass_over("lines of no known format", 1),
     }

@@ -56,7 +56,7 @@ impl<'a> SpanJoin<'a> {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
             let window = Window::over_slice(bytes);
             let parsed = Parsed::of(bytes, None);
-            match recognise::claimed(&parsed, self.options.format) {
+            match recognise::claimed(&parsed.document, self.options.format) {
                 Some(entry) if entry.format == Format::OpenTelemetry => {
                     runs.pass_over("lines that are no JSON", parsed.no_json);
                     runs.pass_over("lines that are no object", parsed.no_object);

@@ -78,7 +78,7 @@ pub(super) const FORMAT: Entry = Entry {
         claims: shape::claims,
         read,
         lines_last: false,
-        at_once: Some(AtOnce { begins: shape::begins, read: read_at_once }),
+        at_once: Some(AtOnce { begins: shape::begins, is_document: false, read: read_at_once }),
     }),
 };
 
