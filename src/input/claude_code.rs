@@ -80,9 +80,9 @@ fn begins(sample: &Sample<'_>) -> bool {
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut sessions = Sessions::default();
     let take = |line| {
-        let Line { may_be_codex: is_other, .. } = line;
+        let taken = Line::taken(&line);
         sessions.line(line);
-        !is_other
+        taken
     };
     let Some(others) = read_lines(bytes, read_line, take) else { return false };
     runs.pass_over_lines(&others);

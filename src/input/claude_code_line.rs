@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::common;
-use super::document::Sign;
+use super::document::{Sign, Taken};
 use super::tokens;
 use super::wire;
 use crate::json::{Json, Kind, Read};
@@ -79,6 +79,18 @@ const KINDS: [&str; 14] = [
 ];
 
 impl<'a> Line<'a> {
+    /// What the line is to the format.
+    pub(super) fn taken(&self) -> Taken {
+        let is_event = self.is_assistant.is_some()
+            && self.has_message
+            && (self.session.is_some() || self.uuid.is_some());
+        match (self.may_be_codex, is_event) {
+            (true, _) => Taken::Foreign,
+            (false, true) => Taken::Own,
+            (false, false) => Taken::Beside,
+        }
+    }
+
     /// Why the line is passed over for its type.
     pub(super) fn reason_of_kind(&self) -> Cow<'static, str> {
         match self.kind.as_deref().map(|kind| KINDS.into_iter().find(|known| *known == kind)) {

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use super::Format;
 use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
-use super::document::{Document, Sign, read_lines};
+use super::document::{Document, Sign, Taken, read_lines};
 use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
@@ -80,8 +80,10 @@ fn begins(sample: &Sample<'_>) -> bool {
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::default();
     let take = |line| {
+        let Line { kind, .. } = &line;
+        let taken = if kind.is_some() { Taken::Own } else { Taken::Beside };
         session.line(line);
-        true
+        taken
     };
     let Some(others) = read_lines(bytes, read_line, take) else { return false };
     runs.pass_over_lines(&others);

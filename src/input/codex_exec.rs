@@ -8,10 +8,11 @@ use memchr::memmem::Finder;
 
 use super::Format;
 use super::codex_text::is_failure_code;
-use super::document::{Document, Sign};
-use super::format::{DocumentReader, Entry, Reader};
+use super::document::{Document, Sign, Taken, read_lines};
+use super::format::{AtOnce, DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
+use super::sample::{Members, Sample, Seen};
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
@@ -24,7 +25,12 @@ pub(super) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
     about: "events of `codex exec --json`",
     decisive: "lines `thread.started` with a `thread_id`, or `item.started` or `item.completed` with an object `item`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: false, read: read_at_once }),
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -64,16 +70,33 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut threads = Threads::default();
     for line in lines.iter() {
-        match read_line(*line) {
-            Ok(line) => threads.line(line, runs),
+        match read_line(&mut line.json()) {
+            Ok(line) => threads.line(line),
             // What is read is looked at more closely than what is passed over.
             Err(_) => runs.pass_over("lines that are no JSON", 1),
         }
     }
-    for thread in threads.open {
-        thread.end(runs);
-    }
+    threads.end(runs);
     Ok(())
+}
+
+/// Lines of Codex's other format, which comes before this one in the list, show when they are read.
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Lines { objects, .. } = &sample.seen else { return false };
+    objects.iter().filter_map(Members::whole).any(is_line)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut threads = Threads::default();
+    let take = |line| {
+        let taken = Line::taken(&line);
+        threads.line(line);
+        taken
+    };
+    let Some(others) = read_lines(bytes, read_line, take) else { return false };
+    runs.pass_over_lines(&others);
+    threads.end(runs);
+    true
 }
 
 /// A line as it stands.
@@ -82,11 +105,24 @@ struct Line<'a> {
     kind: Option<Cow<'a, str>>,
     thread: Option<Cow<'a, str>>,
     item: Option<Item<'a>>,
+    may_be_rollout: bool,
 }
 
-fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
+impl Line<'_> {
+    fn taken(&self) -> Taken {
+        match (self.kind.as_deref(), &self.thread, &self.item) {
+            _ if self.may_be_rollout => Taken::Foreign,
+            (Some("thread.started"), Some(_), _) | (Some("item.started" | "item.completed"), _, Some(_)) => {
+                Taken::Own
+            }
+            _ => Taken::Beside,
+        }
+    }
+}
+
+fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
     let mut read = Line::default();
-    line.json().object(|key, value| {
+    json.object(|key, value| {
         match key {
             b"type" => read.kind = wire::name(value)?,
             b"thread_id" => read.thread = wire::name(value)?,
@@ -94,6 +130,7 @@ fn read_line(line: Raw<'_>) -> Read<Line<'_>> {
                 let mut item = Item::default();
                 read.item = wire::object(value, |key, value| item.member(key, value))?.then_some(item);
             }
+            b"payload" => read.may_be_rollout = true,
             _ => value.skip()?,
         }
         Ok(())
@@ -220,10 +257,13 @@ struct Threads<'a> {
     places: TextMap<Option<Cow<'a, str>>, usize>,
     /// The thread that was started last.
     current: Option<usize>,
+    /// How many events and lines were passed over.
+    without_content: u64,
+    of_other_types: u64,
 }
 
 impl<'a> Threads<'a> {
-    fn line(&mut self, line: Line<'a>, runs: &mut Runs<'_>) {
+    fn line(&mut self, line: Line<'a>) {
         match (line.kind.as_deref(), line.thread, line.item) {
             (Some("thread.started"), Some(id), _) => {
                 let place = self.place(Some(id));
@@ -245,8 +285,17 @@ impl<'a> Threads<'a> {
                     thread.item(item, is_completed);
                 }
             }
-            (Some("turn.started"), ..) => runs.pass_over("events without content", 1),
-            _ => runs.pass_over("lines of other types", 1),
+            (Some("turn.started"), ..) => self.without_content += 1,
+            _ => self.of_other_types += 1,
+        }
+    }
+
+    /// Hands the traces on.
+    fn end(self, runs: &mut Runs<'_>) {
+        runs.pass_over("events without content", self.without_content);
+        runs.pass_over("lines of other types", self.of_other_types);
+        for thread in self.open {
+            thread.end(runs);
         }
     }
 
@@ -274,14 +323,14 @@ struct Thread<'a> {
     steps: Assembler<'a>,
     /// How many items there were.
     count: u64,
-    items: TextMap<Cow<'a, str>, Seen>,
+    items: TextMap<Cow<'a, str>, Sight>,
     /// The calls, with what they were given when they were last seen.
     calls: Vec<(CallNumber, Given<'a>)>,
 }
 
 /// An item that has been seen.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Sight {
     ordinal: u64,
     /// Its place among the calls; `None`: it is none.
     call: Option<usize>,
@@ -321,7 +370,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn new_item(&mut self, item: &Item<'a>, call: Option<&Cow<'a, str>>) -> Seen {
+    fn new_item(&mut self, item: &Item<'a>, call: Option<&Cow<'a, str>>) -> Sight {
         let ordinal = self.count;
         self.count += 1;
         let call = call.map(|name| {
@@ -329,7 +378,7 @@ impl<'a> Thread<'a> {
             self.calls.push((call, Given::All(None)));
             self.calls.len() - 1
         });
-        let seen = Seen { ordinal, call };
+        let seen = Sight { ordinal, call };
         if let Some(id) = &item.id {
             self.items.insert(id.clone(), seen);
         }

@@ -259,22 +259,34 @@ pub(super) struct Others {
     pub(super) no_object: u64,
 }
 
+/// What a line is to the format that reads it.
+pub(super) enum Taken {
+    /// A line that makes the input one of the format.
+    Own,
+    /// One that may stand beside such lines.
+    Beside,
+    /// One that may be of a format that comes before this one in the list.
+    Foreign,
+}
+
 /// Reads the lines of an input one after the other, and checks all of them, without taking the input apart first.
-/// `take` is given what was read, and may find that it is of another format. `None`: then, or where the first line is
-/// none of its format, or where there are objects wherever lines end.
+/// `take` is given what was read. `None`: no line is the format's own, or one is foreign, or the first is no object, or
+/// there are objects wherever lines end.
 pub(super) fn read_lines<'a, L>(
     bytes: &'a [u8],
     read: impl Fn(&mut Json<'a>) -> Read<L>,
-    mut take: impl FnMut(L) -> bool,
+    mut take: impl FnMut(L) -> Taken,
 ) -> Option<Others> {
     let mut others = Others::default();
-    let mut first_other = None;
+    let (mut is_own, mut first_other) = (false, None);
     for (number, line) in lines(bytes, true, 0).enumerate() {
         let mut json = line.json().checking();
         match read(&mut json) {
             Ok(read) if json.peek_byte().is_none() => {
-                if !take(read) {
-                    return None;
+                match take(read) {
+                    Taken::Own => is_own = true,
+                    Taken::Beside => {}
+                    Taken::Foreign => return None,
                 }
                 continue;
             }
@@ -285,7 +297,7 @@ pub(super) fn read_lines<'a, L>(
         first_other.get_or_insert(line.offset());
     }
     let values = first_other.and_then(|at| concatenated(bytes.get(at..)?, None));
-    values.is_none().then_some(others)
+    (is_own && values.is_none()).then_some(others)
 }
 
 /// Whether a line is one JSON value and nothing else, and sound also inside of its strings.

@@ -162,3 +162,6 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         None => runs.pass_over("lines of no known format", 1),
     }
 }
+
+#[cfg(test)]
+mod tests;
