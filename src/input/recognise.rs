@@ -42,7 +42,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     for most in LOOKED_AT {
         fill(window, most + 1)?;
         let bytes = window.unread();
-        let whole = bytes.len() <= most;
+        let (whole, is_long) = (bytes.len() <= most, bytes.len() / 4 >= most);
         // What one small sample does not show is mostly read as a whole.
         ends.cover(if most == LOOKED_AT[0] { bytes.len().min(most) } else { bytes.len() });
         let bytes = bytes.get(..most).unwrap_or(bytes);
@@ -56,7 +56,8 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
             return Ok(Recognised::Records(format, reader, sample.framing));
         }
         let is_document = is_one_document(&sample);
-        let begun = begun(&sample, is_document);
+        // What a large part of a document was looked through for is used when it is taken apart.
+        let begun = begun(&sample, is_document && is_long);
         if let Some(entry) = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format)) {
             return Ok(Recognised::Whole(ends, Some(entry)));
         }
