@@ -984,6 +984,27 @@ fn the_throughput_ends_with_one_object() {
     let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     assert!(figures["tau2"].as_f64().is_some_and(|ratio| ratio > 0.0), "{out}");
     assert!(out.lines().any(|line| line.starts_with("tau2 ") && line.contains(" to ")), "{out}");
+    let (out, _) = ends("throughput", &["--by-format", "--rounds", "1", "--made=400"], 0);
+    let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    let formats = [
+        "anthropic-messages",
+        "atif",
+        "claude-code",
+        "codex-exec",
+        "codex-rollout",
+        "gemini-cli",
+        "inspect",
+        "mini-swe-agent-1",
+        "openai-chat",
+        "openai-responses",
+        "opencode",
+        "openhands",
+        "opentelemetry",
+        "swe-agent",
+        "tau-bench",
+    ];
+    assert_eq!(keys(&figures), BTreeSet::from(formats), "each drawn file is read as its own format");
+    assert!(!out.contains("left out"), "{out}");
     ends("throughput", &[], 1);
     ends("throughput", &["no/such/file.json"], 1);
 }

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::Format;
+use super::at_once::{AtOnce, read_around};
 use super::atif_result::{Marks, StepResult, answer};
 use super::common;
-use super::document::{Document, read_around};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
-use super::recognise::is_of;
+use super::document::Document;
+use super::format::{DocumentReader, Entry, Reader};
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
 use super::wire;
@@ -54,17 +54,16 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut open = None;
-    let members = read_around(bytes, "steps", |before, steps| {
-        // What comes again behind them counts.
+    let members = read_around(bytes, Format::Atif, "steps", |before, steps| {
         open.insert(Trajectory::new(before)).steps(steps)
     });
-    let (Some(document), Some(open)) = (members.map(Document::Object), open) else { return false };
-    let Document::Object(members) = &document else { return false };
-    if open.is_codex != is_codex(members) || !is_of(&document, Format::Atif) {
+    let (Some(members), Some(open)) = (members, open) else { return false };
+    // What comes again behind the steps counts.
+    if open.is_codex != is_codex(&members) {
         return false;
     }
-    let id = open.end(members, parent(members.get("agent")), runs);
-    if let Err(fault) = sub_agents(members, id.as_ref(), runs) {
+    let id = open.end(&members, parent(members.get("agent")), runs);
+    if let Err(fault) = sub_agents(&members, id.as_ref(), runs) {
         runs.fail_at(fault);
     }
     true

@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 
 use super::Format;
+use super::at_once::{AtOnce, read_around, read_items};
 use super::chat_element::Look;
 use super::chat_messages::Conversation;
 use super::common;
-use super::document::{Document, read_around, read_items};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::document::Document;
+use super::format::{DocumentReader, Entry, Reader};
 use super::mini_swe_agent::model_of;
-use super::recognise::is_of;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
 use super::tokens;
@@ -219,27 +219,23 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
         return false;
     };
     let mut conversation = Conversation::new(form);
-    let document = if is_list {
-        read_items(bytes, |json| read_element(&mut conversation, json)).map(Document::List)
-    } else {
-        read_around(bytes, "messages", |_, messages| {
-            messages.list(|json| read_element(&mut conversation, json))
-        })
-        .map(Document::Object)
-    };
-    let Some(document) = document.filter(|document| is_of(document, Format::OpenAiResponses)) else {
-        return false;
-    };
-    match &document {
-        Document::Object(members) => {
-            // Where there are other lists as well, they may be what is meant.
-            if !matches!(claimed_of(members), Some((Source::List(_), Form::Messages))) {
-                return false;
-            }
-            give(conversation, metadata(members), reward(members), runs);
+    // What claims a chat claims items first.
+    let format = Format::OpenAiResponses;
+    if is_list {
+        let is_read = read_items(bytes, format, |json| read_element(&mut conversation, json));
+        if is_read {
+            give(conversation, Metadata::default(), None, runs);
         }
-        Document::List(_) | Document::Lines(_) => give(conversation, Metadata::default(), None, runs),
+        return is_read;
     }
+    let members = read_around(bytes, format, "messages", |_, messages| {
+        messages.list(|json| read_element(&mut conversation, json))
+    });
+    // Where there are other lists as well, they may be what is meant.
+    let is_meant =
+        |members: &Members<'_>| matches!(claimed_of(members), Some((Source::List(_), Form::Messages)));
+    let Some(members) = members.filter(is_meant) else { return false };
+    give(conversation, metadata(&members), reward(&members), runs);
     true
 }
 

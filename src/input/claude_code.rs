@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::Format;
+use super::at_once::{AtOnce, read_lines};
 use super::claude_code_line::{Block, Line, Mark, read_line};
-use super::document::{Document, Sign, read_lines};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::document::{Document, Sign};
+use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, broken_off, never_ran};
 use super::runs::{PassedOver, Runs};
 use super::sample::{Members, Sample, Seen};
@@ -85,7 +86,7 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
         taken
     };
     let Some(others) = read_lines(bytes, read_line, take) else { return false };
-    runs.pass_over_lines(&others);
+    others.pass_over(runs);
     sessions.end(runs);
     true
 }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::at_once::Taken;
 use super::common;
-use super::document::{Sign, Taken};
+use super::document::Sign;
 use super::tokens;
 use super::wire;
 use crate::json::{Json, Kind, Read};

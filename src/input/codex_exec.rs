@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::Format;
+use super::at_once::{AtOnce, Taken, read_lines};
 use super::codex_text::is_failure_code;
-use super::document::{Document, Sign, Taken, read_lines};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::document::{Document, Sign};
+use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
@@ -94,7 +95,7 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
         taken
     };
     let Some(others) = read_lines(bytes, read_line, take) else { return false };
-    runs.pass_over_lines(&others);
+    others.pass_over(runs);
     threads.end(runs);
     true
 }

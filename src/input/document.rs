@@ -1,7 +1,7 @@
 //! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
 
 use super::sample::{Members, lines};
-use crate::json::{Ends, Json, Kind, Raw, Read};
+use crate::json::{Ends, Json, Kind, Raw};
 
 /// A whole input of a format whose runs are not records of their own.
 #[derive(Debug, Clone)]
@@ -212,7 +212,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
 }
 
 /// The objects of an input that are one after the other wherever lines end, with nothing between them.
-fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
+pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {
@@ -224,84 +224,8 @@ fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'
     Some(objects)
 }
 
-/// Reads an input that is one object around a list, which is read where it stands, with what stands before it; checks
-/// all of it. `None`: it is not sound, or that list stands there twice.
-pub(super) fn read_around<'a>(
-    bytes: &'a [u8],
-    key: &str,
-    read: impl FnMut(&Members<'a>, &mut Json<'a>) -> Read<()>,
-) -> Option<Members<'a>> {
-    let mut json = Json::new(bytes).checking();
-    let members = Members::around(&mut json, key, read)?;
-    json.peek_byte().is_none().then_some(members)
-}
-
-/// Reads an input that is one list item by item, and checks all of it. `None`: it is not sound.
-pub(super) fn read_items<'a>(
-    bytes: &'a [u8],
-    mut read: impl FnMut(&mut Json<'a>) -> Read<()>,
-) -> Option<Vec<Raw<'a>>> {
-    let mut json = Json::new(bytes).checking();
-    let mut items = Vec::new();
-    let walked = json.list(|item| {
-        let start = item.offset();
-        read(item)?;
-        items.push(item.raw_since(start));
-        Ok(())
-    });
-    (walked.is_ok() && json.peek_byte().is_none()).then_some(items)
-}
-
-/// How many lines were read as nothing, being no JSON or no object.
-#[derive(Debug, Default)]
-pub(super) struct Others {
-    pub(super) no_json: u64,
-    pub(super) no_object: u64,
-}
-
-/// What a line is to the format that reads it.
-pub(super) enum Taken {
-    /// A line that makes the input one of the format.
-    Own,
-    /// One that may stand beside such lines.
-    Beside,
-    /// One that may be of a format that comes before this one in the list.
-    Foreign,
-}
-
-/// Reads the lines of an input one after the other, and checks all of them, without taking the input apart first.
-/// `take` is given what was read. `None`: no line is the format's own, or one is foreign, or the first is no object, or
-/// there are objects wherever lines end.
-pub(super) fn read_lines<'a, L>(
-    bytes: &'a [u8],
-    read: impl Fn(&mut Json<'a>) -> Read<L>,
-    mut take: impl FnMut(L) -> Taken,
-) -> Option<Others> {
-    let mut others = Others::default();
-    let (mut is_own, mut first_other) = (false, None);
-    for (number, line) in lines(bytes, true, 0).enumerate() {
-        let mut json = line.json().checking();
-        match read(&mut json) {
-            Ok(read) if json.peek_byte().is_none() => {
-                match take(read) {
-                    Taken::Own => is_own = true,
-                    Taken::Beside => {}
-                    Taken::Foreign => return None,
-                }
-                continue;
-            }
-            _ if number == 0 => return None,
-            _ if line.kind() != Kind::Object && is_sound(line) => others.no_object += 1,
-            _ => others.no_json += 1,
-        }
-        first_other.get_or_insert(line.offset());
-    }
-    let values = first_other.and_then(|at| concatenated(bytes.get(at..)?, None));
-    (is_own && values.is_none()).then_some(others)
-}
-
 /// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
-fn is_sound(line: Raw<'_>) -> bool {
+pub(super) fn is_sound(line: Raw<'_>) -> bool {
     let mut json = line.json();
     json.check().is_ok() && json.peek_byte().is_none()
 }

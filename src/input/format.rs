@@ -1,5 +1,6 @@
 //! What a format is: its name, what decides that an input is of it, and how its runs are read.
 
+use super::at_once::AtOnce;
 use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
 use super::sample::Sample;
@@ -54,17 +55,6 @@ pub(super) struct DocumentReader {
     pub(super) lines_last: bool,
     /// Where the beginning of an input shows that it is of the format, whatever may still come.
     pub(super) at_once: Option<AtOnce>,
-}
-
-/// How an input is read in one walk, without having been taken apart before.
-pub(super) struct AtOnce {
-    /// Whether an input that begins like this is of no format whose runs are records, and of none before this one in the
-    /// list unless more shows when it is read.
-    pub(super) begins: fn(&Sample<'_>) -> bool,
-    /// Whether it is one document, which has to be known as such before.
-    pub(super) is_document: bool,
-    /// Reads all of it. `false`: it is not sound, or not what it seemed to be, and nothing was read.
-    pub(super) read: for<'a> fn(&'a [u8], &mut Runs<'_>) -> bool,
 }
 
 impl RecordReader {

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::Format;
+use super::at_once::{AtOnce, read_around};
 use super::common;
-use super::document::{Document, read_around};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::document::Document;
+use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
-use super::recognise::is_of;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
 use super::tokens;
@@ -56,15 +56,13 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::new();
-    let members = read_around(bytes, "messages", |_, messages| messages.list(|json| session.message(json)));
-    let Some(document) = members.map(Document::Object) else { return false };
-    let is_read = is_of(&document, Format::GeminiCli);
-    if let Document::Object(members) = &document
-        && is_read
-    {
+    let members = read_around(bytes, Format::GeminiCli, "messages", |_, messages| {
+        messages.list(|json| session.message(json))
+    });
+    if let Some(members) = &members {
         session.end(members, runs);
     }
-    is_read
+    members.is_some()
 }
 
 /// A session in the middle of being read.

@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::Format;
+use super::at_once::{AtOnce, read_around};
 use super::common;
-use super::document::{Document, read_around};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::document::Document;
+use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
-use super::recognise::is_of;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
 use super::time;
@@ -61,15 +61,13 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut run = Run::new();
-    let members = read_around(bytes, "messages", |_, messages| messages.list(|json| run.message(json)));
-    let Some(document) = members.map(Document::Object) else { return false };
-    let is_read = is_of(&document, Format::MiniSweAgent1);
-    if let Document::Object(members) = &document
-        && is_read
-    {
+    let members = read_around(bytes, Format::MiniSweAgent1, "messages", |_, messages| {
+        messages.list(|json| run.message(json))
+    });
+    if let Some(members) = &members {
         run.end(members, runs);
     }
-    is_read
+    members.is_some()
 }
 
 /// A run in the middle of being read.

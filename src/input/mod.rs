@@ -3,6 +3,7 @@
 //! To add a format: write a file beside the others that ends in a constant `FORMAT`, and add its module and its line
 //! to the list below. The order of the list is the order in which formats are asked whether an input is theirs.
 
+mod at_once;
 mod atif;
 mod atif_result;
 mod bench_trace;

@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::Format;
+use super::at_once::{AtOnce, read_around};
 use super::codex_text::is_failure_code;
 use super::common;
-use super::document::{Document, read_around};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::document::Document;
+use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
-use super::recognise::is_of;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
 use super::time;
@@ -82,19 +82,20 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = None;
-    let members = read_around(bytes, "messages", |before, messages| {
+    let members = read_around(bytes, Format::OpenCode, "messages", |before, messages| {
         let session = session.insert(Session::new(before));
         messages.list(|json| session.message(json))
     });
-    let (Some(document), Some(session)) = (members.map(Document::Object), session) else { return false };
-    let Document::Object(members) = &document else { return false };
-    // What comes again behind the messages counts.
-    let is_read = session.info.map(Raw::bytes) == members.get("info").map(Raw::bytes)
-        && is_of(&document, Format::OpenCode);
-    if is_read {
-        session.end(runs);
+    match (members, session) {
+        // What comes again behind the messages counts.
+        (Some(members), Some(session))
+            if session.info.map(Raw::bytes) == members.get("info").map(Raw::bytes) =>
+        {
+            session.end(runs);
+            true
+        }
+        _ => false,
     }
-    is_read
 }
 
 /// A session in the middle of being read.

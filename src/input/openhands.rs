@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Format;
+use super::at_once::{AtOnce, read_items};
 use super::codex_text::is_failure_code;
 use super::common;
-use super::document::{Document, read_items};
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::document::Document;
+use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
-use super::recognise::is_of;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen as SampleSeen};
 use super::tokens;
@@ -110,8 +110,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut log = Log::new();
-    let document = read_items(bytes, |json| log.read(json)).map(Document::List);
-    let is_read = document.is_some_and(|document| is_of(&document, Format::OpenHands));
+    let is_read = read_items(bytes, Format::OpenHands, |json| log.read(json));
     if is_read {
         log.end(runs);
     }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::document::Others;
 use super::window::Window;
 use super::{Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
@@ -105,12 +104,6 @@ impl<'s> Runs<'s> {
         if count > 0 {
             *self.reading.passed_over.entry(reason.into()).or_default() += count;
         }
-    }
-
-    /// Lines were passed over because they are no objects.
-    pub(super) fn pass_over_lines(&mut self, others: &Others) {
-        self.pass_over("lines that are no JSON", others.no_json);
-        self.pass_over("lines that are no object", others.no_object);
     }
 
     /// Something is wrong with the input.

@@ -54,8 +54,9 @@ mod waiting;
 mod wire;
 
 use super::Format;
+use super::at_once::AtOnce;
 use super::document::Document;
-use super::format::{AtOnce, DocumentReader, Entry, Reader};
+use super::format::{DocumentReader, Entry, Reader};
 use super::runs::Runs;
 use crate::json::Read;
 
