@@ -89,9 +89,9 @@ noise
     ),
 ];
 
-/// A document whose text fills so many bytes.
-fn padded(document: &str, bytes: usize) -> Vec<u8> {
-    document.replace("PAD", &"x y ".repeat(bytes / 4)).into_bytes()
+/// A document whose text makes it long enough.
+fn padded(document: &str) -> Vec<u8> {
+    document.replace("PAD", &"x y ".repeat(5000)).into_bytes()
 }
 
 /// Reads an input in one walk where it can be, or always takes it apart; what came of it, in words, and whether it was
@@ -121,7 +121,7 @@ fn read_either(text: &[u8], at_once: bool) -> (String, bool) {
 #[test]
 fn every_format_is_read_in_one_walk_as_it_is_when_taken_apart() {
     for (format, document) in BEGUN {
-        let text = padded(document, 5000);
+        let text = padded(document);
         let (at_once, is_read) = read_either(&text, true);
         assert!(is_read, "{format} is not read in one walk");
         assert_eq!(at_once, read_either(&text, false).0, "{format}");
@@ -154,7 +154,8 @@ fn what_is_not_as_it_should_be_is_taken_apart() {
         (Format::CodexExec, "[1]", "{} {}"),
         (Format::CodexRollout, "noise", "{} {}"),
     ] {
-        let text = padded(&document(format).replace(part, other), 5000);
+        assert!(document(format).contains(part), "{format} has {part}");
+        let text = padded(&document(format).replace(part, other));
         let (at_once, is_read) = read_either(&text, true);
         assert!(!is_read, "{format} with {other} is read in one walk");
         assert_eq!(at_once, read_either(&text, false).0, "{format} with {other}");
@@ -169,7 +170,7 @@ proptest! {
             vec!["", "{", "}", "[", "]", "\"", ",", ":", "\\", "\n", "null", "7", "1e999", "\u{1}", r"\ud800", "{}\n",
                 r#""payload":{},"#, r#""item":{},"#, r#""role":"user","#, r#""steps":[],"#, r#""messages":[],"#])), 1..4),
     ) {
-        let mut text = padded(document.1, 5000);
+        let mut text = padded(document.1);
         let pad = document.1.find("PAD").unwrap_or_default();
         for (kind, place, length, part) in edits {
             // Nothing of interest is in the text that fills it.
