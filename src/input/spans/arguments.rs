@@ -17,6 +17,7 @@ use super::message::{Block, Role, arguments_of, is_masked, name_of};
 use super::model::Span;
 use super::python;
 use super::tree::{At, Tree};
+use crate::json::Json;
 use crate::trace::Content;
 
 /// Where arguments stand, the surest first.
@@ -130,13 +131,15 @@ fn own_arguments<'s>(members: &Members<'s>) -> Option<Data<'s>> {
 
 /// Whether a text is a JSON object or list, or nothing.
 pub(super) fn is_structured(arguments: &str) -> bool {
-    arguments.trim_start().starts_with(['{', '['])
-        && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
+    arguments.trim_start().starts_with(['{', '[']) && !is_broken(arguments)
 }
 
 /// Whether a text is no JSON at all.
 pub(super) fn is_broken(arguments: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_err()
+    // Nearly all are sound, which our own reader sees soonest; it allows one level more.
+    let mut json = Json::starting_at(arguments.as_bytes(), 0, 1);
+    let is_sound = json.check().is_ok() && json.peek_byte().is_none();
+    !is_sound && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_err()
 }
 
 /// The one value of an object of one member, as text.
@@ -287,6 +290,14 @@ mod tests {
     fn texts_of_arguments() {
         assert!(is_structured(r#"{"a": 1}"#) && !is_structured("O-42") && !is_structured(r#"{"a": "#));
         assert!(is_broken(r#"{"a": "#) && is_broken("O-42") && !is_broken("42"));
+        for text in ["1e999", r#""\ud800""#, "[] ", "[]]", "", "\"\u{1}\"", "[1,]"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain((126..130).map(|depth| "[".repeat(depth) + &"]".repeat(depth)))
+        {
+            let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            assert_eq!(is_broken(&text), !is_json, "{text}");
+        }
         assert_eq!(only_value(r#"{"a": "O-42"}"#).as_deref(), Some("O-42"));
         assert_eq!(only_value(r#"{"a": 42}"#).as_deref(), Some("42"));
         assert_eq!(only_value(r#"{"a": 1, "b": 2}"#), None);
