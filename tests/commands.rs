@@ -37,6 +37,7 @@ const OWN: &[(&str, &str)] = &[
 const SHORTER: &[(&str, &str)] = &[
     ("--rounds 15 --min-mb 200", "--rounds 1"),
     ("--rounds 5 --min-mb 200", "--rounds 1 --min-mb 1"),
+    ("--min-mb 20 --made", "--rounds 1 --made"),
     ("--samples 4000", "--samples 10 --resamples 50"),
 ];
 

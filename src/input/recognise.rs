@@ -55,13 +55,12 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if let Some((format, reader)) = claimed_records(&sample, wanted) {
             return Ok(Recognised::Records(format, reader, sample.framing));
         }
-        let is_document = is_one_document(&sample);
+        let decided = wanted.is_none() && is_one_document(&sample);
         // What a large part of a document was looked through for is used when it is taken apart.
-        let begun = begun(&sample, is_document && is_long);
+        let begun = begun(&sample, decided && is_long);
         if let Some(entry) = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format)) {
             return Ok(Recognised::Whole(ends, Some(entry)));
         }
-        let decided = wanted.is_none() && is_document;
         if let Seen::Lines { objects, last } = sample.seen {
             match lines_of(objects, wanted) {
                 Some(LinesAre::Documents) => return Ok(Recognised::Each),
