@@ -1,5 +1,6 @@
 //! Reading an input in one walk that checks all of it, instead of taking it apart before it is read. Where anything is
-//! not as it should be, nothing has been handed on, and it is taken apart.
+//! not as it should be, nothing has been handed on, and it is taken apart: a walk that is refused at the end of an
+//! input has cost its time for nothing, once.
 
 use super::Format;
 use super::document::{Document, concatenated, is_sound};
@@ -10,12 +11,12 @@ use crate::json::{Json, Kind, Read};
 
 /// How an input is read in one walk, without having been taken apart before.
 pub(super) struct AtOnce {
-    /// Whether an input that begins like this is of no format whose runs are records, and of none before this one in the
-    /// list unless more shows when it is read.
+    /// Whether an input that begins like this seems to be of this format. A format that comes before it in the list,
+    /// and would claim all of the input, may show only when it is read.
     pub(super) begins: fn(&Sample<'_>) -> bool,
-    /// Whether it is one document, which has to be known as such before.
+    /// Whether it is one document. Such an input is read only where nothing behind its first part can make it records.
     pub(super) is_document: bool,
-    /// Reads all of it. `false`: it is not sound, or not what it seemed to be, and nothing was read.
+    /// Reads all of it. `false`: it is not sound, or not what it seemed to be, and nothing was handed on.
     pub(super) read: for<'a> fn(&'a [u8], &mut Runs<'_>) -> bool,
 }
 

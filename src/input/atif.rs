@@ -63,6 +63,7 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
         return false;
     }
     let id = open.end(&members, parent(members.get("agent")), runs);
+    // Those of the sub-agents have been found to be sound in the walk; were they not, it would be said.
     if let Err(fault) = sub_agents(&members, id.as_ref(), runs) {
         runs.fail_at(fault);
     }

@@ -1,9 +1,6 @@
 //! Sessions of Claude Code: one line per event, of which those of the user and of the assistant make the traces.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 
 use super::Format;
 use super::at_once::{AtOnce, read_lines};
@@ -33,11 +30,7 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if lines.may_have(Sign::Message) => {
-            // Most lines of other formats need no closer look.
-            static MESSAGE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"message\""));
-            lines.iter().any(|line| MESSAGE.find(line.bytes()).is_some() && is_event(*line))
-        }
+        Document::Lines(lines) if lines.may_have(Sign::Message) => lines.iter().copied().any(is_event),
         _ => false,
     }
 }

@@ -1,12 +1,9 @@
 //! Sessions of Codex: one line per item of the conversation or event, `{timestamp, type, payload}`.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 
 use super::Format;
-use super::at_once::{AtOnce, Taken, read_lines};
+use super::at_once::{AtOnce, read_lines};
 use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
 use super::document::{Document, Sign};
@@ -40,11 +37,6 @@ fn claims(document: &Document<'_>) -> bool {
 }
 
 fn is_line(line: Raw<'_>) -> bool {
-    // Most lines of other formats need no closer look.
-    static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
-    if PAYLOAD.find(line.bytes()).is_none() {
-        return false;
-    }
     let (mut has_kind, mut has_payload) = (false, false);
     let read = line.json().object(|key, value| {
         match key {
@@ -81,8 +73,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::default();
     let take = |line| {
-        let Line { kind, .. } = &line;
-        let taken = if kind.is_some() { Taken::Own } else { Taken::Beside };
+        let taken = Line::taken(&line);
         session.line(line);
         taken
     };

@@ -2,9 +2,6 @@
 //! Captures of it hold lines of other origin as well.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 
 use super::Format;
 use super::at_once::{AtOnce, Taken, read_lines};
@@ -37,11 +34,7 @@ pub(super) const FORMAT: Entry = Entry {
 fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::Lines(lines) if lines.may_have(Sign::Item) || lines.may_have(Sign::ThreadId) => {
-            // Most lines of other formats need no closer look.
-            static NAMES: LazyLock<[Finder<'_>; 2]> =
-                LazyLock::new(|| ["\"item.", "\"thread.started\""].map(Finder::new));
-            let is_close = |line: &Raw<'_>| NAMES.iter().any(|name| name.find(line.bytes()).is_some());
-            lines.iter().any(|line| is_close(line) && is_line(*line))
+            lines.iter().copied().any(is_line)
         }
         _ => false,
     }
@@ -106,13 +99,13 @@ struct Line<'a> {
     kind: Option<Cow<'a, str>>,
     thread: Option<Cow<'a, str>>,
     item: Option<Item<'a>>,
-    may_be_rollout: bool,
+    may_be_codex: bool,
 }
 
 impl Line<'_> {
     fn taken(&self) -> Taken {
         match (self.kind.as_deref(), &self.thread, &self.item) {
-            _ if self.may_be_rollout => Taken::Foreign,
+            _ if self.may_be_codex => Taken::Foreign,
             (Some("thread.started"), Some(_), _) | (Some("item.started" | "item.completed"), _, Some(_)) => {
                 Taken::Own
             }
@@ -131,7 +124,7 @@ fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
                 let mut item = Item::default();
                 read.item = wire::object(value, |key, value| item.member(key, value))?.then_some(item);
             }
-            b"payload" => read.may_be_rollout = true,
+            b"payload" => read.may_be_codex = true,
             _ => value.skip()?,
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::at_once::Taken;
 use super::codex_text::is_failure_code;
 use super::common;
 use super::outcome::Outcome;
@@ -15,6 +16,13 @@ pub(super) struct Line<'a> {
     pub(super) time: Option<Text<'a>>,
     /// `None`: of no type that is known, or without a payload.
     pub(super) kind: Option<Kind<'a>>,
+}
+
+impl Line<'_> {
+    /// What the line is to the format.
+    pub(super) fn taken(&self) -> Taken {
+        if self.kind.is_some() { Taken::Own } else { Taken::Beside }
+    }
 }
 
 /// What a line is, with what is read of it.

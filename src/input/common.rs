@@ -126,3 +126,44 @@ fn of_json(json: Cow<'_, str>) -> Content<Arguments<'_>> {
     let digest = Digest::of_json(&json);
     Content::Present(Arguments::with_digest(json, digest))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn idents_are_texts_and_whole_numbers() {
+        for (json, expected) in [
+            (r#""a""#, Some("a")),
+            (r#""""#, None),
+            ("0", Some("0")),
+            ("-0", Some("0")),
+            ("-12", Some("-12")),
+            ("18446744073709551616", Some("18446744073709551616")),
+            ("1.0", None),
+            ("1e3", None),
+            ("null", None),
+            ("[]", None),
+        ] {
+            let value = Raw::over(json.as_bytes(), 0);
+            assert_eq!(ident(value).as_deref(), expected, "{json}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_is_the_argument_that_its_text_is(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "a", "\\n", "\\\"", "\\\\", "\\/", "/", "\\u0041", "\\u000a", "\\u001f", "\\ud83d\\ude00", "\\ud800", "\u{e9}",
+                "\\u00e9", "\\b",
+            ]), 0..12),
+        ) {
+            let json = format!("\"{}\"", parts.concat());
+            let string = Json::new(json.as_bytes()).text().map_err(|_| TestCaseError::reject("unsound"))?;
+            let of_string = sole_string("command", string);
+            let of_text = sole_text("command", &string.decode());
+            prop_assert_eq!(format!("{:?}", of_string), format!("{:?}", of_text));
+        }
+    }
+}

@@ -219,7 +219,10 @@ pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Optio
         if byte != b'{' {
             return None;
         }
-        objects.push(json.raw().ok()?);
+        let start = json.offset();
+        json.skip().ok()?;
+        // As of a line, nothing stands behind it.
+        objects.push(Raw::over(bytes.get(..json.offset())?, start).with_ends(ends));
     }
     Some(objects)
 }

@@ -44,7 +44,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut run = Run::new();
     if let Some(messages) = members.get("messages") {
         let read = messages.json().list(|json| run.message(json));
-        read.inspect_err(|_| runs.pass_over("messages that are no objects", run.no_objects))?;
+        read.inspect_err(|_| run.pass_over(runs))?;
     }
     run.end(members, runs);
     Ok(())
@@ -98,9 +98,13 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    fn pass_over(&self, runs: &mut Runs<'_>) {
+        runs.pass_over("messages that are no objects", self.no_objects);
+    }
+
     /// Hands the trace on.
     fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
-        runs.pass_over("messages that are no objects", self.no_objects);
+        self.pass_over(runs);
         runs.give_unrouted(&mut self.steps, metadata(members), None);
     }
 }

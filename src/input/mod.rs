@@ -76,7 +76,7 @@ pub(crate) use window::Window;
 #[cfg(feature = "compression")]
 pub(crate) use zstd::Frames;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::trace::{StepSink, Trace, TraceCollector};
 
 format::formats! {
@@ -315,6 +315,17 @@ fn read_text(
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) {
     let recognised = recognise::recognise(window, options.format.or(beside.format));
+    read_recognised(recognised, window, beside, options, runs, pieces);
+}
+
+fn read_recognised(
+    recognised: Result<Recognised>,
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    runs: &mut Runs<'_>,
+    pieces: Option<&mut (dyn Pieces + '_)>,
+) {
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);

@@ -3,13 +3,17 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{DocumentReader, Entry, Reader, RecordReader};
-use super::sample::{Framing, Looked, Members, Sample, Seen};
+use super::sample::{Framing, Looked, Members, RECORDS, Sample, Seen};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Ends, Json, Kind, Raw};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
 const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
+
+/// A document is read in one walk where it is at least so many times as long as the part that shows what it is. What
+/// a larger part of it was looked through for is better used to take it apart.
+const LONG: usize = 4;
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -29,6 +33,15 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// Finds the format of an input. The window stays where it is, behind a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
+    recognise_by(window, wanted, true)
+}
+
+/// As [`recognise`]; `at_a_glance`: whether a document is known as such by its first part, and read in one walk.
+pub(super) fn recognise_by(
+    window: &mut Window<'_>,
+    wanted: Option<Format>,
+    at_a_glance: bool,
+) -> Result<Recognised> {
     fill(window, 4)?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
         return Ok(Recognised::Archive);
@@ -42,7 +55,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     for most in LOOKED_AT {
         fill(window, most + 1)?;
         let bytes = window.unread();
-        let (whole, is_long) = (bytes.len() <= most, bytes.len() / 4 >= most);
+        let (whole, is_long) = (bytes.len() <= most, bytes.len() / LONG >= most);
         // What one small sample does not show is mostly read as a whole.
         ends.cover(if most == LOOKED_AT[0] { bytes.len().min(most) } else { bytes.len() });
         let bytes = bytes.get(..most).unwrap_or(bytes);
@@ -55,25 +68,52 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if let Some((format, reader)) = claimed_records(&sample, wanted) {
             return Ok(Recognised::Records(format, reader, sample.framing));
         }
-        let decided = wanted.is_none() && is_one_document(&sample);
-        // What a large part of a document was looked through for is used when it is taken apart.
-        let begun = begun(&sample, decided && is_long);
-        if let Some(entry) = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format)) {
-            return Ok(Recognised::Whole(ends, Some(entry)));
+        let is_document = at_a_glance && is_one_document(&sample);
+        let begun = at_a_glance.then(|| begun(&sample, is_document && is_long)).flatten();
+        let begun = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format));
+        let lines_are = match sample.seen {
+            Seen::Lines { .. } if begun.is_some() => return Ok(Recognised::Whole(ends, begun)),
+            Seen::Lines { objects, last } => lines_of(objects, wanted).or(last.then_some(LinesAre::Events)),
+            _ => None,
+        };
+        match lines_are {
+            Some(LinesAre::Documents) => return Ok(Recognised::Each),
+            Some(LinesAre::Events) => return Ok(Recognised::Whole(ends, None)),
+            None => {}
         }
-        if let Seen::Lines { objects, last } = sample.seen {
-            match lines_of(objects, wanted) {
-                Some(LinesAre::Documents) => return Ok(Recognised::Each),
-                Some(LinesAre::Events) => return Ok(Recognised::Whole(ends, None)),
-                None if last => return Ok(Recognised::Whole(ends, None)),
-                None => {}
-            }
-        }
-        if whole || decided {
+        if whole {
             return Ok(Recognised::Whole(ends, None));
+        }
+        if is_document && is_alone(window, most)? {
+            return Ok(Recognised::Whole(ends, begun));
         }
     }
     Ok(Recognised::Whole(ends, None))
+}
+
+/// Whether the value of which the first bytes are seen, but not all, is no line among others: where it goes on behind
+/// a line feed, or nothing stands behind its line.
+fn is_alone(window: &mut Window<'_>, seen: usize) -> Result<bool> {
+    let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
+    if memchr::memchr(b'\n', first).is_some() {
+        return Ok(true);
+    }
+    let (mut looked, mut is_over) = (seen, false);
+    loop {
+        let mut rest = window.unread().get(looked..).unwrap_or_default();
+        if !is_over && let Some(end) = memchr::memchr(b'\n', rest) {
+            is_over = true;
+            rest = rest.get(end..).unwrap_or_default();
+        }
+        if is_over && !rest.trim_ascii().is_empty() {
+            return Ok(false);
+        }
+        looked = window.unread().len();
+        // What is too large to be held is reported by those who read it.
+        if !window.may_grow() || !window.grow()? {
+            return Ok(true);
+        }
+    }
 }
 
 /// The format with runs of their own that is wanted, or else the first that claims the sample.
@@ -88,11 +128,11 @@ fn claimed_records(sample: &Sample<'_>, wanted: Option<Format>) -> Option<(Forma
     }
 }
 
-/// The format that can read an input which begins like this in one walk.
-fn begun(sample: &Sample<'_>, is_document: bool) -> Option<&'static Entry> {
+/// The format that can read an input which begins like this in one walk: lines, and documents where `documents`.
+fn begun(sample: &Sample<'_>, documents: bool) -> Option<&'static Entry> {
     entries().find(|entry| match &entry.reader {
         Reader::Document(DocumentReader { at_once: Some(at_once), .. }) => {
-            (is_document || !at_once.is_document) && (at_once.begins)(sample)
+            (documents || !at_once.is_document) && (at_once.begins)(sample)
         }
         _ => false,
     })
@@ -167,11 +207,17 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
+/// Whether one of the first of these lines at least is a document of its own, and none is an event.
+pub(super) fn are_documents(lines: &[Raw<'_>], wanted: Option<Format>) -> bool {
+    let first = lines.iter().take(RECORDS).map(|line| Members::of(&mut line.json())).collect();
+    matches!(lines_of(first, wanted), Some(LinesAre::Documents))
+}
+
 /// What lines are.
 enum LinesAre {
     /// One of them at least is a document of its own.
     Documents,
-    /// Events of one session, or of several.
+    /// Events of one session, or of several; or what has no documents among its first lines.
     Events,
 }
 

@@ -6,7 +6,7 @@ use super::words;
 use crate::json::{Ends, Json, Kind, Raw, Read};
 
 /// How many records of a list or objects in lines of a file are looked at.
-const RECORDS: usize = 64;
+pub(super) const RECORDS: usize = 64;
 
 /// How the values of an input follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

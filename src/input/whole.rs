@@ -82,7 +82,15 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     let line = parsed.as_line();
     match line.as_ref().and_then(|line| Some((line, recognise::claimed(&line.document, wanted)?))) {
         Some((line, entry)) => read_as(entry, line, window, runs),
-        None => fail_unrecognised(parsed, recognise::unrecognised(&parsed.document, wanted), window, runs),
+        None => match &parsed.document {
+            // That it holds documents shows here only if the first is longer than what is looked at.
+            Document::Lines(lines) if recognise::are_documents(lines, wanted) => {
+                runs.pass_over("lines that are no JSON", parsed.no_json);
+                runs.pass_over("lines that are no object", parsed.no_object);
+                lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
+            }
+            document => fail_unrecognised(parsed, recognise::unrecognised(document, wanted), window, runs),
+        },
     }
 }
 

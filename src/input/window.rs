@@ -296,6 +296,11 @@ impl<'s> Window<'s> {
         self.grow_by(unread.clamp(least, LARGEST_PORTION.max(unread)))
     }
 
+    /// Whether there may be more, and more may be held.
+    pub(crate) fn may_grow(&self) -> bool {
+        !self.ended && self.unread().len() < self.limit
+    }
+
     fn grow_by(&mut self, portion: usize) -> Result<bool> {
         if self.ended {
             return Ok(false);

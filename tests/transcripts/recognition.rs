@@ -200,11 +200,11 @@ fn what_stands_behind_the_beginning_may_be_of_another_format() {
         let (traces, reading) = read(format!(r#"{{"resourceSpans": []{space}, {behind}}}"#));
         assert_eq!((traces.len(), reading.format), (1, Some(format)), "{:?}", reading.errors);
     }
-    // A key that is spelled with escapes decides nothing.
+    // A key is the same however it is spelled.
     let line = r#"{"type": "session_meta", "p\u0061yload": {"id": "s"}}"#;
     let claude =
         r#"{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "hi"}}"#;
-    assert_eq!(read(format!("{line}\n{claude}\n")).1.format, Some(Format::ClaudeCode));
+    assert_eq!(read(format!("{line}\n{claude}\n")).1.format, Some(Format::CodexRollout));
 }
 
 /// What is read in one walk is read as what is taken apart first: with a line that is no JSON, or with something

@@ -241,6 +241,8 @@ mod tests {
                 Some(r#"{"a":true}"#),
             ),
             (vec![("input.value", r#"{"input_str": "O-42", "tags": []}"#)], Some("O-42")),
+            (vec![("input.value", r#"{"\u006bwargs": {"a": 1}}"#)], Some(r#"{"a":1}"#)),
+            (vec![("input.value", r#"{"input_st\u0072": "O-42", "tags": []}"#)], Some("O-42")),
             (vec![("input.value", "")], Some("")),
             (vec![("tool.parameters", r#"{"type": "object", "properties": {}}"#)], None),
             (vec![("tool.parameters", r#"{"id": {"type": "string", "description": "x"}}"#)], None),

@@ -6,7 +6,7 @@ use super::data::{Data, Members};
 use crate::trace::Content;
 
 /// What stands for a text that was masked.
-const MASKS: &[&str] = &["__REDACTED__", "<redacted>", "[REDACTED]"];
+pub(super) const MASKS: &[&str] = &["__REDACTED__", "<redacted>", "[REDACTED]"];
 
 /// Who a message is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

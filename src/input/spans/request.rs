@@ -90,19 +90,20 @@ impl<'s> Request<'s> {
     }
 }
 
-/// The places of the calls of one output that have ids, by all that makes two the same, once there are many.
+/// Finds calls of one output that are the same. Few are compared with each other; once there are many, their places are
+/// kept by hashes of all that makes two the same.
 #[derive(Default)]
 struct Twins {
     places: HashMap<u64, Vec<usize>>,
-    /// How many of the calls are among them.
+    /// How many of the calls, from the first on, have their places there.
     known: usize,
 }
 
 impl Twins {
-    /// So many calls are compared one by one.
+    /// Fewer calls than these are compared one by one.
     const FEW: usize = 16;
 
-    /// Whether the same call is among these, behind which it is put otherwise.
+    /// Whether the same call, with an id, is among these, which have only grown since the last question.
     fn has(&mut self, calls: &[ModelCall<'_>], call: &ModelCall<'_>) -> bool {
         if call.id.is_none() {
             return false;
@@ -352,6 +353,30 @@ mod tests {
             .set_output(vec![call(Some("a"), "1"), call(Some("a"), "2"), call(Some("b"), "1")], &mut twins);
         let ids: Vec<_> = request.calls.iter().map(|call| call.id.as_deref()).collect();
         assert_eq!(ids, [None, None, Some("a"), Some("a"), Some("b")]);
+    }
+
+    #[test]
+    fn calls_are_the_same_however_many_there_are() {
+        let call = |number: usize| ModelCall {
+            id: (!number.is_multiple_of(7)).then(|| (number / 2).to_string().into()),
+            name: "f".into(),
+            arguments: Content::Present((number % 3).to_string().into()),
+            refused: number.is_multiple_of(5).then(|| "no".into()),
+        };
+        for count in [1, 2, Twins::FEW - 1, Twins::FEW, Twins::FEW + 1, 60, 200] {
+            let mut expected: Vec<ModelCall<'_>> = Vec::new();
+            for call in (0..count).chain(0..count).map(call) {
+                if call.id.is_none() || !expected.contains(&call) {
+                    expected.push(call);
+                }
+            }
+            let mut request = Request::default();
+            let mut twins = Twins::default();
+            for _ in 0..2 {
+                request.set_output((0..count).map(|number| Block::Call(call(number))).collect(), &mut twins);
+            }
+            assert_eq!(*request.calls, expected, "{count} calls");
+        }
     }
 
     #[test]

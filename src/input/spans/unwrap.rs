@@ -25,7 +25,7 @@ const RESULTS: &[&str] = &[
     "traceloop.entity.output",
 ];
 
-/// Sentences that frameworks put behind an answer.
+/// Sentences that frameworks put behind an answer. Each holds one of [`MARKS`].
 const APPENDED: &[&str] = &[
     "Fix the errors and try again.",
     "Please try again.",
@@ -33,6 +33,9 @@ const APPENDED: &[&str] = &[
     "Please fix the error and try again.",
     "Please fix your mistakes.",
 ];
+
+/// What shows that one of [`APPENDED`] may stand in a text.
+const MARKS: [&str; 2] = ["try again", "your mistakes"];
 
 /// What came back from a call, without its wrappers.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -83,14 +86,13 @@ fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
     outcome(Content::Present(value.to_plain_data()))
 }
 
-/// Whether a text with escapes shows as it is spelled that it is neither wrapped nor masked, and that nothing was put
-/// behind it.
+/// Whether a text with escapes shows as it is spelled that it is not wrapped, and that nothing was put behind it. It
+/// is not masked either: no mask, as it is usually spelled, has an escape.
 fn is_bare(text: JsonString<'_>) -> bool {
-    static APPENDED: LazyLock<[Finder<'_>; 2]> =
-        LazyLock::new(|| ["try again", "your mistakes"].map(Finder::new));
+    static FINDERS: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| MARKS.map(Finder::new));
     let begins_plainly =
         text.inner().first().is_some_and(|first| !matches!(first, b'{' | b'[' | b'\\' | 0..=b' ' | 0x80..));
-    begins_plainly && text.is_usual() && APPENDED.iter().all(|part| part.find(text.inner()).is_none())
+    begins_plainly && text.is_usual() && FINDERS.iter().all(|mark| mark.find(text.inner()).is_none())
 }
 
 /// The result that a value holds.
@@ -267,6 +269,7 @@ fn is_error_value(value: &Data<'_>, depth: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::message::MASKS;
     use super::super::model::SpanEvent;
     use super::*;
     use serde_json::json;
@@ -334,6 +337,91 @@ mod tests {
             ("error", false),
         ] {
             assert_eq!(result(&span(&[("output.value", text)])).is_error, is_error, "{text}");
+        }
+    }
+
+    /// A text as it is spelled in JSON: as usual, with an escape for its first character, and with one for each.
+    fn spellings(text: &str) -> [String; 3] {
+        let usual = json!(text).to_string();
+        let escape = |first: char| format!("\\u{:04x}", first as u32);
+        let first: String = text.chars().take(1).map(escape).collect();
+        let behind = text.char_indices().nth(1).map_or("", |(at, _)| &text[at..]);
+        let rest = json!(behind).to_string();
+        [
+            usual,
+            format!("\"{first}{}", &rest[1..]),
+            format!("\"{}\"", text.chars().map(escape).collect::<String>()),
+        ]
+    }
+
+    const SPELLED: [&str; 20] = [
+        "a\nb",
+        "Error: a\nb",
+        "\nError: a",
+        "a\n\nPlease try again.",
+        "a\nFix the errors and try again.\n",
+        "a\nPlease fix your mistakes.",
+        "a\ttry again",
+        "Please try again.\n",
+        "\u{e9}\n",
+        " a\n",
+        "a\u{1}b\n",
+        "{\"error\": \"no\"}",
+        "{\"result\": \"Error: no\"}",
+        "{\"result\": \"no\", \"a\": 1}",
+        " {\"isError\": true}\n",
+        "[{\"type\": \"text\", \"text\": \"r\"}]",
+        "{\"tool_call_id\": \"c\", \"content\": \"r\\n\"}",
+        "{\"a\": \n",
+        "__REDACTED__",
+        "<redacted>",
+    ];
+
+    #[test]
+    fn results_mean_the_same_however_they_are_spelled() {
+        for text in SPELLED {
+            let said = |value: &Value<'_>| {
+                let Outcome { text, is_error, id } = outcome_of_value(value);
+                (text.map(|text| text.text().to_str().into_owned()), is_error, id.map(Cow::into_owned))
+            };
+            let plain = said(&Value::text(text));
+            for spelling in spellings(text) {
+                let mut json = crate::json::Json::new(spelling.as_bytes());
+                let value = Value::Text(json.text().unwrap().into());
+                assert_eq!(said(&value), plain, "{spelling}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_begin_the_same_however_they_are_spelled() {
+        for text in SPELLED {
+            for prefix in ["Error", "a\n", "{", "\n"] {
+                let plain = own_text_begins(Text::from(text), prefix);
+                for spelling in spellings(text) {
+                    let mut json = crate::json::Json::new(spelling.as_bytes());
+                    let spelled = Text::from(json.text().unwrap());
+                    assert_eq!(own_text_begins(spelled, prefix), plain, "{spelling} begins with {prefix:?}");
+                }
+            }
+        }
+        for (text, begins) in [
+            ("Error: a\nb", true),
+            ("\nError: a", false),
+            (r#"{"result": "Error: no"}"#, true),
+            (r#"{"result": "Error: no", "a": 1}"#, false),
+        ] {
+            assert_eq!(own_text_begins(text.into(), "Error"), begins, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_answers_has_a_mark_and_masks_have_no_escape() {
+        for sentence in APPENDED {
+            assert!(MARKS.iter().any(|mark| sentence.contains(mark)), "{sentence}");
+        }
+        for mask in MASKS {
+            assert_eq!(json!(mask).to_string(), format!("\"{mask}\""));
         }
     }
 
