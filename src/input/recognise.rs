@@ -56,9 +56,8 @@ pub(super) fn recognise_by(
         fill(window, most + 1)?;
         let bytes = window.unread();
         let (whole, is_long) = (bytes.len() <= most, bytes.len() / LONG >= most);
-        // What one small sample does not show is mostly read as a whole.
-        ends.cover(if most == LOOKED_AT[0] { bytes.len().min(most) } else { bytes.len() });
         let bytes = bytes.get(..most).unwrap_or(bytes);
+        ends.cover(bytes.len());
         if whole && bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(window
                 .take_fault()
