@@ -44,7 +44,7 @@ named! { Alignment, "alignment" { Before => "before", After => "after" } }
 
 fn claims(sample: &Sample<'_>) -> bool {
     let keys = ["snapshot", "failure_instances"];
-    sample.files().iter().any(|members| members.has("episodes"))
+    sample.holds("episodes")
         || sample.records().iter().any(|members| {
             // Sessions of Claude Code have snapshots as well, in lines that name their type.
             keys.iter().any(|key| members.has(key)) && !members.is("type", Kind::String)

@@ -207,7 +207,7 @@ fn begins(sample: &Sample<'_>) -> bool {
     let may_be = match &sample.seen {
         Seen::List { .. } => true,
         Seen::Object(around) => around.open_key() == Some("messages"),
-        Seen::Lines { .. } | Seen::Scalar | Seen::Litter => false,
+        Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => false,
     };
     may_be && sample.parts().iter().any(is_element)
 }

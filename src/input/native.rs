@@ -26,7 +26,7 @@ pub(super) const FORMAT: Entry = Entry {
 
 fn claims(sample: &Sample<'_>) -> bool {
     let trace = |members: &Members<'_>| members.is("version", Kind::Number) && members.has("steps");
-    sample.records().iter().any(trace) || sample.files().iter().any(|members| members.has("traces"))
+    sample.records().iter().any(trace) || sample.holds("traces")
 }
 
 /// The form is this crate's own, and read by serde: the one reader of it that golden entries use as well.

@@ -3,7 +3,7 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{DocumentReader, Entry, Reader, RecordReader};
-use super::sample::{Framing, Looked, Members, RECORDS, Sample, Seen};
+use super::sample::{Framing, Members, RECORDS, Sample, Seen, begins_with_a_line};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Ends, Json, Kind, Raw};
@@ -14,6 +14,9 @@ const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
 /// A document is read in one walk where it is at least so many times as long as the part that shows what it is. What
 /// a larger part of it was looked through for is better used to take it apart.
 const LONG: usize = 4;
+
+/// A run in a line that is longer is taken for the only one of its input.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -50,9 +53,11 @@ pub(super) fn recognise_by(
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
-    let mut looked = Looked::default();
+    let mut looked = 0;
     let mut ends = Ends::default();
-    for most in LOOKED_AT {
+    let mut samples = LOOKED_AT.into_iter();
+    let mut next = samples.next();
+    while let Some(most) = next {
         fill(window, most + 1)?;
         let bytes = window.unread();
         let (whole, is_long) = (bytes.len() <= most, bytes.len() / LONG >= most);
@@ -64,21 +69,33 @@ pub(super) fn recognise_by(
                 .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
         let sample = Sample::of(bytes, whole, &mut looked, &ends);
-        if let Some((format, reader)) = claimed_records(&sample, wanted) {
-            return Ok(Recognised::Records(format, reader, sample.framing));
+        if !matches!(sample.seen, Seen::HalfALine)
+            && let Some((format, reader)) = claimed_records(&sample, wanted)
+        {
+            let seen_framing = sample.framing;
+            drop(sample);
+            let framing = match seen_framing {
+                Framing::Values if !whole => framing(window, most)?,
+                known => known,
+            };
+            return Ok(Recognised::Records(format, reader, framing));
         }
         let is_document = at_a_glance && is_one_document(&sample);
         let begun = at_a_glance.then(|| begun(&sample, is_document && is_long)).flatten();
         let begun = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format));
         let lines_are = match sample.seen {
             Seen::Lines { .. } if begun.is_some() => return Ok(Recognised::Whole(ends, begun)),
-            Seen::Lines { objects, last } => lines_of(objects, wanted).or(last.then_some(LinesAre::Events)),
+            Seen::Lines { objects, full } => Some((lines_of(objects, wanted), full)),
             _ => None,
         };
         match lines_are {
-            Some(LinesAre::Documents) => return Ok(Recognised::Each),
-            Some(LinesAre::Events) => return Ok(Recognised::Whole(ends, None)),
-            None => {}
+            Some((LinesAre::Documents, _)) => return Ok(Recognised::Each),
+            Some((LinesAre::Events, _) | (LinesAre::Messages, true)) => {
+                return Ok(Recognised::Whole(ends, None));
+            }
+            // Those behind them are looked at.
+            Some((LinesAre::Foreign, true)) if looked > 0 => continue,
+            Some((LinesAre::Messages | LinesAre::Foreign, _)) | None => {}
         }
         if whole {
             return Ok(Recognised::Whole(ends, None));
@@ -86,44 +103,83 @@ pub(super) fn recognise_by(
         if is_document && is_alone(window, most)? {
             return Ok(Recognised::Whole(ends, begun));
         }
+        next = samples.next();
     }
-    Ok(Recognised::Whole(ends, None))
+    Ok(match wanted.and_then(records) {
+        Some((format, reader)) => Recognised::Records(format, reader, Framing::Values),
+        None => Recognised::Whole(ends, None),
+    })
 }
 
 /// Whether the value of which the first bytes are seen, but not all, is no line among others: where it goes on behind
 /// a line feed, or nothing stands behind its line.
 fn is_alone(window: &mut Window<'_>, seen: usize) -> Result<bool> {
     let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
+    Ok(memchr::memchr(b'\n', first).is_some() || end_of_line(window, seen, usize::MAX)?.is_none())
+}
+
+/// How values follow one another of which the first is seen, but not all of it: in lines only where its own line is
+/// over before long, and what stands behind does not belong to it.
+fn framing(window: &mut Window<'_>, seen: usize) -> Result<Framing> {
+    let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
     if memchr::memchr(b'\n', first).is_some() {
-        return Ok(true);
+        return Ok(Framing::Values);
     }
-    let (mut looked, mut is_over) = (seen, false);
+    let Some(end) = end_of_line(window, seen, LONGEST_LINE)? else { return Ok(Framing::Values) };
+    let mut looked = end + seen;
     loop {
-        let mut rest = window.unread().get(looked..).unwrap_or_default();
-        if !is_over && let Some(end) = memchr::memchr(b'\n', rest) {
-            is_over = true;
-            rest = rest.get(end..).unwrap_or_default();
+        let bytes = window.unread();
+        let whole = bytes.len() <= looked && !window.may_grow();
+        match begins_with_a_line(bytes.get(..looked).unwrap_or(bytes), whole) {
+            Some(true) => return Ok(Framing::Lines),
+            None if !whole && looked < 2 * LONGEST_LINE => looked *= 2,
+            Some(false) | None => return Ok(Framing::Values),
         }
-        if is_over && !rest.trim_ascii().is_empty() {
-            return Ok(false);
+        while window.unread().len() < looked && window.may_grow() && window.grow()? {}
+    }
+}
+
+/// Where the line ends of which the first bytes are seen, if it is no longer than this and anything stands behind it.
+fn end_of_line(window: &mut Window<'_>, seen: usize, longest: usize) -> Result<Option<usize>> {
+    let (mut looked, mut end) = (seen, None);
+    loop {
+        let bytes = window.unread();
+        if end.is_none() {
+            let rest = bytes.get(looked..bytes.len().min(longest)).unwrap_or_default();
+            end = memchr::memchr(b'\n', rest).map(|more| looked + more);
+            looked = end.unwrap_or(bytes.len());
         }
-        looked = window.unread().len();
+        if end.is_some() {
+            if !bytes.get(looked..).unwrap_or_default().trim_ascii().is_empty() {
+                return Ok(end);
+            }
+            looked = bytes.len();
+        } else if looked >= longest {
+            return Ok(None);
+        }
         // What is too large to be held is reported by those who read it.
         if !window.may_grow() || !window.grow()? {
-            return Ok(true);
+            return Ok(None);
         }
+    }
+}
+
+/// A format whose runs are records, with its reader.
+fn records(format: Format) -> Option<(Format, &'static RecordReader)> {
+    match &format.entry().reader {
+        Reader::Records(reader) => Some((format, reader)),
+        Reader::Document(_) => None,
     }
 }
 
 /// The format with runs of their own that is wanted, or else the first that claims the sample.
 fn claimed_records(sample: &Sample<'_>, wanted: Option<Format>) -> Option<(Format, &'static RecordReader)> {
-    let records = |entry: &'static Entry| match &entry.reader {
-        Reader::Records(reader) => Some((entry.format, reader)),
-        Reader::Document(_) => None,
-    };
     match wanted {
-        Some(format) => records(format.entry()),
-        None => entries().filter_map(records).find(|(_, reader)| (reader.claims)(sample)),
+        Some(format) => records(format),
+        None => Format::VARIANTS
+            .iter()
+            .filter_map(|format| records(*format))
+            .find(|(_, reader)| (reader.claims)(sample)),
     }
 }
 
@@ -146,8 +202,10 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
         Some("steps") => around.has("schema_version") && around.has("agent"),
         Some("messages") if around.has("sessionId") && around.has("projectHash") => true,
         Some("resourceSpans" | "resource_spans" | "resourceLogs" | "resource_logs") => true,
-        Some(_) => has_marks(&sample.parts()),
-        None => false,
+        Some("messages" | "items" | "input" | "output" | "history" | "trajectory") => {
+            has_marks(&sample.parts())
+        }
+        Some(_) | None => false,
     }
 }
 
@@ -206,31 +264,44 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// Whether one of the first of these lines at least is a document of its own, and none is an event.
+/// Whether one of these lines at least is a document of its own.
 pub(super) fn are_documents(lines: &[Raw<'_>], wanted: Option<Format>) -> bool {
-    let first = lines.iter().take(RECORDS).map(|line| Members::of(&mut line.json())).collect();
-    matches!(lines_of(first, wanted), Some(LinesAre::Documents))
+    lines.chunks(RECORDS).any(|lines| {
+        let lines = lines.iter().map(|line| Members::of(&mut line.json())).collect();
+        matches!(lines_of(lines, wanted), LinesAre::Documents)
+    })
 }
 
 /// What lines are.
 enum LinesAre {
     /// One of them at least is a document of its own.
     Documents,
-    /// Events of one session, or of several; or what has no documents among its first lines.
+    /// Events of one session, or of several.
     Events,
+    /// Messages or items of one conversation, as far as they are seen.
+    Messages,
+    /// Of no format that is known by its lines.
+    Foreign,
 }
 
-/// What these lines are; `None`: they do not decide it.
-fn lines_of(objects: Vec<Members<'_>>, wanted: Option<Format>) -> Option<LinesAre> {
+/// What these lines are.
+fn lines_of(objects: Vec<Members<'_>>, wanted: Option<Format>) -> LinesAre {
     let lines = objects.into_iter().filter_map(|members| Some((members.whole()?, members)));
-    let mut documents = Vec::new();
+    let (mut documents, mut objects) = (Vec::new(), Vec::new());
     for (line, members) in lines {
         if is_event(line, &members) {
-            return Some(LinesAre::Events);
+            return LinesAre::Events;
         }
+        objects.push(line);
         documents.push(Parsed::of_members(line, members));
     }
-    documents.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()).then_some(LinesAre::Documents)
+    if documents.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()) {
+        return LinesAre::Documents;
+    }
+    match claimed(&Document::Lines(Lines::of(objects)), wanted) {
+        Some(_) => LinesAre::Messages,
+        None => LinesAre::Foreign,
+    }
 }
 
 /// Whether a line is one of those that only formats of lines have.

@@ -161,6 +161,14 @@ impl<'a> Members<'a> {
         self.get(key).is_some_and(|value| value.kind() == kind)
     }
 
+    /// Whether there is such a key with a list that is there whole, or with a value that is not.
+    pub(super) fn may_be_list(&self, key: &str) -> bool {
+        match self.get(key) {
+            Some(value) => value.kind() == Kind::List,
+            None => self.has(key),
+        }
+    }
+
     /// The keys and values in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.entries.iter().map(|(key, value)| (&**key, *value))
@@ -180,19 +188,14 @@ pub(super) enum Seen<'a> {
     Object(Members<'a>),
     /// A list, with the members of its first items that are objects; the last one may not be all there.
     List { objects: Vec<Members<'a>> },
-    /// Lines, with the members of those that are objects; `last`: of no more of them.
-    Lines { objects: Vec<Members<'a>>, last: bool },
+    /// Lines, with the members of those that are objects; `full`: there may be more of them.
+    Lines { objects: Vec<Members<'a>>, full: bool },
+    /// What may be a line that is cut off, before one that is not all there.
+    HalfALine,
     /// Some other JSON value.
     Scalar,
     /// No JSON.
     Litter,
-}
-
-/// Up to which byte the lines of an input have been looked at, and how many of them were objects.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Looked {
-    bytes: usize,
-    objects: usize,
 }
 
 /// A bounded part of an input.
@@ -208,41 +211,42 @@ impl<'a> Sample<'a> {
     /// Looks at the first bytes of an input; `whole`: at all of them. Lines that have been looked at as part of a
     /// smaller sample are not looked at again. What is sound is remembered in `ends`, and not walked through again by
     /// larger samples, nor by those who take the input apart.
-    pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut Looked, ends: &'a Ends) -> Self {
-        if looked.bytes > 0 {
+    pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut usize, ends: &'a Ends) -> Self {
+        if *looked > 0 {
             return Self::of_lines(bytes, whole, looked, ends);
         }
         let mut json = Json::with_ends(bytes, Some(ends));
         json.space();
-        let _ = json.clone().check();
+        let checked = json.clone().check();
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
-        if is_in_lines(bytes, whole, start, &json, &read) {
+        let half = is_half_a_line(bytes, whole, start, &checked);
+        if half == Some(true) || is_in_lines(bytes, whole, start, &json, &read) {
             let sample = Self::of_lines(bytes, whole, looked, ends);
             if read.is_err() {
                 // With more of it, it may turn out to be no lines.
-                *looked = Looked::default();
+                *looked = 0;
             }
             return sample;
         }
+        let seen = if half.is_none() && !whole { Seen::HalfALine } else { seen };
         Self { framing: Framing::Values, seen, bytes, ends }
     }
 
-    fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut Looked, ends: &'a Ends) -> Self {
+    fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut usize, ends: &'a Ends) -> Self {
         let mut objects = Vec::new();
-        for line in lines(bytes, whole, looked.bytes) {
-            if looked.objects >= RECORDS {
+        for line in lines(bytes, whole, *looked) {
+            if objects.len() >= RECORDS {
                 break;
             }
-            looked.bytes = line.offset() + line.bytes().len();
+            *looked = line.offset() + line.bytes().len();
             let mut line = line.with_ends(Some(ends)).json();
             if line.peek_byte() == Some(b'{') {
-                looked.objects += 1;
                 objects.push(Members::of_line(line));
             }
         }
-        let last = looked.objects >= RECORDS;
-        Self { framing: Framing::Lines, seen: Seen::Lines { objects, last }, bytes, ends }
+        let full = objects.len() >= RECORDS;
+        Self { framing: Framing::Lines, seen: Seen::Lines { objects, full }, bytes, ends }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
@@ -250,8 +254,19 @@ impl<'a> Sample<'a> {
         match &self.seen {
             Seen::Object(members) => std::slice::from_ref(members),
             Seen::List { objects } | Seen::Lines { objects, .. } => objects,
-            Seen::Scalar | Seen::Litter => &[],
+            Seen::HalfALine | Seen::Scalar | Seen::Litter => &[],
         }
+    }
+
+    /// Whether there are records under this key. In lines, where it may be anything, it has to be a list.
+    pub(super) fn holds(&self, key: &str) -> bool {
+        let in_lines = self.is_in_lines();
+        self.files().iter().any(|members| if in_lines { members.may_be_list(key) } else { members.has(key) })
+    }
+
+    /// Whether lines are seen.
+    pub(super) fn is_in_lines(&self) -> bool {
+        matches!(self.seen, Seen::Lines { .. })
     }
 
     /// The members of what may be the messages, events or steps of a single document, so far as they are there: items
@@ -266,7 +281,7 @@ impl<'a> Sample<'a> {
                 None => Cow::Borrowed(&[]),
             },
             Seen::List { objects } => Cow::Borrowed(objects),
-            Seen::Lines { .. } | Seen::Scalar | Seen::Litter => Cow::Borrowed(&[]),
+            Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => Cow::Borrowed(&[]),
         }
     }
 
@@ -350,9 +365,39 @@ fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &
                 first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')
             };
             let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
-            lines(bytes, whole, 0).take(RECORDS).filter(object).any(|line| in_first_column(&line))
+            lines(bytes, whole, 0).filter(object).any(|line| in_first_column(&line))
         }
     }
+}
+
+/// Whether the first value is a line: it ends with its line, or is cut off there. `None`: more has to be seen.
+pub(super) fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
+    let mut json = Json::new(bytes);
+    json.space();
+    let start = json.offset();
+    match json.check() {
+        Ok(()) => Some(memchr::memchr(b'\n', json.since(start)).is_none()),
+        checked => is_half_a_line(bytes, whole, start, &checked),
+    }
+}
+
+/// Whether the first value is wrong where its first line is over, and the next line is an object: a line that is cut
+/// off. A bracket alone in its line opens a document. `None`: more has to be seen of the next line.
+fn is_half_a_line(bytes: &[u8], whole: bool, start: usize, checked: &Read<()>) -> Option<bool> {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let (Err(fault), Some(length)) = (checked, memchr::memchr(b'\n', rest)) else { return Some(false) };
+    let first = rest.get(..length).unwrap_or_default().trim_ascii();
+    let blank = rest.iter().skip(length).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let (end, next) = (start + length, start + length + blank);
+    if fault.is_end()
+        || first.len() < 2
+        || first.first() == Some(&b'[')
+        || !(end..=next).contains(&fault.at())
+        || bytes.get(next - 1..=next) != Some(b"\n{")
+    {
+        return Some(false);
+    }
+    lines(bytes, whole, next).next().map(is_value)
 }
 
 /// A key as text.

@@ -43,23 +43,39 @@ const RUN_KEYS: [&str; 3] = ["messages", "reward_info", "termination_reason"];
 const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
 
 fn claims(sample: &Sample<'_>) -> bool {
-    let file =
-        |members: &Members<'_>| members.has("simulations") || members.has("info") && members.has("tasks");
-    sample.files().iter().any(file) || sample.records().iter().any(is_run)
+    let file = |members: &Members<'_>| members.has("info") && members.has("tasks");
+    let runs = || sample.records().iter().map(likeness);
+    sample.holds("simulations")
+        || sample.files().iter().any(file)
+        || runs().any(|likeness| likeness == Likeness::Run)
+        || runs().any(|likeness| likeness == Likeness::Empty)
+            && !(sample.is_in_lines() && runs().any(|likeness| likeness == Likeness::Transcript))
 }
 
-/// Whether an object is a run. One that has no more than messages may be a transcript of another kind.
-fn is_run(members: &Members<'_>) -> bool {
+/// What an object is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    Run,
+    /// A run or a transcript without messages.
+    Empty,
+    /// A transcript of another kind.
+    Transcript,
+    Other,
+}
+
+/// What an object is like. One that has no more than messages may be a transcript of another kind.
+fn likeness(members: &Members<'_>) -> Likeness {
     if members.has("reward_info") || members.has("termination_reason") {
-        return !members.has("traj");
+        return if members.has("traj") { Likeness::Other } else { Likeness::Run };
     }
     match members.get("messages") {
         Some(messages) => match messages.kind() {
-            Kind::Null => true,
-            Kind::List => !is_session(members) && are_messages(messages),
-            _ => false,
+            Kind::Null => Likeness::Empty,
+            Kind::List if is_session(members) => Likeness::Transcript,
+            Kind::List => likeness_of_messages(messages),
+            _ => Likeness::Other,
         },
-        None => false,
+        None => Likeness::Other,
     }
 }
 
@@ -68,9 +84,9 @@ fn is_session(members: &Members<'_>) -> bool {
     members.has("projectHash") || members.has("trajectory_format")
 }
 
-/// Whether there are no messages, or some with marks of tau2. Calls without `function` are a mark only where no
-/// answer names its call as the chats of others do.
-fn are_messages(items: Raw<'_>) -> bool {
+/// What messages are like: those of runs have marks of tau2. Calls without `function` are a mark only where no answer
+/// names its call as the chats of others do.
+fn likeness_of_messages(items: Raw<'_>) -> Likeness {
     let (mut any, mut flat_calls, mut named_answers, mut marked) = (false, false, false, false);
     let _ = items.json().list(|item| {
         any = true;
@@ -96,7 +112,11 @@ fn are_messages(items: Raw<'_>) -> bool {
         named_answers |= is_named;
         Ok(())
     });
-    !any || marked || flat_calls && !named_answers
+    match any {
+        false => Likeness::Empty,
+        true if marked || flat_calls && !named_answers => Likeness::Run,
+        true => Likeness::Transcript,
+    }
 }
 
 /// Whether a call has a name, but no `function`. It may be `marked` as one of tau2.

@@ -254,3 +254,110 @@ fn one_walk_reads_what_two_walks_read() {
     let (others, reading) = read(&damaged);
     assert!(others == traces && !reading.errors.is_empty(), "{:?}", reading.errors);
 }
+
+/// Runs of formats with a run per line, with a text that makes them longer.
+const RUNS: [(Format, &str); 3] = [
+    (
+        Format::Tau2,
+        r#"{"id": "ID", "messages": [{"role": "user", "content": "PAD"}, {"role": "assistant", "tool_calls": [{"id": "c", "name": "f", "arguments": {}, "requestor": "assistant"}]}], "reward_info": null}"#,
+    ),
+    (
+        Format::TauBench,
+        r#"{"task_id": "ID", "reward": 1.0, "traj": [{"role": "user", "content": "PAD"}, {"role": "assistant", "content": "x", "tool_calls": null}], "info": {}}"#,
+    ),
+    (
+        Format::Native,
+        r#"{"version": 1, "id": "ID", "steps": [{"step": 0, "actor": "user", "text": "PAD"}]}"#,
+    ),
+];
+
+#[test]
+fn a_first_line_that_is_cut_off_costs_itself_alone() {
+    for (format, run) in RUNS {
+        for length in [10, 6_000, 200_000] {
+            let line = |id: &str| run.replace("ID", id).replace("PAD", &"a b ".repeat(length / 4));
+            let (first, behind) = (line("first"), [line("second"), line("third")].join("\n"));
+            let (expected, _) = read(&behind);
+            assert_eq!(expected.len(), 2);
+            for cut in (2..60).chain([first.len() / 2, first.len() - 40, first.len() - 2]) {
+                let half = &first[..cut];
+                // What is cut off before a value takes the next line for it.
+                if half.trim_end().ends_with([':', '[']) {
+                    continue;
+                }
+                for wanted in [None, Some(format)] {
+                    let options = ReadOptions { format: wanted, ..ReadOptions::default() };
+                    let (traces, reading) = read_traces(format!("{half}\n{behind}\n").as_bytes(), &options);
+                    let known: Vec<_> =
+                        traces.iter().map(|trace| (trace.metadata(), trace.steps().count())).collect();
+                    let wanted: Vec<_> =
+                        expected.iter().map(|trace| (trace.metadata(), trace.steps().count())).collect();
+                    assert_eq!(
+                        known, wanted,
+                        "{format} of {length} bytes, cut at {cut}: {:?}",
+                        reading.errors
+                    );
+                    assert_eq!((reading.format, reading.faults), (Some(format), 1), "{half}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_in_an_object_whose_first_line_is_long_are_no_lines() {
+    let (_, run) = RUNS[0];
+    let runs = ["a", "b", "c"].map(|id| run.replace("ID", id)).join(",\n");
+    for pad in [10, 6_000, 100_000] {
+        let pad = "x".repeat(pad);
+        let text = format!("{{\"notes\": \"{pad}\", \"simulations\": [\n{runs}\n]}}");
+        assert_eq!(read(&text).0.len(), 3, "{} bytes", text.len());
+        // Nor where the run in the first line is damaged.
+        let text = format!("{{\"notes\": \"{pad}\", \"simulations\": [{runs}]}}").replacen(
+            "\"messages\":",
+            "\"messages\"",
+            1,
+        );
+        assert_eq!(read(&text).0.len(), 2, "{} bytes", text.len());
+    }
+}
+
+#[test]
+fn lists_of_what_looks_like_messages_decide_nothing_under_other_keys() {
+    let decoy = r#"{"role": "tool", "tool_call_id": "c", "content": "x"}, "#.repeat(200);
+    for (format, run) in RUNS {
+        let list = match format {
+            Format::Tau2 => "simulations",
+            Format::Native => "traces",
+            _ => continue,
+        };
+        let text = format!("{{\"zz\": [{}7], \"{list}\": [{run}]}}", decoy);
+        let (traces, reading) = read(&text);
+        assert_eq!((traces.len(), reading.format), (1, Some(format)), "{:?}", reading.errors);
+    }
+    let messages = decoy.trim_end_matches(", ");
+    let (traces, reading) = read(format!(r#"{{"traj": [{messages}], "task_id": 1, "reward": 1.0}}"#));
+    assert_eq!((traces.len(), reading.format), (1, Some(Format::TauBench)));
+}
+
+#[test]
+fn any_number_of_foreign_lines_may_stand_before_documents() {
+    for (format, document) in OBJECTS {
+        for foreign in [r#"{"foo": 1}"#, "a text", "7", r#"{"level": "info", "traces": 0}"#] {
+            for count in [1, 63, 64, 65, 2_000] {
+                let text = format!("{}{document}\n{document}\n", format!("{foreign}\n").repeat(count));
+                let (traces, reading) = read(&text);
+                assert_eq!(reading.format, Some(format), "{count} lines of {foreign}");
+                let alone = read(document).0.len();
+                assert_eq!(traces.len(), 2 * alone, "{count} lines of {foreign} before {format}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_conversation_without_messages_decides_nothing_for_those_behind_it() {
+    let chat = r#"{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}"#;
+    let (traces, reading) = read(format!("{{\"messages\": []}}\n{chat}\n{chat}\n"));
+    assert_eq!((traces.len(), reading.format), (2, Some(Format::OpenAiChat)));
+}
