@@ -47,7 +47,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Some(path) => Target::File(Output::create(path, &arguments.paths)?),
         None => Target::Standard(std::io::BufWriter::new(std::io::stdout().lock())),
     };
-    let (mut inputs, mut passed_over) = (Inputs::default(), String::new());
+    let (mut inputs, mut notes) = (Inputs::default(), String::new());
     let mut path = Arc::from(PathBuf::new());
     let each = |event: ScanEvent<Trace>| -> Result<(), common::Failure> {
         match event {
@@ -59,8 +59,19 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             }
             other => {
                 if let ScanEvent::End(summary) = &other {
+                    let name = path.display();
                     for (reason, count) in &summary.passed_over {
-                        passed_over += &format!("note: {}: passed over: {count} {reason}\n", path.display());
+                        notes += &format!("note: {name}: passed over: {count} {reason}\n");
+                    }
+                    match (summary.runs, summary.runs_without_actions) {
+                        // The runs of spans are put together behind all files.
+                        (0, _) if summary.errors == 0 && !arguments.reading.join => {
+                            notes += &format!("note: {name}: no runs\n");
+                        }
+                        (_, 0) => {}
+                        (runs, without) => {
+                            notes += &format!("note: {name}: nobody acts in {without} of {runs} runs\n");
+                        }
                     }
                 }
                 inputs.take(other);
@@ -77,7 +88,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Target::File(file) => file.finish()?,
         Target::Standard(mut out) => out.flush()?,
     }
-    let _ = std::io::stderr().write_all(passed_over.as_bytes());
+    let _ = std::io::stderr().write_all(notes.as_bytes());
     inputs.told()
 }
 

@@ -265,10 +265,7 @@ const RUNS: [(Format, &str); 3] = [
         Format::TauBench,
         r#"{"task_id": "ID", "reward": 1.0, "traj": [{"role": "user", "content": "PAD"}, {"role": "assistant", "content": "x", "tool_calls": null}], "info": {}}"#,
     ),
-    (
-        Format::Native,
-        r#"{"version": 1, "id": "ID", "steps": [{"step": 0, "actor": "user", "text": "PAD"}]}"#,
-    ),
+    (Format::Native, r#"{"version": 1, "id": "ID", "steps": [{"step": 0, "actor": "user", "text": "PAD"}]}"#),
 ];
 
 #[test]
