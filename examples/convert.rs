@@ -63,15 +63,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     for (reason, count) in &summary.passed_over {
                         notes += &format!("note: {name}: passed over: {count} {reason}\n");
                     }
-                    match (summary.runs, summary.runs_without_actions) {
-                        // The runs of spans are put together behind all files.
-                        (0, _) if summary.errors == 0 && !arguments.reading.join => {
-                            notes += &format!("note: {name}: no runs\n");
-                        }
-                        (_, 0) => {}
-                        (runs, without) => {
-                            notes += &format!("note: {name}: nobody acts in {without} of {runs} runs\n");
-                        }
+                    // The runs of spans are put together behind all files.
+                    if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
+                        notes += &format!("note: {name}: no runs\n");
                     }
                 }
                 inputs.take(other);
