@@ -4,9 +4,10 @@
 
 use super::Format;
 use super::document::{Document, concatenated, is_sound};
+use super::framing::lines;
 use super::recognise;
 use super::runs::Runs;
-use super::sample::{Members, Sample, lines};
+use super::sample::{Members, Sample};
 use crate::json::{Json, Kind, Read};
 
 /// How an input is read in one walk, without having been taken apart before.

@@ -1,6 +1,7 @@
 //! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
 
-use super::sample::{Members, lines};
+use super::framing::lines;
+use super::sample::Members;
 use crate::json::{Ends, Json, Kind, Raw};
 
 /// A whole input of a format whose runs are not records of their own.

@@ -21,6 +21,7 @@ mod codex_text;
 mod common;
 mod document;
 mod format;
+mod framing;
 mod gemini_cli;
 mod inspect;
 #[cfg(feature = "inspect")]

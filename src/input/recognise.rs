@@ -3,7 +3,8 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{DocumentReader, Entry, Reader, RecordReader};
-use super::sample::{Framing, Members, RECORDS, Sample, Seen, begins_with_a_line};
+use super::framing::{self, Framing};
+use super::sample::{Members, RECORDS, Sample, Seen};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Ends, Json, Kind, Raw};
@@ -14,9 +15,6 @@ const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
 /// A document is read in one walk where it is at least so many times as long as the part that shows what it is. What
 /// a larger part of it was looked through for is better used to take it apart.
 const LONG: usize = 4;
-
-/// A run in a line that is longer is taken for the only one of its input.
-const LONGEST_LINE: usize = 1 << 20;
 
 /// How an input is to be read.
 pub(super) enum Recognised {
@@ -75,7 +73,7 @@ pub(super) fn recognise_by(
             let seen_framing = sample.framing;
             drop(sample);
             let framing = match seen_framing {
-                Framing::Values if !whole => framing(window, most)?,
+                Framing::Values if !whole => framing::of_first(window, most)?,
                 known => known,
             };
             return Ok(Recognised::Records(format, reader, framing));
@@ -100,7 +98,7 @@ pub(super) fn recognise_by(
         if whole {
             return Ok(Recognised::Whole(ends, None));
         }
-        if is_document && is_alone(window, most)? {
+        if is_document && framing::is_alone(window, most)? {
             return Ok(Recognised::Whole(ends, begun));
         }
         next = samples.next();
@@ -109,59 +107,6 @@ pub(super) fn recognise_by(
         Some((format, reader)) => Recognised::Records(format, reader, Framing::Values),
         None => Recognised::Whole(ends, None),
     })
-}
-
-/// Whether the value of which the first bytes are seen, but not all, is no line among others: where it goes on behind
-/// a line feed, or nothing stands behind its line.
-fn is_alone(window: &mut Window<'_>, seen: usize) -> Result<bool> {
-    let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
-    Ok(memchr::memchr(b'\n', first).is_some() || end_of_line(window, seen, usize::MAX)?.is_none())
-}
-
-/// How values follow one another of which the first is seen, but not all of it: in lines only where its own line is
-/// over before long, and what stands behind does not belong to it.
-fn framing(window: &mut Window<'_>, seen: usize) -> Result<Framing> {
-    let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
-    if memchr::memchr(b'\n', first).is_some() {
-        return Ok(Framing::Values);
-    }
-    let Some(end) = end_of_line(window, seen, LONGEST_LINE)? else { return Ok(Framing::Values) };
-    let mut looked = end + seen;
-    loop {
-        let bytes = window.unread();
-        let whole = bytes.len() <= looked && !window.may_grow();
-        match begins_with_a_line(bytes.get(..looked).unwrap_or(bytes), whole) {
-            Some(true) => return Ok(Framing::Lines),
-            None if !whole && looked < 2 * LONGEST_LINE => looked *= 2,
-            Some(false) | None => return Ok(Framing::Values),
-        }
-        while window.unread().len() < looked && window.may_grow() && window.grow()? {}
-    }
-}
-
-/// Where the line ends of which the first bytes are seen, if it is no longer than this and anything stands behind it.
-fn end_of_line(window: &mut Window<'_>, seen: usize, longest: usize) -> Result<Option<usize>> {
-    let (mut looked, mut end) = (seen, None);
-    loop {
-        let bytes = window.unread();
-        if end.is_none() {
-            let rest = bytes.get(looked..bytes.len().min(longest)).unwrap_or_default();
-            end = memchr::memchr(b'\n', rest).map(|more| looked + more);
-            looked = end.unwrap_or(bytes.len());
-        }
-        if end.is_some() {
-            if !bytes.get(looked..).unwrap_or_default().trim_ascii().is_empty() {
-                return Ok(end);
-            }
-            looked = bytes.len();
-        } else if looked >= longest {
-            return Ok(None);
-        }
-        // What is too large to be held is reported by those who read it.
-        if !window.may_grow() || !window.grow()? {
-            return Ok(None);
-        }
-    }
 }
 
 /// A format whose runs are records, with its reader.

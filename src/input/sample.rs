@@ -2,20 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::framing::{Framing, is_half_a_line, is_in_lines, lines};
 use super::words;
 use crate::json::{Ends, Json, Kind, Raw, Read};
 
-/// How many records of a list or objects in lines of a file are looked at.
+/// How many records of a list, or objects in lines, are looked at at once.
 pub(super) const RECORDS: usize = 64;
-
-/// How the values of an input follow one another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// One value, or several one behind the other wherever they end.
-    Values,
-    /// One value in each line.
-    Lines,
-}
 
 /// The members of an object, in the order in which they stand.
 #[derive(Debug, Clone, Default)]
@@ -341,65 +333,6 @@ fn first_items(mut json: Json<'_>) -> Seen<'_> {
     Seen::List { objects }
 }
 
-/// Whether an input has one value in each line. One document is tried first: `read` is what became of that, from
-/// `start` on.
-fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &Read<()>) -> bool {
-    let first = bytes.get(start);
-    match read {
-        Ok(()) => {
-            let one_line = memchr::memchr(b'\n', json.since(start)).is_none();
-            let behind = bytes.get(json.offset()..).unwrap_or_default();
-            let line_end = memchr::memchr(b'\n', behind);
-            let line_over = line_end.map_or(behind, |end| behind.get(..end).unwrap_or_default());
-            let more = line_end.is_some_and(|end| !blank(behind.get(end..).unwrap_or_default()));
-            one_line && more && blank(line_over)
-        }
-        Err(fault) if fault.is_end() && !whole => false,
-        // What is no document may be lines of which the first is damaged or no JSON at all.
-        Err(_) if first == Some(&b'[') => false,
-        Err(_) => {
-            // Within a document that is cut off, a line may be an object by chance, but hardly from its first column
-            // on.
-            let in_first_column = |line: &Raw<'_>| {
-                let at = line.offset();
-                first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')
-            };
-            let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
-            lines(bytes, whole, 0).filter(object).any(|line| in_first_column(&line))
-        }
-    }
-}
-
-/// Whether the first value is a line: it ends with its line, or is cut off there. `None`: more has to be seen.
-pub(super) fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
-    let mut json = Json::new(bytes);
-    json.space();
-    let start = json.offset();
-    match json.check() {
-        Ok(()) => Some(memchr::memchr(b'\n', json.since(start)).is_none()),
-        checked => is_half_a_line(bytes, whole, start, &checked),
-    }
-}
-
-/// Whether the first value is wrong where its first line is over, and the next line is an object: a line that is cut
-/// off. A bracket alone in its line opens a document. `None`: more has to be seen of the next line.
-fn is_half_a_line(bytes: &[u8], whole: bool, start: usize, checked: &Read<()>) -> Option<bool> {
-    let rest = bytes.get(start..).unwrap_or_default();
-    let (Err(fault), Some(length)) = (checked, memchr::memchr(b'\n', rest)) else { return Some(false) };
-    let first = rest.get(..length).unwrap_or_default().trim_ascii();
-    let blank = rest.iter().skip(length).take_while(|byte| byte.is_ascii_whitespace()).count();
-    let (end, next) = (start + length, start + length + blank);
-    if fault.is_end()
-        || first.len() < 2
-        || first.first() == Some(&b'[')
-        || !(end..=next).contains(&fault.at())
-        || bytes.get(next - 1..=next) != Some(b"\n{")
-    {
-        return Some(false);
-    }
-    lines(bytes, whole, next).next().map(is_value)
-}
-
 /// A key as text.
 fn name_of(key: Cow<'_, [u8]>) -> Cow<'_, str> {
     match key {
@@ -408,28 +341,4 @@ fn name_of(key: Cow<'_, [u8]>) -> Cow<'_, str> {
         }
         Cow::Owned(key) => Cow::Owned(String::from_utf8_lossy(&key).into_owned()),
     }
-}
-
-fn blank(bytes: &[u8]) -> bool {
-    bytes.iter().all(u8::is_ascii_whitespace)
-}
-
-/// Whether a line is one JSON value and nothing else.
-pub(super) fn is_value(line: Raw<'_>) -> bool {
-    let mut json = line.json();
-    json.skip().is_ok() && json.peek_byte().is_none()
-}
-
-/// The lines from an offset on that are not blank, from their first character on; the last one where it is whole.
-pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {
-    let ends = memchr::memchr_iter(b'\n', bytes.get(from..).unwrap_or_default());
-    let ends = ends.map(move |end| from + end).chain(whole.then_some(bytes.len()));
-    let mut start = from;
-    ends.filter_map(move |end| {
-        let line = bytes.get(start..end).unwrap_or_default();
-        let indent = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        let at = start + indent;
-        start = end + 1;
-        (indent < line.len()).then(|| Raw::over(bytes.get(..end).unwrap_or_default(), at))
-    })
 }

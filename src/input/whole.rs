@@ -5,7 +5,7 @@ use super::format::{DocumentReader, Entry, Reader};
 use super::mended::Mended;
 use super::runs::Runs;
 use super::window::{Place, Window};
-use super::{Format, recognise, sample, spans};
+use super::{Format, framing, recognise, spans};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Ends, Raw};
 
@@ -138,7 +138,7 @@ pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &
         let bytes = window.unread();
         let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
         let ends = Ends::of_length(end);
-        for line in sample::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
+        for line in framing::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
             let line = line.with_ends(Some(&ends));
             read_line(line, window, wanted, runs);
         }

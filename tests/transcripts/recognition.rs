@@ -328,7 +328,7 @@ fn lists_of_what_looks_like_messages_decide_nothing_under_other_keys() {
             Format::Native => "traces",
             _ => continue,
         };
-        let text = format!("{{\"zz\": [{}7], \"{list}\": [{run}]}}", decoy);
+        let text = format!("{{\"zz\": [{decoy}7], \"{list}\": [{run}]}}");
         let (traces, reading) = read(&text);
         assert_eq!((traces.len(), reading.format), (1, Some(format)), "{:?}", reading.errors);
     }

@@ -13,9 +13,9 @@ use pieces::PieceKind;
 pub(super) use pieces::cut_lines;
 pub(crate) use pieces::{Piece, Pieces};
 
+use super::framing::Framing;
 use super::mended::Mended;
 use super::runs::{Header, Runs};
-use super::sample::Framing;
 use super::window::{Place, Window};
 use super::{ReadOptions, RecordReader};
 use crate::error::{Error, Result};
