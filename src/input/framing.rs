@@ -27,22 +27,30 @@ pub(super) fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'
             let line_end = memchr::memchr(b'\n', behind);
             let line_over = line_end.map_or(behind, |end| behind.get(..end).unwrap_or_default());
             let more = line_end.is_some_and(|end| !blank(behind.get(end..).unwrap_or_default()));
-            one_line && more && blank(line_over)
+            let is_opened = matches!(first, Some(b'{' | b'['));
+            one_line && more && (blank(line_over) || !is_opened && has_an_object(bytes, whole, first))
         }
         Err(fault) if fault.is_end() && !whole => false,
         // What is no document may be lines of which the first is damaged or no JSON at all.
-        Err(_) if first == Some(&b'[') => false,
-        Err(_) => {
-            // Within a document that is cut off, a line may be an object by chance, but hardly from its first column
-            // on.
-            let in_first_column = |line: &Raw<'_>| {
-                let at = line.offset();
-                first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')
-            };
-            let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
-            lines(bytes, whole, 0).filter(object).any(|line| in_first_column(&line))
-        }
+        Err(_) => !begins_as_a_list(bytes, start) && has_an_object(bytes, whole, first),
     }
+}
+
+/// Whether a bracket opens a list rather than a text.
+fn begins_as_a_list(bytes: &[u8], start: usize) -> bool {
+    let Some((b'[', rest)) = bytes.get(start..).and_then(<[u8]>::split_first) else { return false };
+    rest.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| matches!(byte, b'{' | b'[' | b']'))
+}
+
+/// Whether a line is an object. Within a document that is cut off, one may be by chance, but hardly from its first
+/// column on.
+fn has_an_object(bytes: &[u8], whole: bool, first: Option<&u8>) -> bool {
+    let in_first_column = |line: &Raw<'_>| {
+        let at = line.offset();
+        first != Some(&b'{') || at == 0 || bytes.get(at - 1) == Some(&b'\n')
+    };
+    let object = |line: &Raw<'_>| line.bytes().first() == Some(&b'{') && is_value(*line);
+    lines(bytes, whole, 0).filter(object).any(|line| in_first_column(&line))
 }
 
 /// Whether the first value is a line: it ends with its line, or is cut off there. `None`: more has to be seen.
@@ -63,7 +71,10 @@ pub(super) fn is_half_a_line(bytes: &[u8], whole: bool, start: usize, checked: &
     let (Err(fault), Some(length)) = (checked, memchr::memchr(b'\n', rest)) else { return Some(false) };
     let first = rest.get(..length).unwrap_or_default().trim_ascii();
     let blank = rest.iter().skip(length).take_while(|byte| byte.is_ascii_whitespace()).count();
-    let (end, next) = (start + length, start + length + blank);
+    let (end, next) = (start + first.len(), start + length + blank);
+    if next >= bytes.len() && !whole {
+        return None;
+    }
     if fault.is_end()
         || first.len() < 2
         || first.first() == Some(&b'[')

@@ -16,6 +16,9 @@ const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
 /// a larger part of it was looked through for is better used to take it apart.
 const LONG: usize = 4;
 
+/// So much of an input of foreign lines is looked at line by line; behind it, as many of them as of any other.
+const MOST_OF_FOREIGN_LINES: usize = 1 << 20;
+
 /// How an input is to be read.
 pub(super) enum Recognised {
     /// Run by run.
@@ -92,7 +95,7 @@ pub(super) fn recognise_by(
                 return Ok(Recognised::Whole(ends, None));
             }
             // Those behind them are looked at.
-            Some((LinesAre::Foreign, true)) if looked > 0 => continue,
+            Some((LinesAre::Foreign, true)) if looked > 0 && most <= MOST_OF_FOREIGN_LINES => continue,
             Some((LinesAre::Messages | LinesAre::Foreign, _)) | None => {}
         }
         if whole {
@@ -209,9 +212,9 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// Whether one of these lines at least is a document of its own.
+/// Whether one of the first of these lines at least is a document of its own.
 pub(super) fn are_documents(lines: &[Raw<'_>], wanted: Option<Format>) -> bool {
-    lines.chunks(RECORDS).any(|lines| {
+    lines.chunks(RECORDS).take(RECORDS).any(|lines| {
         let lines = lines.iter().map(|line| Members::of(&mut line.json())).collect();
         matches!(lines_of(lines, wanted), LinesAre::Documents)
     })

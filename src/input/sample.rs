@@ -226,18 +226,20 @@ impl<'a> Sample<'a> {
     }
 
     fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut usize, ends: &'a Ends) -> Self {
-        let mut objects = Vec::new();
+        let (mut objects, mut count) = (Vec::new(), 0);
         for line in lines(bytes, whole, *looked) {
-            if objects.len() >= RECORDS {
+            if count >= RECORDS {
                 break;
             }
             *looked = line.offset() + line.bytes().len();
             let mut line = line.with_ends(Some(ends)).json();
             if line.peek_byte() == Some(b'{') {
-                objects.push(Members::of_line(line));
+                let members = Members::of_line(line);
+                count += usize::from(members.whole.is_some());
+                objects.push(members);
             }
         }
-        let full = objects.len() >= RECORDS;
+        let full = count >= RECORDS;
         Self { framing: Framing::Lines, seen: Seen::Lines { objects, full }, bytes, ends }
     }
 

@@ -282,9 +282,10 @@ fn a_first_line_that_is_cut_off_costs_itself_alone() {
                 if half.trim_end().ends_with([':', '[']) {
                     continue;
                 }
-                for wanted in [None, Some(format)] {
+                for (wanted, end) in [(None, "\n"), (Some(format), "\n"), (None, "\r\n")] {
                     let options = ReadOptions { format: wanted, ..ReadOptions::default() };
-                    let (traces, reading) = read_traces(format!("{half}\n{behind}\n").as_bytes(), &options);
+                    let text = format!("{half}\n{behind}\n").replace('\n', end);
+                    let (traces, reading) = read_traces(text.as_bytes(), &options);
                     let known: Vec<_> =
                         traces.iter().map(|trace| (trace.metadata(), trace.steps().count())).collect();
                     let wanted: Vec<_> =
@@ -298,6 +299,35 @@ fn a_first_line_that_is_cut_off_costs_itself_alone() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_first_line_of_text_costs_itself_alone() {
+    let texts = [
+        "[INFO] start",
+        "[12:00:01] starting",
+        "42 runs",
+        "\"hello\" world",
+        "null,",
+        "\"abc\": 1}",
+        "20}, 7",
+    ];
+    for (format, run) in RUNS {
+        for text in texts {
+            let (traces, reading) = read(format!("{text}\n{run}\n{run}\n"));
+            assert_eq!((traces.len(), reading.format), (2, Some(format)), "{text}: {:?}", reading.errors);
+        }
+    }
+}
+
+#[test]
+fn a_first_line_that_is_cut_off_where_a_sample_ends_costs_itself_alone() {
+    let (format, run) = RUNS[0];
+    for length in [4_000, 4_094, 4_095, 4_096, 4_097, 16_383, 16_384] {
+        let half = run.replace("PAD", &"x".repeat(20_000))[..length].to_owned();
+        let (traces, reading) = read(format!("{half}\n{run}\n{run}\n"));
+        assert_eq!((traces.len(), reading.format), (2, Some(format)), "{length} bytes: {:?}", reading.errors);
     }
 }
 
@@ -339,6 +369,12 @@ fn lists_of_what_looks_like_messages_decide_nothing_under_other_keys() {
 
 #[test]
 fn any_number_of_foreign_lines_may_stand_before_documents() {
+    let spans = r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "0123456789abcdef0123456789abcdef", "spanId": "0123456789abcdef", "name": "x"}]}]}]}"#;
+    let (_, reading) = read(format!("{}{spans}\n", "{\"foo\": 1}\n".repeat(100)));
+    assert_eq!(reading.format, Some(Format::OpenTelemetry));
+    let (tau2, run) = RUNS[0];
+    let (traces, reading) = read(format!("{}{run}\n", "{\"a\": \"x\n".repeat(100)));
+    assert_eq!((traces.len(), reading.format), (1, Some(tau2)));
     for (format, document) in OBJECTS {
         for foreign in [r#"{"foo": 1}"#, "a text", "7", r#"{"level": "info", "traces": 0}"#] {
             for count in [1, 63, 64, 65, 2_000] {

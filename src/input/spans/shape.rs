@@ -111,7 +111,7 @@ pub(super) fn claims(document: &Document<'_>) -> bool {
         Document::Object(members) => {
             members.keys().any(|key| Sign::of(key.as_bytes()) == Some(Sign::Span)) && shape(members).is_some()
         }
-        Document::Lines(lines) if !lines.may_have(Sign::Span) => false,
-        Document::List(_) | Document::Lines(_) => document.items().iter().take(LOOKED_AT).any(claims),
+        Document::Lines(lines) => lines.may_have(Sign::Span) && lines.iter().any(claims),
+        Document::List(items) => items.iter().take(LOOKED_AT).any(claims),
     }
 }
