@@ -235,45 +235,45 @@ enum LinesAre {
 /// What these lines are.
 fn lines_of(objects: Vec<Members<'_>>, wanted: Option<Format>) -> LinesAre {
     let lines = objects.into_iter().filter_map(|members| Some((members.whole()?, members)));
-    let (mut documents, mut objects) = (Vec::new(), Vec::new());
+    let (mut parsed, mut objects) = (Vec::new(), Vec::new());
     for (line, members) in lines {
         if is_event(line, &members) {
             return LinesAre::Events;
         }
         objects.push(line);
-        documents.push(Parsed::of_members(line, members));
+        parsed.push(Parsed::of_members(line, members));
     }
-    if documents.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()) {
+    if parsed.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()) {
         return LinesAre::Documents;
     }
-    match claimed(&Document::Lines(Lines::of(objects)), wanted) {
-        Some(_) => LinesAre::Messages,
-        None => LinesAre::Foreign,
-    }
+    let lines = Document::Lines(Lines::of(objects));
+    let are_messages = documents(wanted).any(|(_, reader)| reader.lines_last && (reader.claims)(&lines));
+    if are_messages { LinesAre::Messages } else { LinesAre::Foreign }
 }
 
 /// Whether a line is one of those that only formats of lines have.
 fn is_event(line: Raw<'_>, members: &Members<'_>) -> bool {
     let line = Document::Lines(Lines::of_one(line, members));
-    entries().any(|entry| match &entry.reader {
-        Reader::Document(reader) => !reader.lines_last && (reader.claims)(&line),
-        Reader::Records(_) => false,
+    documents(None).any(|(_, reader)| !reader.lines_last && (reader.claims)(&line))
+}
+
+/// The formats of whole documents, or the one of them that is wanted.
+fn documents(wanted: Option<Format>) -> impl Iterator<Item = (&'static Entry, &'static DocumentReader)> {
+    entries().filter(move |entry| wanted.is_none_or(|wanted| wanted == entry.format)).filter_map(|entry| {
+        match &entry.reader {
+            Reader::Document(reader) => Some((entry, reader)),
+            Reader::Records(_) => None,
+        }
     })
 }
 
 /// The format of a whole document; `None`: it is of none.
 pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
-    let claims = |entry: &Entry, document: &Document<'_>, last: bool| match &entry.reader {
-        Reader::Document(reader) => {
-            (wanted.is_none_or(|wanted| wanted == entry.format))
-                && (last || !reader.lines_last || !matches!(document, Document::Lines(_)))
-                && (reader.claims)(document)
-        }
-        Reader::Records(_) => false,
-    };
-    entries()
-        .find(|entry| claims(entry, document, false))
-        .or_else(|| entries().find(|entry| claims(entry, document, true)))
+    let is_lines = matches!(document, Document::Lines(_));
+    let asked =
+        |last: bool| documents(wanted).filter(move |(_, reader)| (is_lines && reader.lines_last) == last);
+    let mut in_order = asked(false).chain(asked(true));
+    in_order.find(|(_, reader)| (reader.claims)(document)).map(|(entry, _)| entry)
 }
 
 /// Whether a whole document is of this format, and of none before it.
