@@ -86,17 +86,15 @@ pub(super) fn recognise_by(
         let begun = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format));
         let lines_are = match sample.seen {
             Seen::Lines { .. } if begun.is_some() => return Ok(Recognised::Whole(ends, begun)),
-            Seen::Lines { objects, full } => Some((lines_of(objects, wanted), full)),
+            Seen::Lines { objects, full } => Some((lines_of(objects, full, wanted), full)),
             _ => None,
         };
         match lines_are {
             Some((LinesAre::Documents, _)) => return Ok(Recognised::Each),
-            Some((LinesAre::Events, _) | (LinesAre::Messages, true)) => {
-                return Ok(Recognised::Whole(ends, None));
-            }
+            Some((LinesAre::Events | LinesAre::Messages, _)) => return Ok(Recognised::Whole(ends, None)),
             // Those behind them are looked at.
             Some((LinesAre::Foreign, true)) if looked > 0 && most <= MOST_OF_FOREIGN_LINES => continue,
-            Some((LinesAre::Messages | LinesAre::Foreign, _)) | None => {}
+            Some((LinesAre::Foreign, _)) | None => {}
         }
         if whole {
             return Ok(Recognised::Whole(ends, None));
@@ -216,7 +214,7 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
 pub(super) fn are_documents(lines: &[Raw<'_>], wanted: Option<Format>) -> bool {
     lines.chunks(RECORDS).take(RECORDS).any(|lines| {
         let lines = lines.iter().map(|line| Members::of(&mut line.json())).collect();
-        matches!(lines_of(lines, wanted), LinesAre::Documents)
+        matches!(lines_of(lines, false, wanted), LinesAre::Documents)
     })
 }
 
@@ -226,14 +224,15 @@ enum LinesAre {
     Documents,
     /// Events of one session, or of several.
     Events,
-    /// Messages or items of one conversation, as far as they are seen.
+    /// Messages or items of one conversation.
     Messages,
-    /// Of no format that is known by its lines.
+    /// Of no format that is known by its lines, as far as they are seen.
     Foreign,
 }
 
-/// What these lines are.
-fn lines_of(objects: Vec<Members<'_>>, wanted: Option<Format>) -> LinesAre {
+/// What these lines are. Where there may be more of them (`full`), a few show whether they are messages.
+fn lines_of(objects: Vec<Members<'_>>, full: bool, wanted: Option<Format>) -> LinesAre {
+    const FEW: usize = 8;
     let lines = objects.into_iter().filter_map(|members| Some((members.whole()?, members)));
     let (mut parsed, mut objects) = (Vec::new(), Vec::new());
     for (line, members) in lines {
@@ -246,9 +245,10 @@ fn lines_of(objects: Vec<Members<'_>>, wanted: Option<Format>) -> LinesAre {
     if parsed.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()) {
         return LinesAre::Documents;
     }
+    objects.truncate(FEW);
     let lines = Document::Lines(Lines::of(objects));
-    let are_messages = documents(wanted).any(|(_, reader)| reader.lines_last && (reader.claims)(&lines));
-    if are_messages { LinesAre::Messages } else { LinesAre::Foreign }
+    let are_messages = || documents(wanted).any(|(_, reader)| reader.lines_last && (reader.claims)(&lines));
+    if full && are_messages() { LinesAre::Messages } else { LinesAre::Foreign }
 }
 
 /// Whether a line is one of those that only formats of lines have.
