@@ -144,7 +144,7 @@ fn blank(bytes: &[u8]) -> bool {
 }
 
 /// Whether a line is one JSON value and nothing else.
-pub(super) fn is_value(line: Raw<'_>) -> bool {
+fn is_value(line: Raw<'_>) -> bool {
     let mut json = line.json();
     json.skip().is_ok() && json.peek_byte().is_none()
 }

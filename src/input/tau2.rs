@@ -44,16 +44,23 @@ const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
 
 fn claims(sample: &Sample<'_>) -> bool {
     let file = |members: &Members<'_>| members.has("info") && members.has("tasks");
-    let runs = || sample.records().iter().map(likeness);
-    sample.holds("simulations")
-        || sample.files().iter().any(file)
-        || runs().any(|likeness| likeness == Likeness::Run)
-        || runs().any(|likeness| likeness == Likeness::Empty)
-            && !(sample.is_in_lines() && runs().any(|likeness| likeness == Likeness::Transcript))
+    if sample.holds("simulations") || sample.files().iter().any(file) {
+        return true;
+    }
+    let (mut empty, mut transcript) = (false, false);
+    for record in sample.records() {
+        match likeness(record) {
+            Likeness::Run => return true,
+            Likeness::Empty => empty = true,
+            Likeness::Transcript => transcript = true,
+            Likeness::Other => {}
+        }
+    }
+    // Among lines of transcripts, one without messages is one of them.
+    empty && !(transcript && sample.is_in_lines())
 }
 
 /// What an object is like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Likeness {
     Run,
     /// A run or a transcript without messages.

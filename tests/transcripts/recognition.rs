@@ -288,10 +288,10 @@ fn a_first_line_that_is_cut_off_costs_itself_alone() {
                     let (traces, reading) = read_traces(text.as_bytes(), &options);
                     let known: Vec<_> =
                         traces.iter().map(|trace| (trace.metadata(), trace.steps().count())).collect();
-                    let wanted: Vec<_> =
+                    let sound: Vec<_> =
                         expected.iter().map(|trace| (trace.metadata(), trace.steps().count())).collect();
                     assert_eq!(
-                        known, wanted,
+                        known, sound,
                         "{format} of {length} bytes, cut at {cut}: {:?}",
                         reading.errors
                     );
