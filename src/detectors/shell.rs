@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 use super::shell_words::Words;
-use crate::json::{Json, JsonString, Kind, Raw};
+use crate::json::{Escapes, Json, JsonString, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest};
 
 /// How many shells within shells are looked into.
@@ -87,7 +87,7 @@ impl Subtools {
         let (_, argument) = self.arguments.get(command)?;
         let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
         match command_line(json, argument)? {
-            CommandLine::Text(line) => program_of_line(line, MAX_SHELLS),
+            CommandLine::Text(line) => program_of_text(line),
             CommandLine::Words(words) => program_of_words(&mut words.into_iter(), MAX_SHELLS),
         }
     }
@@ -95,7 +95,7 @@ impl Subtools {
 
 /// A command line as arguments hold it.
 enum CommandLine<'a> {
-    Text(Cow<'a, str>),
+    Text(JsonString<'a>),
     Words(Vec<Cow<'a, str>>),
 }
 
@@ -128,12 +128,26 @@ fn command_line<'a>(json: &'a str, argument: &str) -> Option<CommandLine<'a>> {
         return None;
     }
     match named.or(other.filter(|_| is_alone).map(|(_, value)| value))? {
-        Value::Text(text) => text.to_str().map(CommandLine::Text),
+        Value::Text(text) => Some(CommandLine::Text(text)),
         Value::List(list) => {
             list.items()?.into_iter().map(Raw::string).collect::<Option<_>>().map(CommandLine::Words)
         }
         Value::Other => None,
     }
+}
+
+/// The program of a command line in JSON. What is far behind it is not decoded.
+fn program_of_text(line: JsonString<'_>) -> Option<Cow<'_, str>> {
+    const NEAR: usize = 160;
+    if line.escapes() != Escapes::None && line.inner().len() > 2 * NEAR {
+        let near = line.head(NEAR);
+        let mut words = Words::new(&near);
+        let found = next_program(&mut words, MAX_SHELLS);
+        if !words.has_ended() {
+            return found.map(|found| Cow::Owned(found.into_owned()));
+        }
+    }
+    program_of_line(line.to_str()?, MAX_SHELLS)
 }
 
 /// The program of a command line.
@@ -146,9 +160,12 @@ fn program_of_line(line: Cow<'_, str>, shells: u8) -> Option<Cow<'_, str>> {
 
 /// The program of a command line: that of the first command that does more than set the scene.
 fn program(line: &str, shells: u8) -> Option<Cow<'_, str>> {
-    let mut words = Words::new(line);
+    next_program(&mut Words::new(line), shells)
+}
+
+fn next_program<'l>(words: &mut Words<'l>, shells: u8) -> Option<Cow<'l, str>> {
     loop {
-        let found = program_of_words(&mut words, shells);
+        let found = program_of_words(words, shells);
         if found.is_some() || !words.next_command() {
             return found;
         }
@@ -375,7 +392,35 @@ mod tests {
         assert!(!subtools.needs_texts() && !Subtools::new(&BTreeMap::new()).needs_texts());
     }
 
+    #[test]
+    fn what_is_far_behind_the_program_does_not_matter() {
+        let subtools = Subtools::new(&default_subtools());
+        let long = "word ".repeat(100);
+        for (line, expected) in [
+            (format!("cat <<'E'\n{long}"), Some("cat")),
+            (format!("cd \"/a b\"\n# {long}\nmake {long}"), Some("make")),
+            (format!("\"{long}\" x"), Some(long.as_str())),
+            (format!("bash -c \"# {long}\nls\""), Some("ls")),
+            (format!("cd x\n# {long}"), None),
+            (format!("{}\n&>a make", "\u{e9} ;".repeat(40)), Some("\u{e9}")),
+        ] {
+            let action = Action::new("bash").arguments(&json!({"command": line}));
+            assert_eq!(subtools.program(1, &action).as_deref(), expected, "{line}");
+            assert_eq!(program(&line, MAX_SHELLS).as_deref(), expected, "{line}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn the_near_part_of_a_line_says_what_all_of_it_says(
+            parts in proptest::collection::vec("[a-z]{1,60}|sudo |bash -c |cd |[ '\"`\\\\$(){};&|<>#=\n-]|\u{e9}| \n", 0..60)
+        ) {
+            let line = parts.concat();
+            let spelled = serde_json::to_string(&line).unwrap();
+            let text = Json::new(spelled.as_bytes()).text().unwrap();
+            prop_assert_eq!(program_of_text(text), program(&line, MAX_SHELLS));
+        }
+
         #[test]
         fn no_line_panics(line in r#"([a-z]{1,4}|sudo|bash -c|cd|[ '"`\\$(){};&|<>#=\n-]|é){0,30}"#) {
             let _ = program(&line, MAX_SHELLS);

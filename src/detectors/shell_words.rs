@@ -57,6 +57,11 @@ impl<'l> Words<'l> {
         std::mem::take(&mut self.is_over)
     }
 
+    /// Whether the line has been read to its end: what might stand behind it matters only then.
+    pub(super) fn has_ended(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// All that matters to a shell is ASCII.
     fn peek(&self) -> Option<u8> {
         self.rest.bytes().next()

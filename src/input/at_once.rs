@@ -21,16 +21,17 @@ pub(super) struct AtOnce {
     pub(super) read: for<'a> fn(&'a [u8], &mut Runs<'_>) -> bool,
 }
 
-/// Reads an input that is one object around a list, which is read where it stands, with what stands before it. `None`:
-/// it is not sound, or the list stands there twice, or it is not of this format.
+/// Reads an input that is one object around a list under one of `keys`, the first of which is read where it stands,
+/// with its key and what stands before it. `None`: it is not sound, or the list stands there twice, or it is not of
+/// this format.
 pub(super) fn read_around<'a>(
     bytes: &'a [u8],
     format: Format,
-    key: &str,
-    read: impl FnMut(&Members<'a>, &mut Json<'a>) -> Read<()>,
+    keys: &[&str],
+    read: impl FnMut(&Members<'a>, &str, &mut Json<'a>) -> Read<()>,
 ) -> Option<Members<'a>> {
     let mut json = Json::new(bytes).checking();
-    let members = Members::around(&mut json, key, read)?;
+    let members = Members::around(&mut json, keys, read)?;
     if json.peek_byte().is_some() {
         return None;
     }

@@ -7,12 +7,13 @@
 use std::borrow::Cow;
 
 use super::Format;
-use super::at_once::{AtOnce, read_around, read_items};
-use super::chat_element::Look;
+use super::at_once::{AtOnce, Taken, read_around, read_items, read_lines};
+use super::chat_element::{Element, Look};
 use super::chat_messages::Conversation;
 use super::common;
 use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
+use super::framing::lines;
 use super::mini_swe_agent::model_of;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
@@ -152,7 +153,8 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
         return None;
     }
     // Where there is a choice, items come before messages.
-    let enough = items.is_none() && response.is_none();
+    let lists = [messages.is_some(), items.is_some(), response.is_some()];
+    let enough = lists.into_iter().filter(|is_there| *is_there).count() == 1;
     let mut chat = None;
     for (source, may_be_chat) in [(items, false), (messages, true), (response, false)] {
         let Some(source) = source else { continue };
@@ -206,36 +208,69 @@ fn begins(sample: &Sample<'_>) -> bool {
     let is_element = |part: &Members<'_>| part.has("role") || part.has("call_id");
     let may_be = match &sample.seen {
         Seen::List { .. } => true,
-        Seen::Object(around) => around.open_key() == Some("messages"),
+        Seen::Object(around) => around.open_key().is_some_and(|key| LISTS.contains(&key)),
         Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => false,
     };
     may_be && sample.parts().iter().any(is_element)
 }
 
+/// The lists of an object that are read where they stand. What belongs to the output of a response shows behind it.
+const LISTS: [&str; 3] = ["messages", "items", "input"];
+
+/// What claims a chat claims items first.
+const CLAIMED: Format = Format::OpenAiResponses;
+
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut start = Json::new(bytes);
-    let is_list = start.peek_byte() == Some(b'[');
-    let Some(form) = (if is_list { form(&Source::Ahead(start), true) } else { Some(Form::Messages) }) else {
-        return false;
-    };
-    let mut conversation = Conversation::new(form);
-    // What claims a chat claims items first.
-    let format = Format::OpenAiResponses;
-    if is_list {
-        let is_read = read_items(bytes, format, |json| read_element(&mut conversation, json));
-        if is_read {
-            give(conversation, Metadata::default(), None, runs);
-        }
-        return is_read;
+    if Json::new(bytes).peek_byte() == Some(b'[') {
+        return read_list_at_once(bytes, runs);
     }
-    let members = read_around(bytes, format, "messages", |_, messages| {
-        messages.list(|json| read_element(&mut conversation, json))
+    read_object_at_once(bytes, runs) || read_lines_at_once(bytes, runs)
+}
+
+fn read_list_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let Some(form) = form(&Source::Ahead(Json::new(bytes)), true) else { return false };
+    let mut conversation = Conversation::new(form);
+    let is_read = read_items(bytes, CLAIMED, |json| read_element(&mut conversation, json));
+    if is_read {
+        give(conversation, Metadata::default(), None, runs);
+    }
+    is_read
+}
+
+fn read_object_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut conversation = Conversation::new(Form::Messages);
+    let members = read_around(bytes, CLAIMED, &LISTS, |_, key, list| {
+        conversation = Conversation::new(if key == "messages" { Form::Messages } else { Form::Items });
+        list.list(|json| read_element(&mut conversation, json))
     });
-    // Where there are other lists as well, they may be what is meant.
-    let is_meant =
-        |members: &Members<'_>| matches!(claimed_of(members), Some((Source::List(_), Form::Messages)));
-    let Some(members) = members.filter(is_meant) else { return false };
+    let Some(members) = members else { return false };
+    let output = match claimed_of(&members) {
+        // Where there are other lists as well, they may be what is meant.
+        Some((Source::List(_), form)) if form == conversation.form() => None,
+        Some((Source::Response(Some(_), output), Form::Items)) => output,
+        _ => return false,
+    };
+    if let Some(output) = output {
+        conversation.of_one_response(members.get("usage").and_then(tokens::usage));
+        if output.json().list(|json| read_element(&mut conversation, json)).is_err() {
+            return false;
+        }
+    }
     give(conversation, metadata(&members), reward(&members), runs);
+    true
+}
+
+fn read_lines_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let first: Vec<Raw<'_>> = lines(bytes, true, 0).take(2 * words::DECISIVE_ITEMS).collect();
+    let Some(form) = form(&Source::Slice(&first), true) else { return false };
+    let mut conversation = Conversation::new(form);
+    let others = read_lines(bytes, Element::of, |mut element| match conversation.add(&mut element) {
+        Ok(true) if !element.has_sign => Taken::Own,
+        _ => Taken::Foreign,
+    });
+    let Some(others) = others else { return false };
+    others.pass_over(runs);
+    give(conversation, Metadata::default(), None, runs);
     true
 }
 

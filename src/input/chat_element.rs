@@ -6,6 +6,7 @@ use super::chat_call::ToolCall;
 use super::chat_items::Item;
 use super::codex_text::is_failure_code;
 use super::common;
+use super::document::Sign;
 use super::mini_swe_agent::Extra;
 use super::outcome::{Outcome, broken_off, never_ran};
 use super::time;
@@ -111,6 +112,8 @@ pub(super) struct Element<'a> {
     kind: Option<Cow<'a, str>>,
     has_body: bool,
     is_foreign: bool,
+    /// Whether it may be a line of another format.
+    pub(super) has_sign: bool,
     pub(super) role: Option<Cow<'a, str>>,
     pub(super) content: Option<Body<'a>>,
     pub(super) id: Option<Cow<'a, str>>,
@@ -136,6 +139,13 @@ pub(super) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
+    /// Reads an element.
+    pub(super) fn of(json: &mut Json<'a>) -> Read<Self> {
+        let mut element = Self::default();
+        element.read(json)?;
+        Ok(element)
+    }
+
     /// Reads an element into one of which nothing is known yet.
     pub(super) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         let found = self;
@@ -183,7 +193,10 @@ impl<'a> Element<'a> {
                 b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
-                _ => return value.skip(),
+                _ => {
+                    found.has_sign |= Sign::of(key).is_some();
+                    return value.skip();
+                }
             };
             *place = Some(value.raw()?);
             Ok(())

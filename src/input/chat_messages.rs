@@ -55,6 +55,10 @@ impl<'a> Conversation<'a> {
         }
     }
 
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+
     pub(super) fn format(&self) -> Format {
         match self.form {
             Form::Items => Format::OpenAiResponses,
@@ -79,10 +83,15 @@ impl<'a> Conversation<'a> {
         self.whole_usage = usage;
     }
 
-    /// Adds an element; `false`: it is none of the form.
+    /// Reads an element and adds it; `false`: it is none of the form.
     pub(super) fn element(&mut self, json: &mut Json<'a>) -> Read<bool> {
         let mut element = Element::default();
         element.read(json)?;
+        self.add(&mut element)
+    }
+
+    /// Adds an element; `false`: it is none of the form.
+    pub(super) fn add(&mut self, element: &mut Element<'a>) -> Read<bool> {
         let fits = match self.form {
             // One item makes items of all.
             Form::Messages => element.is_message() && element.item.is_none(),
@@ -92,8 +101,8 @@ impl<'a> Conversation<'a> {
             return Ok(false);
         }
         match (element.item, element.role.is_some()) {
-            (Some(item), _) => self.item(item, &mut element),
-            (None, true) => self.message(&mut element)?,
+            (Some(item), _) => self.item(item, element),
+            (None, true) => self.message(element)?,
             // The model thinks, and goes on.
             (None, false) if element.is_reasoning() => {
                 self.turn();

@@ -19,6 +19,9 @@ const LONG: usize = 4;
 /// So much of an input of foreign lines is looked at line by line; behind it, as many of them as of any other.
 const MOST_OF_FOREIGN_LINES: usize = 1 << 20;
 
+/// So many lines, none of which is an event or a document, show whether they are messages.
+const ENOUGH_LINES: usize = 16;
+
 /// How an input is to be read.
 pub(super) enum Recognised {
     /// Run by run.
@@ -54,7 +57,7 @@ pub(super) fn recognise_by(
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
-    let mut looked = 0;
+    let (mut looked, mut seen_lines) = (0, 0);
     let mut ends = Ends::default();
     let mut samples = LOOKED_AT.into_iter();
     let mut next = samples.next();
@@ -86,12 +89,19 @@ pub(super) fn recognise_by(
         let begun = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format));
         let lines_are = match sample.seen {
             Seen::Lines { .. } if begun.is_some() => return Ok(Recognised::Whole(ends, begun)),
-            Seen::Lines { objects, full } => Some((lines_of(objects, full, wanted), full)),
+            Seen::Lines { objects, full } => {
+                seen_lines += objects.len();
+                let enough = full || seen_lines >= ENOUGH_LINES;
+                Some((lines_of(objects, enough, wanted), full))
+            }
             _ => None,
         };
         match lines_are {
             Some((LinesAre::Documents, _)) => return Ok(Recognised::Each),
-            Some((LinesAre::Events | LinesAre::Messages, _)) => return Ok(Recognised::Whole(ends, None)),
+            Some((LinesAre::Events, _)) => return Ok(Recognised::Whole(ends, None)),
+            Some((LinesAre::Messages(entry), _)) => {
+                return Ok(Recognised::Whole(ends, at_a_glance.then_some(entry)));
+            }
             // Those behind them are looked at.
             Some((LinesAre::Foreign, true)) if looked > 0 && most <= MOST_OF_FOREIGN_LINES => continue,
             Some((LinesAre::Foreign, _)) | None => {}
@@ -224,15 +234,15 @@ enum LinesAre {
     Documents,
     /// Events of one session, or of several.
     Events,
-    /// Messages or items of one conversation.
-    Messages,
+    /// Messages or items of one conversation, of this format.
+    Messages(&'static Entry),
     /// Of no format that is known by its lines, as far as they are seen.
     Foreign,
 }
 
-/// What these lines are. Where there may be more of them (`full`), a few show whether they are messages.
-fn lines_of(objects: Vec<Members<'_>>, full: bool, wanted: Option<Format>) -> LinesAre {
-    const FEW: usize = 8;
+/// What these lines are. Where they are `enough`, the first of them show whether they are messages.
+fn lines_of(objects: Vec<Members<'_>>, enough: bool, wanted: Option<Format>) -> LinesAre {
+    const FIRST: usize = 8;
     let lines = objects.into_iter().filter_map(|members| Some((members.whole()?, members)));
     let (mut parsed, mut objects) = (Vec::new(), Vec::new());
     for (line, members) in lines {
@@ -245,10 +255,13 @@ fn lines_of(objects: Vec<Members<'_>>, full: bool, wanted: Option<Format>) -> Li
     if parsed.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()) {
         return LinesAre::Documents;
     }
-    objects.truncate(FEW);
+    objects.truncate(FIRST);
     let lines = Document::Lines(Lines::of(objects));
-    let are_messages = || documents(wanted).any(|(_, reader)| reader.lines_last && (reader.claims)(&lines));
-    if full && are_messages() { LinesAre::Messages } else { LinesAre::Foreign }
+    let mut of_messages = documents(wanted).filter(|(_, reader)| enough && reader.lines_last);
+    match of_messages.find(|(_, reader)| (reader.claims)(&lines)) {
+        Some((entry, _)) => LinesAre::Messages(entry),
+        None => LinesAre::Foreign,
+    }
 }
 
 /// Whether a line is one of those that only formats of lines have.

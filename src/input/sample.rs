@@ -82,26 +82,28 @@ impl<'a> Members<'a> {
         Some(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
-    /// The members of an object that is sound, whose list under `key` is read where it stands, with what stands before
-    /// it. `None`: it is not sound, or that list stands there twice.
+    /// The members of an object that is sound, of which the first list under one of `keys` is read where it stands,
+    /// with its key and what stands before it. `None`: it is not sound, or that list stands there twice.
     pub(super) fn around(
         json: &mut Json<'a>,
-        key: &str,
-        mut read: impl FnMut(&Self, &mut Json<'a>) -> Read<()>,
+        keys: &[&str],
+        mut read: impl FnMut(&Self, &str, &mut Json<'a>) -> Read<()>,
     ) -> Option<Self> {
         json.space();
         let start = json.offset();
-        let mut members = Self::default();
+        let (mut members, mut is_read) = (Self::default(), false);
         let walked = json.members(|name, value| {
             let name = name_of(name);
-            let raw = if name != key || value.kind()? != Kind::List {
-                value.checked()?
-            } else if members.has(key) {
+            let is_list = keys.contains(&&*name) && value.kind()? == Kind::List;
+            if is_list && members.has(&name) {
                 return Err(words::enough());
-            } else {
+            }
+            let raw = if is_list && !std::mem::replace(&mut is_read, true) {
                 let start = value.offset();
-                read(&members, value)?;
+                read(&members, &name, value)?;
                 value.raw_since(start)
+            } else {
+                value.checked()?
             };
             members.entries.push((name, raw));
             Ok(())
