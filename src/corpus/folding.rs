@@ -47,10 +47,15 @@ impl Kept {
         self.errors.push((self.records.len(), error));
     }
 
-    /// Records and errors in the order in which they came.
-    pub(super) fn into_items(self) -> impl Iterator<Item = KeptItem> {
-        let mut records = self.records.into_iter();
-        let mut errors = self.errors.into_iter().peekable();
+    /// The records, and the errors.
+    pub(super) fn apart(self) -> (Vec<TraceRecord>, Vec<Error>) {
+        (self.records, self.errors.into_iter().map(|(_, error)| error).collect())
+    }
+
+    /// Takes the records and errors, in the order in which they came. Their memory is used again.
+    pub(super) fn take_items(&mut self) -> impl Iterator<Item = KeptItem> + '_ {
+        let mut records = self.records.drain(..);
+        let mut errors = self.errors.drain(..).peekable();
         let mut given = 0;
         std::iter::from_fn(move || {
             if let Some((_, error)) = errors.next_if(|(before, _)| *before <= given) {
@@ -109,7 +114,13 @@ impl StepSink for Sink<'_> {
     fn end(&mut self, ending: Ending) {
         let Some(record) = self.folding.end(ending) else { return };
         let positions = record.position + 1;
-        self.keep(positions, |kept| kept.records.push(record));
+        self.keep(positions, |kept| {
+            // Most inputs have one run; those that have more have many.
+            if kept.records.len() == 1 {
+                kept.records.reserve_exact(MOST_KEPT);
+            }
+            kept.records.push(record);
+        });
     }
 
     fn abandon(&mut self) {

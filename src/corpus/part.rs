@@ -67,13 +67,12 @@ where
     /// Hands on what was read so far, with at least this many positions since the last piece.
     fn hand_on(&mut self, positions: u64) {
         let positions = positions.max(self.handed_on);
-        let kept = self.kept.take();
         let key = (self.file, self.next);
         self.next += 1;
         self.work.order.count(key, positions - self.handed_on);
         self.handed_on = positions;
         let base = self.base();
-        let items = self.work.finished(kept, base, &self.source.path);
+        let items = self.work.finished(&mut self.kept.borrow_mut(), base, &self.source.path);
         let batch =
             Batch { path: Arc::clone(&self.source.path), items, reading: Reading::default(), last: None };
         self.work.order.deliver(key, batch);
@@ -119,7 +118,7 @@ where
             kept.error(error);
         }
         let base = self.base();
-        let items = self.work.finished(kept, base, &self.source.path);
+        let items = self.work.finished(&mut kept, base, &self.source.path);
         let key = (self.file, self.next);
         self.next += 1;
         let path = Arc::clone(&self.source.path);

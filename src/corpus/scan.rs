@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folding::{KeptItem, Sink};
+use super::folding::Sink;
 use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::{Discovered, discover};
@@ -189,16 +189,11 @@ impl Scanner {
         let mut sink = Sink::new(self, &path, None);
         let reading = read_slice(bytes, &self.options.read, &mut sink);
         let mut summary = FileSummary::new(Arc::clone(&path));
-        let (mut traces, mut errors) = (Vec::new(), Vec::new());
-        for item in sink.kept.take().into_items() {
-            match item {
-                KeptItem::Record(record) => traces.push(record),
-                KeptItem::Error(error) => {
-                    summary.count(&error);
-                    errors.push(error.in_file(&path));
-                }
-            }
+        let (traces, errors) = sink.kept.take().apart();
+        for error in &errors {
+            summary.count(error);
         }
+        let errors = errors.into_iter().map(|error| error.in_file(&path)).collect();
         summary.add(reading);
         FileScan { path, format: summary.format, traces, errors, summary }
     }

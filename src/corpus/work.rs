@@ -131,7 +131,7 @@ where
             let Some(source) = self.files.get(file) else { return (Vec::new(), Reading::default()) };
             let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
             let reading = pool.give(file, positions, &self.scanner.options.read, &mut sink);
-            (self.finished(sink.kept.take(), 0, &source.path), reading)
+            (self.finished(&mut sink.kept.borrow_mut(), 0, &source.path), reading)
         });
     }
 
@@ -260,7 +260,7 @@ where
         let positions = reading.positions;
         self.order.count(key, positions);
         let base = self.base_within(key, depth);
-        let items = self.finished(sink.kept.take(), base, &source.path);
+        let items = self.finished(&mut sink.kept.borrow_mut(), base, &source.path);
         self.order.deliver(key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
     }
 
@@ -280,7 +280,7 @@ where
     }
 
     /// Puts positions and paths into what was read, and makes of it what was asked for.
-    pub(super) fn finished(&self, kept: Kept, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
+    pub(super) fn finished(&self, kept: &mut Kept, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
         let finish = |item| match item {
             KeptItem::Record(mut record) => {
                 record.position += base;
@@ -290,7 +290,7 @@ where
             KeptItem::Error(error) => Item::Error(error.with_runs_from(base).in_file(path)),
         };
         let mut items = Vec::with_capacity(kept.len());
-        items.extend(kept.into_items().map(finish));
+        items.extend(kept.take_items().map(finish));
         items
     }
 }

@@ -265,7 +265,7 @@ fn read_lines_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let Some(form) = form(&Source::Slice(&first), true) else { return false };
     let mut conversation = Conversation::new(form);
     let others = read_lines(bytes, Element::of, |mut element| match conversation.add(&mut element) {
-        Ok(true) if !element.has_sign => Taken::Own,
+        Ok(true) if element.sign.is_none() => Taken::Own,
         _ => Taken::Foreign,
     });
     let Some(others) = others else { return false };

@@ -112,8 +112,8 @@ pub(super) struct Element<'a> {
     kind: Option<Cow<'a, str>>,
     has_body: bool,
     is_foreign: bool,
-    /// Whether it may be a line of another format.
-    pub(super) has_sign: bool,
+    /// What shows that it may be a line of another format.
+    pub(super) sign: Option<Sign>,
     pub(super) role: Option<Cow<'a, str>>,
     pub(super) content: Option<Body<'a>>,
     pub(super) id: Option<Cow<'a, str>>,
@@ -194,7 +194,7 @@ impl<'a> Element<'a> {
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
                 _ => {
-                    found.has_sign |= Sign::of(key).is_some();
+                    found.sign = Sign::of(key).or(found.sign);
                     return value.skip();
                 }
             };

@@ -4,6 +4,7 @@
 //! a bare list of runs, one run, one of these per line, or a directory with `results.json` beside
 //! `simulations/<id>.json`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::format::{Entry, Reader, RecordReader};
@@ -230,7 +231,12 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
         match key {
             b"requestor" => requestor = Requestor::read(value)?,
             b"name" => name = Some(value.string()?),
-            b"arguments" => arguments = Some(value.checked()?),
+            b"arguments" => {
+                value.space();
+                let start = value.offset();
+                let digest = Digest::read(value)?;
+                arguments = Some((value.raw_since(start), digest));
+            }
             b"compare_args" => {
                 let mut names = Vec::new();
                 let listed = value.list_or_null(|name| {
@@ -245,8 +251,14 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
     })?;
     let name = name.ok_or_else(|| json.missing("name"))?;
     let actor = requestor.unwrap_or(Requestor::Assistant).actor();
-    let arguments = arguments.map_or("null".into(), Raw::spelling);
-    Ok(ExpectedAction::from_json(actor, &name, &arguments, compare))
+    let arguments = arguments.filter(|(arguments, _)| arguments.kind() != Kind::Null);
+    Ok(match arguments.map(|(arguments, digest)| (arguments.spelling(), digest)) {
+        Some((Cow::Borrowed(text), digest)) => {
+            ExpectedAction::of_digest(actor, &name, text.to_owned(), digest, compare)
+        }
+        Some((Cow::Owned(mended), _)) => ExpectedAction::from_json(actor, &name, &mended, compare),
+        None => ExpectedAction::from_json(actor, &name, "null", compare),
+    })
 }
 
 /// The route of a run.

@@ -61,14 +61,19 @@ impl ExpectedAction {
     /// As [`ExpectedAction::new`], from a JSON text.
     pub(crate) fn from_json(actor: Actor, name: &str, arguments: &str, compare: Option<Vec<String>>) -> Self {
         let digest = if arguments == "null" { Digest::of_no_arguments() } else { Digest::of_json(arguments) };
-        Self {
-            actor,
-            name: name.to_owned(),
-            name_digest: Digest::of_text(name),
-            arguments: arguments.to_owned(),
-            digest,
-            compare,
-        }
+        Self::of_digest(actor, name, arguments.to_owned(), digest, compare)
+    }
+
+    /// As [`ExpectedAction::from_json`], of arguments with this digest.
+    pub(crate) fn of_digest(
+        actor: Actor,
+        name: &str,
+        arguments: String,
+        digest: Digest,
+        compare: Option<Vec<String>>,
+    ) -> Self {
+        let name_digest = Digest::of_text(name);
+        Self { actor, name: name.to_owned(), name_digest, arguments, digest, compare }
     }
 
     /// Whose action it is.
