@@ -11,7 +11,7 @@ use super::at_once::{AtOnce, Taken, read_around, read_items, read_lines};
 use super::chat_element::{Element, Look};
 use super::chat_messages::Conversation;
 use super::common;
-use super::document::Document;
+use super::document::{Document, is_sound};
 use super::format::{DocumentReader, Entry, Reader};
 use super::framing::lines;
 use super::mini_swe_agent::model_of;
@@ -208,7 +208,9 @@ fn begins(sample: &Sample<'_>) -> bool {
     let is_element = |part: &Members<'_>| part.has("role") || part.has("call_id");
     let may_be = match &sample.seen {
         Seen::List { .. } => true,
-        Seen::Object(around) => around.open_key().is_some_and(|key| LISTS.contains(&key)),
+        Seen::Object(around) => around
+            .open_key()
+            .is_some_and(|key| LISTS.contains(&key) || key == "output" && around.is("input", Kind::List)),
         Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => false,
     };
     may_be && sample.parts().iter().any(is_element)
@@ -261,10 +263,11 @@ fn read_object_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
 }
 
 fn read_lines_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let first: Vec<Raw<'_>> = lines(bytes, true, 0).take(2 * words::DECISIVE_ITEMS).collect();
+    let is_object = |line: &Raw<'_>| line.kind() == Kind::Object && is_sound(*line);
+    let first: Vec<_> = lines(bytes, true, 0).filter(is_object).take(2 * words::DECISIVE_ITEMS).collect();
     let Some(form) = form(&Source::Slice(&first), true) else { return false };
     let mut conversation = Conversation::new(form);
-    let others = read_lines(bytes, Element::of, |mut element| match conversation.add(&mut element) {
+    let others = read_lines(bytes, Element::of_line, |mut element| match conversation.add(&mut element) {
         Ok(true) if element.sign.is_none() => Taken::Own,
         _ => Taken::Foreign,
     });

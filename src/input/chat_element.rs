@@ -139,8 +139,11 @@ pub(super) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// Reads an element.
-    pub(super) fn of(json: &mut Json<'a>) -> Read<Self> {
+    /// Reads an element that is a line, which has to be an object.
+    pub(super) fn of_line(json: &mut Json<'a>) -> Read<Self> {
+        if json.kind()? != Kind::Object {
+            return Err(words::enough());
+        }
         let mut element = Self::default();
         element.read(json)?;
         Ok(element)
