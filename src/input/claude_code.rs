@@ -3,15 +3,16 @@
 use std::borrow::Cow;
 
 use super::Format;
-use super::at_once::{AtOnce, read_lines};
+use super::at_once::{AtOnce, Taken};
 use super::claude_code_line::{Block, Line, Mark, read_line};
 use super::document::{Document, Sign};
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, broken_off, never_ran};
 use super::runs::{PassedOver, Runs};
 use super::sample::{Members, Sample, Seen};
+use super::session_lines::{self, SessionLines};
 use super::wire;
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{
     Actor, Assembler, Call, CallNumber, Content, Metadata, Provenance, Text, TextMap, TextSet, Usage, Words,
 };
@@ -50,19 +51,8 @@ fn is_event(line: Raw<'_>) -> bool {
     read.is_ok() && is_turn && has_message && (has_session || has_uuid)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Lines(lines) = document else { return Ok(()) };
-    let mut sessions = Sessions::default();
-    for line in lines.iter() {
-        match read_line(&mut line.json()) {
-            Ok(line) => sessions.line(line),
-            // What is read is looked at more closely than what is passed over.
-            Err(_) => runs.pass_over("lines that are no JSON", 1),
-        }
-    }
-    sessions.end(runs);
-    Ok(())
+    session_lines::read::<Sessions<'_>>(document, runs)
 }
 
 /// Lines of Codex, which comes before this format in the list, show when they are read.
@@ -72,16 +62,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 }
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut sessions = Sessions::default();
-    let take = |line| {
-        let taken = Line::taken(&line);
-        sessions.line(line);
-        taken
-    };
-    let Some(others) = read_lines(bytes, read_line, take) else { return false };
-    others.pass_over(runs);
-    sessions.end(runs);
-    true
+    session_lines::read_at_once::<Sessions<'_>>(bytes, runs)
 }
 
 /// What a trace is of: a session, and the part of it that is a sub-agent's.
@@ -99,8 +80,18 @@ struct Sessions<'a> {
     passed_over: PassedOver,
 }
 
-impl<'a> Sessions<'a> {
-    fn line(&mut self, mut line: Line<'a>) {
+impl<'a> SessionLines<'a> for Sessions<'a> {
+    type Line = Line<'a>;
+
+    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
+        read_line(json)
+    }
+
+    fn taken(line: &Line<'a>) -> Taken {
+        line.taken()
+    }
+
+    fn add(&mut self, mut line: Line<'a>) {
         let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
             return count(&mut self.passed_over, line.reason_of_kind());
         };
@@ -125,7 +116,6 @@ impl<'a> Sessions<'a> {
         if is_assistant { session.assistant(line, passed_over) } else { session.user(line, passed_over) }
     }
 
-    /// Hands the traces on.
     fn end(self, runs: &mut Runs<'_>) {
         for (reason, count) in self.passed_over {
             runs.pass_over(reason, count);
@@ -134,7 +124,9 @@ impl<'a> Sessions<'a> {
             session.end(runs);
         }
     }
+}
 
+impl<'a> Sessions<'a> {
     /// The part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
     fn part(&mut self, line: &mut Line<'a>) -> Cow<'a, str> {
         let known = || line.parent.as_ref().and_then(|parent| self.parts.get(parent)).cloned();

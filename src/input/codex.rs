@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Format;
-use super::at_once::{AtOnce, read_lines};
+use super::at_once::{AtOnce, Taken};
 use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
 use super::document::{Document, Sign};
@@ -11,9 +11,10 @@ use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::{Outcome, never_ran};
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
+use super::session_lines::{self, SessionLines};
 use super::timestamp::nanoseconds;
 use super::wire;
-use crate::json::{Kind as JsonKind, Raw, Read};
+use crate::json::{Json, Kind as JsonKind, Raw, Read};
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, Text, TextMap, Usage, Words};
 
 pub(super) const FORMAT: Entry = Entry {
@@ -49,19 +50,8 @@ fn is_line(line: Raw<'_>) -> bool {
     read.is_ok() && has_kind && has_payload
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Lines(lines) = document else { return Ok(()) };
-    let mut session = Session::default();
-    for line in lines.iter() {
-        match read_line(&mut line.json()) {
-            Ok(line) => session.line(line),
-            // What is read is looked at more closely than what is passed over.
-            Err(_) => runs.pass_over("lines that are no JSON", 1),
-        }
-    }
-    session.end(runs);
-    Ok(())
+    session_lines::read::<Session<'_>>(document, runs)
 }
 
 /// No format before this one in the list has lines.
@@ -71,16 +61,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 }
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut session = Session::default();
-    let take = |line| {
-        let taken = Line::taken(&line);
-        session.line(line);
-        taken
-    };
-    let Some(others) = read_lines(bytes, read_line, take) else { return false };
-    others.pass_over(runs);
-    session.end(runs);
-    true
+    session_lines::read_at_once::<Session<'_>>(bytes, runs)
 }
 
 /// A session in the middle of being read. Events may concern a result that stands before them, so that all steps wait
@@ -150,8 +131,18 @@ impl Turns {
     }
 }
 
-impl<'a> Session<'a> {
-    fn line(&mut self, line: Line<'a>) {
+impl<'a> SessionLines<'a> for Session<'a> {
+    type Line = Line<'a>;
+
+    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
+        read_line(json)
+    }
+
+    fn taken(line: &Line<'a>) -> Taken {
+        line.taken()
+    }
+
+    fn add(&mut self, line: Line<'a>) {
         match line.kind {
             Some(Kind::Meta { id, parent }) => {
                 // A session that is resumed writes this line again.
@@ -168,6 +159,46 @@ impl<'a> Session<'a> {
         }
     }
 
+    fn end(self, runs: &mut Runs<'_>) {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        for (turn, tokens) in self.spent {
+            steps.spent(turn, Some(tokens));
+        }
+        for step in self.steps {
+            match step {
+                Step::Message { actor, turn, text, time } => steps.message_at(actor, turn, text, time),
+                Step::Output { turn, id, output } => {
+                    let answer = self.events.answer(id.as_deref(), output);
+                    steps.answer(turn, id, answer);
+                }
+                Step::Call(call, answer) => {
+                    let call = steps.call(*call);
+                    if let Some(answer) = answer {
+                        steps.answer_call(call, answer);
+                    }
+                }
+            }
+        }
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            agent: Some("codex".into()),
+            parent: self.parent.map(Cow::into_owned),
+            model: self.model.as_deref().map(Into::into),
+            termination: self.termination.map(Into::into),
+            ..Metadata::default()
+        };
+        let PassedOver { history, lines, items, copies, events } = self.passed_over;
+        runs.pass_over("lines with copied history", history);
+        runs.pass_over("lines of other types", lines);
+        runs.pass_over("items of other types", items);
+        runs.pass_over("events that are copies of items", copies);
+        runs.pass_over("events of other types", events);
+        runs.give_unrouted(&mut steps, metadata, None);
+    }
+}
+
+impl<'a> Session<'a> {
     fn item(&mut self, item: Item<'a>, time: Option<Text<'a>>) {
         let time = || time.and_then(|time| nanoseconds(time.to_str().as_bytes()));
         match item {
@@ -246,45 +277,6 @@ impl<'a> Session<'a> {
             Step::Call(call, _) => Some(call.usage.get_or_insert_default()),
             Step::Message { .. } | Step::Output { .. } => None,
         }
-    }
-
-    /// Hands the trace on.
-    fn end(self, runs: &mut Runs<'_>) {
-        let mut steps = Assembler::default();
-        steps.begin(true);
-        for (turn, tokens) in self.spent {
-            steps.spent(turn, Some(tokens));
-        }
-        for step in self.steps {
-            match step {
-                Step::Message { actor, turn, text, time } => steps.message_at(actor, turn, text, time),
-                Step::Output { turn, id, output } => {
-                    let answer = self.events.answer(id.as_deref(), output);
-                    steps.answer(turn, id, answer);
-                }
-                Step::Call(call, answer) => {
-                    let call = steps.call(*call);
-                    if let Some(answer) = answer {
-                        steps.answer_call(call, answer);
-                    }
-                }
-            }
-        }
-        let metadata = Metadata {
-            id: self.id.map(Cow::into_owned),
-            agent: Some("codex".into()),
-            parent: self.parent.map(Cow::into_owned),
-            model: self.model.as_deref().map(Into::into),
-            termination: self.termination.map(Into::into),
-            ..Metadata::default()
-        };
-        let PassedOver { history, lines, items, copies, events } = self.passed_over;
-        runs.pass_over("lines with copied history", history);
-        runs.pass_over("lines of other types", lines);
-        runs.pass_over("items of other types", items);
-        runs.pass_over("events that are copies of items", copies);
-        runs.pass_over("events of other types", events);
-        runs.give_unrouted(&mut steps, metadata, None);
     }
 }
 

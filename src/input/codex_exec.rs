@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 
 use super::Format;
-use super::at_once::{AtOnce, Taken, read_lines};
+use super::at_once::{AtOnce, Taken};
 use super::codex_text::is_failure_code;
 use super::document::{Document, Sign};
 use super::format::{DocumentReader, Entry, Reader};
 use super::outcome::Outcome;
 use super::runs::Runs;
 use super::sample::{Members, Sample, Seen};
+use super::session_lines::{self, SessionLines};
 use super::wire;
 use super::words;
 use crate::json::{Json, Kind, Raw, Read};
@@ -59,19 +60,8 @@ fn is_line(line: Raw<'_>) -> bool {
         }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what is wrong costs its line only")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Lines(lines) = document else { return Ok(()) };
-    let mut threads = Threads::default();
-    for line in lines.iter() {
-        match read_line(&mut line.json()) {
-            Ok(line) => threads.line(line),
-            // What is read is looked at more closely than what is passed over.
-            Err(_) => runs.pass_over("lines that are no JSON", 1),
-        }
-    }
-    threads.end(runs);
-    Ok(())
+    session_lines::read::<Threads<'_>>(document, runs)
 }
 
 /// Lines of Codex's other format, which comes before this one in the list, show when they are read.
@@ -81,16 +71,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 }
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut threads = Threads::default();
-    let take = |line| {
-        let taken = Line::taken(&line);
-        threads.line(line);
-        taken
-    };
-    let Some(others) = read_lines(bytes, read_line, take) else { return false };
-    others.pass_over(runs);
-    threads.end(runs);
-    true
+    session_lines::read_at_once::<Threads<'_>>(bytes, runs)
 }
 
 /// A line as it stands.
@@ -256,8 +237,18 @@ struct Threads<'a> {
     of_other_types: u64,
 }
 
-impl<'a> Threads<'a> {
-    fn line(&mut self, line: Line<'a>) {
+impl<'a> SessionLines<'a> for Threads<'a> {
+    type Line = Line<'a>;
+
+    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
+        read_line(json)
+    }
+
+    fn taken(line: &Line<'a>) -> Taken {
+        line.taken()
+    }
+
+    fn add(&mut self, line: Line<'a>) {
         match (line.kind.as_deref(), line.thread, line.item) {
             (Some("thread.started"), Some(id), _) => {
                 let place = self.place(Some(id));
@@ -284,7 +275,6 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// Hands the traces on.
     fn end(self, runs: &mut Runs<'_>) {
         runs.pass_over("events without content", self.without_content);
         runs.pass_over("lines of other types", self.of_other_types);
@@ -292,7 +282,9 @@ impl<'a> Threads<'a> {
             thread.end(runs);
         }
     }
+}
 
+impl<'a> Threads<'a> {
     fn place(&mut self, id: Option<Cow<'a, str>>) -> usize {
         let next = self.open.len();
         let place = *self.places.entry(id.clone()).or_insert(next);

@@ -41,6 +41,7 @@ mod recognise;
 pub(crate) mod reward;
 mod runs;
 mod sample;
+mod session_lines;
 mod spans;
 mod swe_agent;
 mod tau2;
