@@ -21,12 +21,15 @@ pub(super) struct AtOnce {
     pub(super) read: for<'a> fn(&'a [u8], &mut Runs<'_>) -> bool,
 }
 
+/// Whether a document is of a format, as far as its reader does not know it after having read all of it.
+type Claims = fn(&Document<'_>) -> bool;
+
 /// Reads an input that is one object around a list under one of `keys`, the first of which is read where it stands,
 /// with its key and what stands before it. `None`: it is not sound, or the list stands there twice, or it is not of
 /// this format.
 pub(super) fn read_around<'a>(
     bytes: &'a [u8],
-    format: Format,
+    (format, claims): (Format, Claims),
     keys: &[&str],
     read: impl FnMut(&Members<'a>, &str, &mut Json<'a>) -> Read<()>,
 ) -> Option<Members<'a>> {
@@ -36,7 +39,7 @@ pub(super) fn read_around<'a>(
         return None;
     }
     match Document::Object(members) {
-        document if !recognise::is_of(&document, format) => None,
+        document if !claims(&document) || !recognise::is_of_none_before(&document, format) => None,
         Document::Object(members) => Some(members),
         Document::List(_) | Document::Lines(_) => None,
     }
@@ -45,7 +48,7 @@ pub(super) fn read_around<'a>(
 /// Reads an input that is one list, item by item. `false`: it is not sound, or not of this format.
 pub(super) fn read_items<'a>(
     bytes: &'a [u8],
-    format: Format,
+    (format, claims): (Format, Claims),
     mut read: impl FnMut(&mut Json<'a>) -> Read<()>,
 ) -> bool {
     let mut json = Json::new(bytes).checking();
@@ -56,7 +59,9 @@ pub(super) fn read_items<'a>(
         items.push(item.raw_since(start));
         Ok(())
     });
-    walked.is_ok() && json.peek_byte().is_none() && recognise::is_of(&Document::List(items), format)
+    let list = Document::List(items);
+    let is_read = walked.is_ok() && json.peek_byte().is_none();
+    is_read && claims(&list) && recognise::is_of_none_before(&list, format)
 }
 
 /// How many lines were read as nothing, being no JSON or no object.

@@ -54,7 +54,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut open = None;
-    let members = read_around(bytes, Format::Atif, &["steps"], |before, _, steps| {
+    let members = read_around(bytes, (Format::Atif, claims), &["steps"], |before, _, steps| {
         open.insert(Trajectory::new(before)).steps(steps)
     });
     let (Some(members), Some(open)) = (members, open) else { return false };

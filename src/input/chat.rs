@@ -11,7 +11,7 @@ use super::at_once::{AtOnce, Taken, read_around, read_items, read_lines};
 use super::chat_element::{Element, Look};
 use super::chat_messages::Conversation;
 use super::common;
-use super::document::{Document, is_sound};
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader};
 use super::framing::lines;
 use super::mini_swe_agent::model_of;
@@ -71,10 +71,16 @@ const FOREIGN: [&str; 8] =
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::List(_) | Document::Lines(_) => form(&Source::Slice(document.items()), true).is_some(),
+        Document::List(_) | Document::Lines(_) => form(&Source::Slice(document.items()), DECISIVE).is_some(),
         Document::Object(members) => source_of(members).is_some(),
     }
 }
+
+/// So many elements show what all of them are.
+const DECISIVE: Option<usize> = Some(words::DECISIVE_ITEMS);
+
+/// So many show what they may well be. The others are looked at when they are read.
+const LIKELY: Option<usize> = Some(4);
 
 /// What the elements of a list are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +93,8 @@ pub(super) enum Form {
 enum Source<'d, 'a> {
     /// In a list, or one per line.
     Slice(&'d [Raw<'a>]),
+    /// One per line, of an input that has not been taken apart.
+    Lines(&'a [u8]),
     /// In a list that begins here.
     Ahead(Json<'a>),
     /// In a list of an object.
@@ -100,6 +108,9 @@ impl<'a> Source<'_, 'a> {
     fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
         match self {
             Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
+            Self::Lines(bytes) => lines(bytes, true, 0)
+                .filter(|line| line.kind() == Kind::Object)
+                .try_for_each(|line| each(&mut line.json(), false)),
             Self::Ahead(list) => list.clone().list(|element| each(element, false)),
             Self::List(list) => list.json().list(|element| each(element, false)),
             Self::Response(input, output) => {
@@ -114,18 +125,27 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// What the elements are; `None`: neither messages nor items. Where the first ones decide it, that can be `enough`: the
-/// others are looked at when they are read.
-fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
-    let (mut messages, mut items, mut called, mut count) = (true, true, false, 0);
+/// What the elements are; `None`: neither messages nor items. Where so many of the first ones decide it, that can be
+/// `enough`: the others are looked at when they are read.
+fn form(source: &Source<'_, '_>, enough: Option<usize>) -> Option<Form> {
+    form_of(source, enough, true)
+}
+
+/// The same of elements among which calls may come however late where they are not those of a chat.
+fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
+    let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
     let walked = source.walk(|json, _| {
         let element = Look::at(json)?;
         messages &= element.is_message;
         items &= element.is_item;
-        called |= element.is_call_or_output;
+        typed |= element.of_calls.is_some();
+        called |= element.of_calls == Some(true);
         count += 1;
-        decided = enough && count >= words::DECISIVE_ITEMS && (messages || items && called);
+        // Behind a few messages that have a type, as items do, items may well come.
+        let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
+        let are_known = are_messages || items && called;
+        decided = are_known && enough.is_some_and(|enough| count >= enough);
         if decided || !messages && !items { Err(words::enough()) } else { Ok(()) }
     });
     if walked.is_err() && !decided {
@@ -139,6 +159,12 @@ fn form(source: &Source<'_, '_>, enough: bool) -> Option<Form> {
     }
 }
 
+/// Whether an object around messages or items is of another kind.
+fn is_something_else(members: &Members<'_>) -> bool {
+    members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
+        || FOREIGN.iter().any(|key| members.has(key))
+}
+
 /// The elements of an object, and what they are.
 fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
@@ -148,17 +174,17 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     if messages.is_none() && items.is_none() && response.is_none() {
         return None;
     }
-    let is_other = members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1");
-    if is_other || FOREIGN.iter().any(|key| members.has(key)) {
+    if is_something_else(members) {
         return None;
     }
     // Where there is a choice, items come before messages.
     let lists = [messages.is_some(), items.is_some(), response.is_some()];
-    let enough = lists.into_iter().filter(|is_there| *is_there).count() == 1;
+    let is_alone = lists.into_iter().filter(|is_there| *is_there).count() == 1;
+    let enough = DECISIVE.filter(|_| is_alone);
     let mut chat = None;
     for (source, may_be_chat) in [(items, false), (messages, true), (response, false)] {
         let Some(source) = source else { continue };
-        match form(&source, enough) {
+        match form_of(&source, enough, may_be_chat) {
             Some(Form::Items) => return Some((source, Form::Items)),
             Some(Form::Messages) if may_be_chat => chat = Some((source, Form::Messages)),
             _ => {}
@@ -184,7 +210,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(_) | Document::Lines(_) => {
             let source = Source::Slice(document.items());
-            let found = form(&source, true).unwrap_or(Form::Messages);
+            let found = form(&source, DECISIVE).unwrap_or(Form::Messages);
             let conversation = match converse(&source, found, None) {
                 // Where that goes wrong is told of messages.
                 Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
@@ -219,8 +245,8 @@ fn begins(sample: &Sample<'_>) -> bool {
 /// The lists of an object that are read where they stand. What belongs to the output of a response shows behind it.
 const LISTS: [&str; 3] = ["messages", "items", "input"];
 
-/// What claims a chat claims items first.
-const CLAIMED: Format = Format::OpenAiResponses;
+/// What claims a chat claims items first. When all of it has been read, it is known what it is.
+const CLAIMED: (Format, fn(&Document<'_>) -> bool) = (Format::OpenAiResponses, |_| true);
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     if Json::new(bytes).peek_byte() == Some(b'[') {
@@ -230,9 +256,10 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
 }
 
 fn read_list_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let Some(form) = form(&Source::Ahead(Json::new(bytes)), true) else { return false };
+    let Some(form) = form(&Source::Ahead(Json::new(bytes)), LIKELY) else { return false };
     let mut conversation = Conversation::new(form);
     let is_read = read_items(bytes, CLAIMED, |json| read_element(&mut conversation, json));
+    let is_read = is_read && conversation.is_of_its_form();
     if is_read {
         give(conversation, Metadata::default(), None, runs);
     }
@@ -245,7 +272,7 @@ fn read_object_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
         conversation = Conversation::new(if key == "messages" { Form::Messages } else { Form::Items });
         list.list(|json| read_element(&mut conversation, json))
     });
-    let Some(members) = members else { return false };
+    let Some(members) = members.filter(|members| !is_something_else(members)) else { return false };
     let output = match claimed_of(&members) {
         // Where there are other lists as well, they may be what is meant.
         Some((Source::List(_), form)) if form == conversation.form() => None,
@@ -258,20 +285,21 @@ fn read_object_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
             return false;
         }
     }
-    give(conversation, metadata(&members), reward(&members), runs);
-    true
+    let is_read = conversation.is_of_its_form();
+    if is_read {
+        give(conversation, metadata(&members), reward(&members), runs);
+    }
+    is_read
 }
 
 fn read_lines_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let is_object = |line: &Raw<'_>| line.kind() == Kind::Object && is_sound(*line);
-    let first: Vec<_> = lines(bytes, true, 0).filter(is_object).take(2 * words::DECISIVE_ITEMS).collect();
-    let Some(form) = form(&Source::Slice(&first), true) else { return false };
+    let Some(form) = form(&Source::Lines(bytes), LIKELY) else { return false };
     let mut conversation = Conversation::new(form);
     let others = read_lines(bytes, Element::of_line, |mut element| match conversation.add(&mut element) {
         Ok(true) if element.sign.is_none() => Taken::Own,
         _ => Taken::Foreign,
     });
-    let Some(others) = others else { return false };
+    let Some(others) = others.filter(|_| conversation.is_of_its_form()) else { return false };
     others.pass_over(runs);
     give(conversation, Metadata::default(), None, runs);
     true
@@ -307,7 +335,7 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> R
         match unfit {
             None => return walked.map(|()| conversation),
             Some(start) => {
-                form = self::form(source, false)
+                form = self::form(source, None)
                     .filter(|other| *other != form && form == found)
                     .ok_or_else(|| words::unfit(start, "messages of a chat"))?;
             }

@@ -291,19 +291,19 @@ pub(super) struct Look {
     pub(super) is_message: bool,
     /// Whether it may stand among items.
     pub(super) is_item: bool,
-    pub(super) is_call_or_output: bool,
+    /// Whether its type is one of calls and their outputs; `None`: it has no type.
+    pub(super) of_calls: Option<bool>,
 }
 
 impl Look {
     pub(super) fn at(json: &mut Json<'_>) -> Read<Self> {
-        let (mut has_type, mut has_role, mut has_body, mut is_foreign) = (false, false, false, false);
-        let (mut has_foreign_calls, mut is_call_or_output) = (false, false);
+        let (mut has_role, mut has_body, mut is_foreign) = (false, false, false);
+        let (mut has_foreign_calls, mut of_calls) = (false, None);
         wire::object(json, |key, value| {
             match key {
                 b"type" => {
                     let kind = wire::text(value)?;
-                    is_call_or_output = kind.and_then(|kind| Item::of(&kind.to_str())).is_some();
-                    has_type = kind.is_some();
+                    of_calls = kind.map(|kind| Item::of(&kind.to_str()).is_some());
                 }
                 b"role" => has_role = wire::text(value)?.is_some(),
                 b"content" | b"function_call" => has_body = true,
@@ -315,8 +315,8 @@ impl Look {
         })?;
         Ok(Self {
             is_message: has_role && has_body && !is_foreign && !has_foreign_calls,
-            is_item: has_type || has_role,
-            is_call_or_output,
+            is_item: of_calls.is_some() || has_role,
+            of_calls,
         })
     }
 }

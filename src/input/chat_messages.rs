@@ -31,6 +31,8 @@ pub(super) struct Conversation<'a> {
     time: Option<u64>,
     anonymous: Anonymous<'a>,
     has_blocks: bool,
+    /// Whether one of them is a call or a result of items.
+    has_items: bool,
     exit_status: Option<Cow<'a, str>>,
     unknown: u64,
 }
@@ -50,6 +52,7 @@ impl<'a> Conversation<'a> {
             time: None,
             anonymous: Anonymous::default(),
             has_blocks: false,
+            has_items: false,
             exit_status: None,
             unknown: 0,
         }
@@ -57,6 +60,11 @@ impl<'a> Conversation<'a> {
 
     pub(super) fn form(&self) -> Form {
         self.form
+    }
+
+    /// Whether the elements so far make up something of the form: there are some, and one of items is a call or a result.
+    pub(super) fn is_of_its_form(&self) -> bool {
+        self.place > 0 && (self.form == Form::Messages || self.has_items)
     }
 
     pub(super) fn format(&self) -> Format {
@@ -100,6 +108,7 @@ impl<'a> Conversation<'a> {
         if !fits {
             return Ok(false);
         }
+        self.has_items |= element.item.is_some();
         match (element.item, element.role.is_some()) {
             (Some(item), _) => self.item(item, element),
             (None, true) => self.message(element)?,

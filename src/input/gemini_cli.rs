@@ -56,7 +56,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = Session::new();
-    let members = read_around(bytes, Format::GeminiCli, &["messages"], |_, _, messages| {
+    let members = read_around(bytes, (Format::GeminiCli, claims), &["messages"], |_, _, messages| {
         messages.list(|json| session.message(json))
     });
     if let Some(members) = &members {

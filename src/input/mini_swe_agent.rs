@@ -61,7 +61,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut run = Run::new();
-    let members = read_around(bytes, Format::MiniSweAgent1, &["messages"], |_, _, messages| {
+    let members = read_around(bytes, (Format::MiniSweAgent1, claims), &["messages"], |_, _, messages| {
         messages.list(|json| run.message(json))
     });
     if let Some(members) = &members {

@@ -82,7 +82,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut session = None;
-    let members = read_around(bytes, Format::OpenCode, &["messages"], |before, _, messages| {
+    let members = read_around(bytes, (Format::OpenCode, claims), &["messages"], |before, _, messages| {
         let session = session.insert(Session::new(before));
         messages.list(|json| session.message(json))
     });

@@ -110,7 +110,7 @@ fn begins(sample: &Sample<'_>) -> bool {
 
 fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut log = Log::new();
-    let is_read = read_items(bytes, Format::OpenHands, |json| log.read(json));
+    let is_read = read_items(bytes, (Format::OpenHands, claims), |json| log.read(json));
     if is_read {
         log.end(runs);
     }

@@ -280,18 +280,27 @@ fn documents(wanted: Option<Format>) -> impl Iterator<Item = (&'static Entry, &'
     })
 }
 
-/// The format of a whole document; `None`: it is of none.
-pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
+/// The formats of whole documents in the order in which they are asked whether this is one of theirs.
+fn in_order(
+    document: &Document<'_>,
+    wanted: Option<Format>,
+) -> impl Iterator<Item = (&'static Entry, &'static DocumentReader)> {
     let is_lines = matches!(document, Document::Lines(_));
-    let asked =
-        |last: bool| documents(wanted).filter(move |(_, reader)| (is_lines && reader.lines_last) == last);
-    let mut in_order = asked(false).chain(asked(true));
-    in_order.find(|(_, reader)| (reader.claims)(document)).map(|(entry, _)| entry)
+    let asked = move |last: bool| {
+        documents(wanted).filter(move |(_, reader)| (is_lines && reader.lines_last) == last)
+    };
+    asked(false).chain(asked(true))
 }
 
-/// Whether a whole document is of this format, and of none before it.
-pub(super) fn is_of(document: &Document<'_>, format: Format) -> bool {
-    claimed(document, None).is_some_and(|entry| entry.format == format)
+/// The format of a whole document; `None`: it is of none.
+pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
+    in_order(document, wanted).find(|(_, reader)| (reader.claims)(document)).map(|(entry, _)| entry)
+}
+
+/// Whether a whole document is of no format before this one.
+pub(super) fn is_of_none_before(document: &Document<'_>, format: Format) -> bool {
+    let mut before = in_order(document, None).take_while(|(entry, _)| entry.format != format);
+    !before.any(|(_, reader)| (reader.claims)(document))
 }
 
 /// Says what was seen, and what each format would have wanted.

@@ -76,12 +76,23 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
 
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     if let Some(entry) = recognise::claimed(&parsed.document, wanted) {
-        return read_as(entry, parsed, window, runs);
+        return match (read_as(entry, parsed, window, runs), &parsed.document) {
+            (Ok(()), _) => {}
+            // Behind lines that are messages, documents may stand.
+            (Err(error), Document::Lines(lines)) if recognise::are_documents(lines, wanted) => {
+                let before = runs.reading.runs;
+                lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
+                if runs.reading.runs == before {
+                    runs.fail(error);
+                }
+            }
+            (Err(error), _) => runs.fail(error),
+        };
     }
     // An object that is no document may be the only line of one.
     let line = parsed.as_line();
     match line.as_ref().and_then(|line| Some((line, recognise::claimed(&line.document, wanted)?))) {
-        Some((line, entry)) => read_as(entry, line, window, runs),
+        Some((line, entry)) => read_or_fail(entry, line, window, runs),
         None => match &parsed.document {
             // That it holds documents shows here only if the first is longer than what is looked at.
             Document::Lines(lines) if recognise::are_documents(lines, wanted) => {
@@ -111,10 +122,18 @@ fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, run
     runs.fail(error.at(window.place(start).location()));
 }
 
-fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+    if let Err(error) = read_as(entry, parsed, window, runs) {
+        runs.fail(error);
+    }
+}
+
+/// Reads a document by the reader of this format.
+fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
     runs.named = Some(entry.format);
     runs.pass_over("lines that are no JSON", parsed.no_json);
     runs.pass_over("lines that are no object", parsed.no_object);
+    let mut read = Ok(());
     if let Reader::Document(reader) = &entry.reader
         && let Err(fault) = (reader.read)(&parsed.document, runs)
     {
@@ -123,12 +142,13 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
         if error.kind() == ErrorKind::Format {
             runs.named = None;
         }
-        runs.fail(error);
+        read = Err(error);
     }
     runs.settle(window);
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }
+    read
 }
 
 /// Reads an input that has a document of its own in each line.
@@ -166,7 +186,7 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         return runs.pass_over("lines that are no object", parsed.no_object);
     }
     match recognise::claimed(&parsed.document, wanted) {
-        Some(entry) => read_as(entry, &parsed, window, runs),
+        Some(entry) => read_or_fail(entry, &parsed, window, runs),
         None => runs.pass_over("lines of no known format", 1),
     }
 }

@@ -1,6 +1,6 @@
 //! Whose an input is: minimal documents of every format, and what is none of them.
 
-use tracelint::{ErrorKind, Format, ReadOptions, read_traces};
+use tracelint::{ErrorKind, Event, Format, ReadOptions, read_traces};
 
 use super::read;
 
@@ -393,4 +393,52 @@ fn a_conversation_without_messages_decides_nothing_for_those_behind_it() {
     let chat = r#"{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}"#;
     let (traces, reading) = read(format!("{{\"messages\": []}}\n{chat}\n{chat}\n"));
     assert_eq!((traces.len(), reading.format), (2, Some(Format::OpenAiChat)));
+}
+
+#[test]
+fn calls_may_come_late_among_items() {
+    let call = r#"{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}"#;
+    for message in
+        [r#"{"role": "user", "content": "x"}"#, r#"{"type": "message", "role": "user", "content": "x"}"#]
+    {
+        let items = [message; 40].join(", ");
+        for document in [
+            format!(r#"{{"input": [{items}, {call}]}}"#),
+            format!(r#"{{"input": [{items}], "output": [{call}]}}"#),
+            format!(r#"{{"items": [{items}, {call}]}}"#),
+            format!("[{items}, {call}]"),
+            format!("{items}, {call}").replace(", {\"", "\n{\""),
+        ] {
+            let (traces, reading) = read(&document);
+            assert_eq!(reading.format, Some(Format::OpenAiResponses), "{document}: {:?}", reading.errors);
+            assert_eq!(
+                traces
+                    .iter()
+                    .map(|trace| trace
+                        .steps()
+                        .filter(|step| matches!(step.event(), Event::Action(_)))
+                        .count())
+                    .collect::<Vec<_>>(),
+                [1],
+                "{document}"
+            );
+        }
+    }
+}
+
+#[test]
+fn documents_behind_lines_that_are_messages_are_read() {
+    let message = r#"{"role": "user", "content": "x"}"#;
+    let document = OBJECTS[1].1;
+    for messages in [1, 15, 16, 40, 100] {
+        let lines = [&[message].repeat(messages)[..], &[document]].concat().join("\n");
+        let (traces, reading) = read(&lines);
+        assert_eq!((traces.len(), reading.errors.len()), (1, 0), "{messages}: {:?}", reading.errors);
+        assert_eq!(reading.passed_over["lines of no known format"], messages as u64);
+    }
+    // One without a run makes no documents of messages.
+    let long = message.replace('x', &"x".repeat(500));
+    let lines = [&[&*long; 40][..], &[r#"{"version": 2, "eval": {}, "samples": []}"#]].concat().join("\n");
+    let (traces, reading) = read(&lines);
+    assert_eq!((traces.len(), reading.errors.len()), (0, 1), "{:?}", reading.errors);
 }
