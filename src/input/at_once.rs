@@ -15,7 +15,8 @@ pub(super) struct AtOnce {
     /// Whether an input that begins like this seems to be of this format. A format that comes before it in the list,
     /// and would claim all of the input, may show only when it is read.
     pub(super) begins: fn(&Sample<'_>) -> bool,
-    /// Whether it is one document. Such an input is read only where nothing behind its first part can make it records.
+    /// Whether what `begins` knows is one document. It is read only where nothing behind its first part can make it records.
+    /// Lines that are messages are known without `begins`.
     pub(super) is_document: bool,
     /// Reads all of it. `false`: it is not sound, or not what it seemed to be, and nothing was handed on.
     pub(super) read: for<'a> fn(&'a [u8], &mut Runs<'_>) -> bool,

@@ -429,16 +429,19 @@ fn calls_may_come_late_among_items() {
 #[test]
 fn documents_behind_lines_that_are_messages_are_read() {
     let message = r#"{"role": "user", "content": "x"}"#;
-    let document = OBJECTS[1].1;
-    for messages in [1, 15, 16, 40, 100] {
-        let lines = [&[message].repeat(messages)[..], &[document]].concat().join("\n");
-        let (traces, reading) = read(&lines);
-        assert_eq!((traces.len(), reading.errors.len()), (1, 0), "{messages}: {:?}", reading.errors);
-        assert_eq!(reading.passed_over["lines of no known format"], messages as u64);
+    // The long ones show that they are messages before the document is seen.
+    let long = message.replace('x', &"x".repeat(500));
+    let behind = |message: &str, messages: usize, document: &str| {
+        read([&vec![message; messages][..], &[document]].concat().join("\n"))
+    };
+    for message in [message, &long] {
+        for messages in [1, 15, 16, 40, 100] {
+            let (traces, reading) = behind(message, messages, OBJECTS[1].1);
+            assert_eq!((traces.len(), reading.errors.len()), (1, 0), "{messages}: {:?}", reading.errors);
+            assert_eq!(reading.passed_over["lines of no known format"], messages as u64);
+        }
     }
     // One without a run makes no documents of messages.
-    let long = message.replace('x', &"x".repeat(500));
-    let lines = [&[&*long; 40][..], &[r#"{"version": 2, "eval": {}, "samples": []}"#]].concat().join("\n");
-    let (traces, reading) = read(&lines);
+    let (traces, reading) = behind(&long, 40, r#"{"version": 2, "eval": {}, "samples": []}"#);
     assert_eq!((traces.len(), reading.errors.len()), (0, 1), "{:?}", reading.errors);
 }
