@@ -6,13 +6,14 @@
 //!
 //! `cargo run --release --example throughput -- --help`
 
+mod by_format;
 #[path = "../common/mod.rs"]
 mod common;
 mod drawn;
 mod layout;
 mod made;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ use std::time::Instant;
 use clap::Parser;
 use layout::Layout;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::json;
 use tracelint::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
 
 /// Measures the scan against a floor: the same bytes as JSON whose every value is ignored.
@@ -60,6 +61,9 @@ struct Arguments {
     /// One line per format: the files of each, repeated until they hold `--min-mb`, by one thread's own time
     #[arg(long)]
     by_format: bool,
+    /// With `--by-format`: the files lie in a directory, which both list and whose files both open and read
+    #[arg(long, requires = "by_format")]
+    on_disk: bool,
 }
 
 struct Input {
@@ -98,7 +102,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         return single(&inputs, arguments);
     }
     if arguments.by_format {
-        return by_format(&inputs, arguments);
+        return by_format::run(&inputs, arguments);
     }
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
     let work: Vec<&Input> = std::iter::repeat_n(&inputs, wanted.div_ceil(once).max(1)).flatten().collect();
@@ -165,71 +169,6 @@ fn floor(mut bytes: &[u8]) -> bool {
             _ => return sound,
         }
     }
-}
-
-/// The files of one format.
-struct Group<'i> {
-    name: String,
-    files: Vec<&'i Input>,
-}
-
-/// Puts files together that are of one format; those of none or of several are left out.
-fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize) {
-    let mut groups: BTreeMap<String, Vec<&Input>> = BTreeMap::new();
-    let mut left = 0;
-    for input in inputs {
-        match scanner.scan_slice(&input.path, &input.bytes).format {
-            // The floor cannot read what is packed.
-            Some(format) if !input.bytes.starts_with(b"PK") => {
-                groups.entry(format.to_string()).or_default().push(input);
-            }
-            _ => left += 1,
-        }
-    }
-    (groups.into_iter().map(|(name, files)| Group { name, files }).collect(), left)
-}
-
-/// A line for each format: how long the scan takes beside the floor.
-#[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
-fn by_format(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
-    let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
-    let (groups, left) = grouped(inputs, &scanner);
-    let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
-    let mut lines = format!(
-        "Medians of {} rounds\n{:<18}  {:>5}  {:>15}  {:>6}  {:>10}  {:>9}  {:>5}\n",
-        arguments.rounds, "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio"
-    );
-    let mut figures = serde_json::Map::new();
-    for Group { name, files } in &groups {
-        let mut sizes: Vec<usize> = files.iter().map(|input| input.bytes.len()).collect();
-        sizes.sort_unstable();
-        let once: usize = sizes.iter().sum();
-        let times = wanted.div_ceil(once.max(1)).max(1);
-        let work: Vec<&Input> = std::iter::repeat_n(files, times).flatten().copied().collect();
-        let megabytes = (once * times) as f64 / 1e6;
-        let scan = |input: &Input| {
-            std::hint::black_box(scanner.scan_slice(&input.path, &input.bytes)).errors.is_empty()
-        };
-        let rounds: Vec<[f64; 2]> = (0..arguments.rounds)
-            .map(|_| [busy(&work, |input| floor(&input.bytes)), busy(&work, scan)])
-            .collect();
-        let figure = |of: fn(&[f64; 2]) -> f64| median(rounds.iter().map(of).collect());
-        let ratio = figure(|[floor, scan]| scan / floor);
-        let kilobytes = |place: usize| sizes.get(place).map_or(f64::NAN, |size| *size as f64 / 1e3);
-        let range = format!("{:.1} to {:.1}", kilobytes(0), kilobytes(sizes.len() - 1));
-        lines += &format!(
-            "{name:<18}  {:>5}  {range:>15}  {megabytes:>6.1}  {:>10.0}  {:>9.0}  {ratio:>5.2}\n",
-            files.len(),
-            megabytes / figure(|[floor, _]| *floor),
-            megabytes / figure(|[_, scan]| *scan),
-        );
-        figures.insert(name.clone(), ratio.into());
-    }
-    if left > 0 {
-        lines += &format!("left out: {left} files of no format or of several, or packed\n");
-    }
-    common::print(&format!("{lines}{}\n", Value::from(figures)))?;
-    Ok(0)
 }
 
 /// One file of all the inputs, scanned from the disk by one thread and by two, its records written.
@@ -364,26 +303,6 @@ fn time(work: &[&Input], threads: usize, job: impl Fn(&Input) -> bool + Sync) ->
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Seconds that this thread works on the files, without those in which others had the processor, where the system
-/// tells them.
-#[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
-fn busy(work: &[&Input], job: impl Fn(&Input) -> bool) -> f64 {
-    let worked = || {
-        // Only a thread that is put in the queue again has all its time counted.
-        std::thread::yield_now();
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        told.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    let (before, start) = (worked(), Instant::now());
-    for input in work {
-        job(input);
-    }
-    match (before, worked()) {
-        (Some(before), Some(after)) if after > before => (after - before) as f64 / 1e9,
-        _ => start.elapsed().as_secs_f64(),
-    }
 }
 
 /// The largest resident size of this process so far, where the system tells it.

@@ -41,6 +41,8 @@ pub(super) struct Order<T, F, P> {
 }
 
 struct State<T, F> {
+    /// Threads that wait for a change.
+    awaiting: usize,
     front: Key,
     waiting: BTreeMap<Key, Batch<T>>,
     /// How many positions the parts of the file in front have given out that have been handed on.
@@ -57,6 +59,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
     pub(super) fn new(each: F, progress: P, bytes_total: u64, most_waiting: usize) -> Self {
         Self {
             state: Mutex::new(State {
+                awaiting: 0,
                 front: (0, 0),
                 waiting: BTreeMap::new(),
                 before: 0,
@@ -78,8 +81,9 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
 
     /// Records how many positions a part of a file has given out.
     pub(super) fn count(&self, key: Key, positions: u64) {
-        self.lock().counts.insert(key, positions);
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.counts.insert(key, positions);
+        self.has_changed(state);
     }
 
     /// How many positions the parts of the file before this one have given out; `None`: not all are counted yet.
@@ -108,24 +112,36 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
     pub(super) fn wait(&self) {
         /// Long enough to cost nothing, short enough for pieces that come into the queue meanwhile.
         const MOMENT: std::time::Duration = std::time::Duration::from_millis(2);
-        let _ = self.changed.wait_timeout(self.lock(), MOMENT);
+        let mut state = self.lock();
+        state.awaiting += 1;
+        let waited = self.changed.wait_timeout(state, MOMENT).unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = waited;
+        state.awaiting -= 1;
+    }
+
+    /// Wakes those that wait. With nobody there, the system need not be asked.
+    fn has_changed(&self, state: MutexGuard<'_, State<T, F>>) {
+        let is_awaited = state.awaiting > 0;
+        drop(state);
+        if is_awaited {
+            self.changed.notify_all();
+        }
     }
 
     /// Takes what a part of a file gave, and hands on what is next in order.
     pub(super) fn deliver(&self, key: Key, batch: Batch<T>) {
         let mut guard = self.lock();
-        guard.waiting.insert(key, batch);
         let state = &mut *guard;
-        let mut moved = false;
-        while let Some(batch) = state.waiting.remove(&state.front) {
-            moved = true;
+        if key == state.front {
             state.hand_on(batch);
-        }
-        if moved {
+            while let Some(batch) = state.waiting.remove(&state.front) {
+                state.hand_on(batch);
+            }
             (self.progress)(state.progress);
+        } else {
+            state.waiting.insert(key, batch);
         }
-        drop(guard);
-        self.changed.notify_all();
+        self.has_changed(guard);
     }
 
     /// Hands on the runs of the files whose spans were set aside, now that all are there: `read` gives those of a file,
@@ -181,7 +197,9 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         };
         self.front = (file + 1, 0);
         self.before = 0;
-        self.counts = self.counts.split_off(&self.front);
+        if !self.counts.is_empty() {
+            self.counts = self.counts.split_off(&self.front);
+        }
         self.progress.bytes += bytes;
         self.progress.files += 1;
         if let Some(summary) = self.joined.end(file, summary, unreported) {

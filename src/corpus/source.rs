@@ -1,9 +1,9 @@
 //! Which files there are, in which order.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs;
-use std::io::Read;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -80,17 +80,66 @@ impl SharedHeader {
 
 /// What is known of a file before it is opened.
 struct FoundFile {
+    /// As given.
+    path: PathBuf,
     size: u64,
     is_regular: bool,
+}
+
+/// The headers of tau2 directories, each once for all its runs.
+#[derive(Default)]
+struct Headers {
+    all: BTreeMap<PathBuf, Arc<SharedHeader>>,
+    /// The directory that was asked for last, and its header.
+    folder: PathBuf,
+    header: Option<Arc<SharedHeader>>,
+}
+
+impl Headers {
+    /// The `results.json` that `<dir>/simulations/<id>.json` belongs to, where there is one.
+    fn of(&mut self, run: &Path) -> Option<Arc<SharedHeader>> {
+        let folder = run.parent()?;
+        if folder != self.folder {
+            self.folder = folder.to_path_buf();
+            let runs = folder.file_name().filter(|name| *name == "simulations");
+            let path = runs.map(|_| folder.with_file_name("results.json")).filter(|path| path.is_file());
+            self.header = path.map(|path| {
+                let new = || Arc::new(SharedHeader { path: path.clone(), header: OnceLock::new() });
+                Arc::clone(self.all.entry(path.clone()).or_insert_with(new))
+            });
+        }
+        self.header.clone()
+    }
+}
+
+/// What is at the end of a path.
+#[derive(Clone, Copy)]
+struct Kind {
+    is_directory: bool,
+    is_file: bool,
+    size: u64,
+}
+
+impl Kind {
+    fn of(metadata: &Metadata) -> Self {
+        Self { is_directory: metadata.is_dir(), is_file: metadata.is_file(), size: metadata.len() }
+    }
+}
+
+/// What a directory says of an entry that is no link, and so lies where it is found.
+struct Entry {
+    place: PathBuf,
+    /// Of inputs.
+    kind: Option<io::Result<Kind>>,
+    is_directory: bool,
 }
 
 /// What is found on the way.
 #[derive(Default)]
 struct Found {
-    /// By the path as given.
-    files: BTreeMap<PathBuf, FoundFile>,
+    files: Vec<FoundFile>,
     /// The places of those files, to read each once however it is spelled.
-    places: BTreeSet<PathBuf>,
+    places: HashSet<PathBuf>,
     /// Files of the directory that is visited whose names are none of inputs, by the endings of these.
     others: BTreeMap<String, u64>,
     errors: Vec<Error>,
@@ -141,10 +190,10 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     sorted.sort();
     for path in sorted {
         if path.as_os_str() == "-" {
-            found.files.insert(path, FoundFile { size: 0, is_regular: false });
+            found.files.push(FoundFile { path, size: 0, is_regular: false });
         } else {
             let before = found.files.len() + found.errors.len();
-            found.visit(&path, None, &mut BTreeSet::new(), true);
+            found.visit(path.clone(), None, &mut BTreeSet::new(), true);
             if before == found.files.len() + found.errors.len()
                 && path.is_dir()
                 && !found.has_any_below(&path)
@@ -158,18 +207,16 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
             }
         }
     }
-    let mut headers: BTreeMap<PathBuf, Arc<SharedHeader>> = BTreeMap::new();
+    // So they are, but where one of the paths lies in another.
+    found.files.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut headers = Headers::default();
     let mut companions = Companions::default();
     let files = found
         .files
         .into_iter()
-        .map(|(path, FoundFile { size, is_regular })| {
-            let role = match header_of(&path) {
-                Some(header) => Role::RunOf(Arc::clone(
-                    headers
-                        .entry(header.clone())
-                        .or_insert_with(|| Arc::new(SharedHeader { path: header, header: OnceLock::new() })),
-                )),
+        .map(|FoundFile { path, size, is_regular }| {
+            let role = match headers.of(&path) {
+                Some(header) => Role::RunOf(header),
                 None if is_header(&path) => Role::Header,
                 None => Role::Runs,
             };
@@ -184,30 +231,30 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
 
 impl Found {
     /// Finds the files of a path. What cannot be reached costs nothing else; a directory that links lead back to is
-    /// visited once. `place`: where the path leads, if that is known.
+    /// visited once. `entry`: what the directory says that it lies in.
     fn visit(
         &mut self,
-        path: &Path,
-        place: Option<PathBuf>,
+        path: PathBuf,
+        entry: Option<Entry>,
         visited: &mut BTreeSet<PathBuf>,
         asked_for: bool,
     ) {
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
-            Err(error) => return self.errors.push(Error::from(error).in_file(path)),
+        let (place, kind) = entry.map_or((None, None), |entry| (Some(entry.place), entry.kind));
+        let kind = match kind.unwrap_or_else(|| fs::metadata(&path).map(|metadata| Kind::of(&metadata))) {
+            Ok(kind) => kind,
+            Err(error) => return self.errors.push(Error::from(error).in_file(&path)),
         };
-        let place = place.unwrap_or_else(|| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
-        if metadata.is_dir() {
+        let place = place.unwrap_or_else(|| fs::canonicalize(&path).unwrap_or_else(|_| path.clone()));
+        if kind.is_directory {
             if visited.insert(place.clone()) {
-                self.enter(path, &place, visited);
+                self.enter(&path, &place, visited);
             }
-        } else if !metadata.is_file() && !asked_for {
+        } else if !kind.is_file && !asked_for {
             let what = "neither a file nor a directory; it is read only where it is named itself";
-            self.errors.push(Error::new(ErrorKind::Io, what).in_file(path));
+            self.errors.push(Error::new(ErrorKind::Io, what).in_file(&path));
         } else if self.places.insert(place) {
-            let is_regular = metadata.is_file();
-            let size = if is_regular { metadata.len() } else { 0 };
-            self.files.insert(path.to_path_buf(), FoundFile { size, is_regular });
+            let size = if kind.is_file { kind.size } else { 0 };
+            self.files.push(FoundFile { path, size, is_regular: kind.is_file });
         }
     }
 
@@ -219,20 +266,27 @@ impl Found {
         let mut inner = Vec::new();
         for entry in entries {
             match entry {
-                // What is no link lies where it is found.
                 Ok(entry) => {
-                    let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-                    inner.push((entry.path(), (!is_link).then(|| place.join(entry.file_name()))));
+                    let name = entry.file_name();
+                    let kind = entry.file_type().ok().filter(|kind| !kind.is_symlink());
+                    let entry = kind.map(|kind| Entry {
+                        place: place.join(&name),
+                        kind: is_input(Path::new(&name)).then(|| Ok(Kind::of(&entry.metadata()?))),
+                        is_directory: kind.is_dir(),
+                    });
+                    inner.push((name, entry));
                 }
                 Err(error) => self.errors.push(Error::from(error).in_file(path)),
             }
         }
-        inner.sort();
-        for (entry, place) in inner {
-            if is_input(&entry) || entry.is_dir() {
-                self.visit(&entry, place, visited, false);
+        inner.sort_unstable_by(|(one, _), (other, _): &(OsString, _)| one.cmp(other));
+        for (name, entry) in inner {
+            let path = path.join(&name);
+            let is_directory = entry.as_ref().map(|entry| entry.is_directory);
+            if is_input(Path::new(&name)) || is_directory.unwrap_or_else(|| path.is_dir()) {
+                self.visit(path, entry, visited, false);
             } else {
-                self.count_other(&entry);
+                self.count_other(&path);
             }
         }
     }
@@ -248,15 +302,8 @@ impl Found {
     /// Whether files of a directory were found before, by another way.
     fn has_any_below(&self, path: &Path) -> bool {
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        self.places.range(place.clone()..).next().is_some_and(|file| file.starts_with(&place))
+        self.places.iter().any(|file| file.starts_with(&place))
     }
-}
-
-/// The `results.json` that `<dir>/simulations/<id>.json` belongs to, where there is one.
-fn header_of(path: &Path) -> Option<PathBuf> {
-    let folder = path.parent()?;
-    let header = (folder.file_name()? == "simulations").then(|| folder.with_file_name("results.json"))?;
-    header.is_file().then_some(header)
 }
 
 fn is_header(path: &Path) -> bool {

@@ -51,6 +51,8 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// Threads that may still cut something.
     cutting: usize,
+    /// Threads that wait for something to come into the queue.
+    waiting: usize,
     /// The memory of pieces that were read.
     buffers: Vec<Vec<u8>>,
     /// What the first panic of a detector or of a callback says. All threads stop then.
@@ -117,8 +119,13 @@ where
             if let Some(source) = self.files.get(file) {
                 self.read_file(file, source, &mut buffer);
             }
-            self.lock().cutting -= 1;
-            self.queued.notify_all();
+            let mut queue = self.lock();
+            queue.cutting -= 1;
+            let is_awaited = queue.waiting > 0;
+            drop(queue);
+            if is_awaited {
+                self.queued.notify_all();
+            }
             if file >= self.files.len() && !self.wait_for_job() {
                 return;
             }
@@ -183,7 +190,9 @@ where
             if queue.cutting == 0 || queue.panic.is_some() {
                 return false;
             }
+            queue.waiting += 1;
             queue = self.queued.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
         }
         true
     }
@@ -195,9 +204,11 @@ where
         if let Some(reading) = result_of_trial(&source.path) {
             return part.end(reading);
         }
-        let reading = match self.fill(source, buffer) {
-            Ok(None) => part.read(&mut Window::over_slice(buffer), sink),
-            Ok(Some(input)) => {
+        let reading = match self.open(source, buffer) {
+            Ok(Opened::Held(size)) => {
+                part.read(&mut Window::over_slice(buffer.get(..size).unwrap_or_default()), sink)
+            }
+            Ok(Opened::Stream(input)) => {
                 let limit = self.scanner.options.read.most_held;
                 part.read(&mut Window::over_stream(input, limit), sink)
             }
@@ -211,18 +222,16 @@ where
     }
 
     /// Reads a file that is small into the buffer, or opens it.
-    fn fill(&self, source: &SourceFile, buffer: &mut Vec<u8>) -> Result<Option<Box<dyn Read>>> {
+    fn open(&self, source: &SourceFile, buffer: &mut Vec<u8>) -> Result<Opened> {
         let mut input = open(&source.path)?;
         let small = source.is_regular
             && source.size <= self.scanner.options.whole_file_limit
             && Compression::of(&source.path) == Compression::None;
         if !small {
-            return Ok(Some(input));
+            return Ok(Opened::Stream(input));
         }
-        buffer.clear();
-        buffer.reserve_exact(usize::try_from(source.size).unwrap_or(0));
-        input.read_to_end(buffer)?;
-        Ok(None)
+        let size = usize::try_from(source.size).unwrap_or(0);
+        Ok(Opened::Held(read_all(&mut *input, size, buffer)?))
     }
 
     /// How many positions the parts of the file before this one have given out. Reads pieces until that is known.
@@ -292,5 +301,30 @@ where
         let mut items = Vec::with_capacity(kept.len());
         items.extend(kept.take_items().map(finish));
         items
+    }
+}
+
+/// A file that is to be read.
+enum Opened {
+    /// It is in the buffer, and so long.
+    Held(usize),
+    Stream(Box<dyn Read>),
+}
+
+/// Reads all of an input into the start of a buffer, and gives its length. That `size` is expected saves asking the
+/// system, which for small files takes as long as reading them.
+fn read_all(input: &mut dyn Read, size: usize, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
+    let mut filled = 0;
+    loop {
+        // One byte more than is expected, to see the end.
+        if buffer.len() <= filled.max(size) {
+            buffer.resize(filled.max(size) + (filled / 2).max(1), 0);
+        }
+        match input.read(buffer.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => return Ok(filled),
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }

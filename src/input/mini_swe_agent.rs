@@ -50,12 +50,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
+/// The version of the program, which it writes in front of the messages; not that of its format.
+pub(super) fn version<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
+    common::name(members.get("info")?.member("mini_version")?)
+}
+
 /// Messages of version 1.1 have calls.
 fn begins(sample: &Sample<'_>) -> bool {
     let Seen::Object(around) = &sample.seen else { return false };
     let parts = sample.parts();
+    let is_first = || version(around).is_some_and(|version| version.starts_with("1."));
     around.open_key() == Some("messages")
-        && parts.iter().any(|part| part.is("extra", Kind::Object))
+        && (is_first() || parts.iter().any(|part| part.begins_as("extra", Kind::Object)))
         && !parts.iter().any(|part| part.has("tool_calls") || part.has("tool_call_id"))
 }
 

@@ -4,6 +4,7 @@ use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{DocumentReader, Entry, Reader, RecordReader};
 use super::framing::{self, Framing};
+use super::mini_swe_agent;
 use super::sample::{Members, RECORDS, Sample, Seen};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -157,6 +158,7 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
         Some("samples") => around.has("version") && around.has("eval"),
         Some("steps") => around.has("schema_version") && around.has("agent"),
         Some("messages") if around.has("sessionId") && around.has("projectHash") => true,
+        Some("messages") if mini_swe_agent::version(around).is_some() => true,
         Some("resourceSpans" | "resource_spans" | "resourceLogs" | "resource_logs") => true,
         Some("messages" | "items" | "input" | "output" | "history" | "trajectory") => {
             has_marks(&sample.parts())
@@ -169,7 +171,7 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
 /// of `OpenHands` or steps of SWE-agent have, and none of tau2.
 fn has_marks(parts: &[Members<'_>]) -> bool {
     let is_marked = |part: &Members<'_>| {
-        part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
+        part.has("role") && (part.has("tool_call_id") || part.begins_as("extra", Kind::Object) || has_block(part))
             || part.has("type") && part.has("call_id")
             || part.has("source") && (part.has("action") || part.has("observation"))
             || !part.has("role") && part.has("type") && part.has("content") && part.has("timestamp")

@@ -48,13 +48,14 @@ fn claims(sample: &Sample<'_>) -> bool {
 /// Reads a run.
 fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
     let start = json.offset();
-    let (mut task, mut trial, mut reward, mut info, mut messages) = (None, None, None, None, None);
+    let (mut task, mut trial, mut reward, mut messages) = (None, None, None, None);
+    let mut info = Info::default();
     json.object(|key, value| {
         match key {
             b"task_id" => task = common::ident(value.raw()?),
             b"trial" => trial = value.whole_or_null()?,
             b"reward" => reward = value.float_or_null()?,
-            b"info" => info = Some(value.checked()?),
+            b"info" => info = Info::read(value)?,
             b"traj" => {
                 messages = match value.kind()? {
                     Kind::Null => value.null().map(|_| Some(Vec::new()))?,
@@ -66,20 +67,96 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<E
         Ok(())
     })?;
     let messages = messages.ok_or_else(|| json.missing("traj"))?;
-    let crashed = info.and_then(|info| info.member("error")).is_some_and(|error| error.kind() != Kind::Null);
     let metadata = Metadata {
         id: task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0))),
         task: task.map(Cow::into_owned),
         trial,
-        termination: crashed.then(|| "error".to_owned()),
+        termination: info.is_crash.then(|| "error".to_owned()),
         domain: domain(&messages),
         ..Metadata::default()
     };
-    run.begin(&routing(info));
+    run.begin(&routing(info.actions));
     run.assembler.begin(false);
     read_steps(messages, run);
     let typed = |error: Error| Fault::other(start, error);
     run.finish(Ending::new(metadata, reward).map_err(typed)?).map_err(typed)
+}
+
+/// What is read of the `info` of a run.
+#[derive(Default)]
+struct Info {
+    is_crash: bool,
+    /// The expected actions of the task, where it lists them, each with its place in that list from 1 on.
+    actions: Option<Vec<Milestone>>,
+}
+
+impl Info {
+    /// Reads it; all of it is checked.
+    fn read(json: &mut Json<'_>) -> Read<Self> {
+        let mut info = Self::default();
+        if json.kind()? != Kind::Object {
+            json.check()?;
+            return Ok(info);
+        }
+        json.object(|key, value| {
+            match key {
+                b"error" => {
+                    info.is_crash = value.kind()? != Kind::Null;
+                    value.check()?;
+                }
+                b"task" => info.actions = actions_of_task(value)?,
+                _ => value.check()?,
+            }
+            Ok(())
+        })?;
+        Ok(info)
+    }
+}
+
+fn actions_of_task(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
+    if json.kind()? != Kind::Object {
+        return json.check().map(|()| None);
+    }
+    let mut actions = None;
+    json.object(|key, value| {
+        if key != b"actions" || value.kind()? != Kind::List {
+            if key == b"actions" {
+                actions = None;
+            }
+            return value.check();
+        }
+        let (mut listed, mut step) = (Vec::new(), 0);
+        value.list(|action| {
+            step += 1;
+            listed.extend(expected_action(action)?.map(|action| Milestone::action(step, action)));
+            Ok(())
+        })?;
+        actions = Some(listed);
+        Ok(())
+    })?;
+    Ok(actions)
+}
+
+/// An expected action; `None`: it has no name.
+fn expected_action(json: &mut Json<'_>) -> Read<Option<ExpectedAction>> {
+    if json.kind()? != Kind::Object {
+        return json.check().map(|()| None);
+    }
+    let (mut name, mut arguments) = (None, None);
+    json.object(|key, value| {
+        match key {
+            b"name" if value.kind()? == Kind::String => name = Some(value.string()?),
+            b"name" => {
+                name = None;
+                value.check()?;
+            }
+            b"kwargs" => arguments = Some(value.checked()?),
+            _ => value.check()?,
+        }
+        Ok(())
+    })?;
+    let arguments = arguments.map_or(Cow::Borrowed("null"), Raw::spelling);
+    Ok(name.map(|name| ExpectedAction::from_json(Actor::Agent, &name, &arguments, None)))
 }
 
 /// A message as the run has it.
@@ -231,21 +308,12 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// The expected actions of the task, where the run lists them.
-fn routing(info: Option<Raw<'_>>) -> Routing {
-    let actions = info
-        .and_then(|info| info.member("task"))
-        .and_then(|task| task.member("actions"))
-        .and_then(Raw::items);
-    let Some(actions) = actions else {
+/// The route of a run with these expected actions.
+fn routing(actions: Option<Vec<Milestone>>) -> Routing {
+    let Some(milestones) = actions else {
         return Routing::Unknown("the run lists no expected actions".into());
     };
-    let milestones = (1..).zip(actions).filter_map(|(step, action)| {
-        let name = action.member("name")?.string()?;
-        let arguments = action.member("kwargs").map_or(Cow::Borrowed("null"), Raw::spelling);
-        Some(Milestone::action(step, ExpectedAction::from_json(Actor::Agent, &name, &arguments, None)))
-    });
-    match ReferenceRoute::new(milestones.collect()) {
+    match ReferenceRoute::new(milestones) {
         Ok(route) => Some(route).into(),
         Err(error) => Routing::Unknown(error.message().into()),
     }

@@ -1,0 +1,150 @@
+//! How long each format takes beside the floor, by one thread's own time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::Value;
+use tracelint::{ScanEvent, ScanOptions, Scanner, default_detectors};
+
+use super::{Arguments, Input, common, floor, median};
+
+/// The files of one format.
+struct Group<'i> {
+    name: String,
+    files: Vec<&'i Input>,
+}
+
+/// A line for each format: how long the scan takes beside the floor.
+#[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
+pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
+    let options = ScanOptions { threads: Some(1), ..ScanOptions::default() };
+    let scanner = Scanner::new(default_detectors(), options)?;
+    let (groups, left) = grouped(inputs, &scanner);
+    let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
+    let mut lines = format!(
+        "Medians of {} rounds\n{:<18}  {:>5}  {:>15}  {:>6}  {:>10}  {:>9}  {:>5}\n",
+        arguments.rounds, "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio"
+    );
+    let mut figures = serde_json::Map::new();
+    for Group { name, files } in &groups {
+        let mut sizes: Vec<usize> = files.iter().map(|input| input.bytes.len()).collect();
+        sizes.sort_unstable();
+        let once: usize = sizes.iter().sum();
+        let times = wanted.div_ceil(once.max(1)).max(1);
+        let work: Vec<&Input> = std::iter::repeat_n(files, times).flatten().copied().collect();
+        let megabytes = (once * times) as f64 / 1e6;
+        let rounds = if arguments.on_disk {
+            on_disk(&work, &scanner, arguments.rounds)?
+        } else {
+            in_memory(&work, &scanner, arguments.rounds)
+        };
+        let figure = |of: fn(&[f64; 2]) -> f64| median(rounds.iter().map(of).collect());
+        let ratio = figure(|[floor, scan]| scan / floor);
+        let kilobytes = |place: usize| sizes.get(place).map_or(f64::NAN, |size| *size as f64 / 1e3);
+        let range = format!("{:.1} to {:.1}", kilobytes(0), kilobytes(sizes.len() - 1));
+        lines += &format!(
+            "{name:<18}  {:>5}  {range:>15}  {megabytes:>6.1}  {:>10.0}  {:>9.0}  {ratio:>5.2}\n",
+            files.len(),
+            megabytes / figure(|[floor, _]| *floor),
+            megabytes / figure(|[_, scan]| *scan),
+        );
+        figures.insert(name.clone(), ratio.into());
+    }
+    if left > 0 {
+        lines += &format!("left out: {left} files of no format or of several, or packed\n");
+    }
+    common::print(&format!("{lines}{}\n", Value::from(figures)))?;
+    Ok(0)
+}
+
+/// Puts files together that are of one format; those of none or of several are left out.
+fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize) {
+    let mut groups: BTreeMap<String, Vec<&Input>> = BTreeMap::new();
+    let mut left = 0;
+    for input in inputs {
+        match scanner.scan_slice(&input.path, &input.bytes).format {
+            // The floor cannot read what is packed.
+            Some(format) if !input.bytes.starts_with(b"PK") => {
+                groups.entry(format.to_string()).or_default().push(input);
+            }
+            _ => left += 1,
+        }
+    }
+    (groups.into_iter().map(|(name, files)| Group { name, files }).collect(), left)
+}
+
+/// The seconds of the floor and of the scan in each round, of what is in memory.
+fn in_memory(work: &[&Input], scanner: &Scanner, rounds: u32) -> Vec<[f64; 2]> {
+    let floor = || work.iter().for_each(|input| { floor(&input.bytes); });
+    let scan = || {
+        for input in work {
+            drop(std::hint::black_box(scanner.scan_slice(&input.path, &input.bytes)));
+        }
+    };
+    (0..rounds).map(|_| [busy(floor), busy(scan)]).collect()
+}
+
+/// The seconds of the floor and of the scan in each round, of the files of a directory.
+fn on_disk(work: &[&Input], scanner: &Scanner, rounds: u32) -> Result<Vec<[f64; 2]>, common::Failure> {
+    let folder = std::env::temp_dir().join(format!("tracelint-throughput-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let done = on_disk_in(&folder, work, scanner, rounds);
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+fn on_disk_in(
+    folder: &Path,
+    work: &[&Input],
+    scanner: &Scanner,
+    rounds: u32,
+) -> Result<Vec<[f64; 2]>, common::Failure> {
+    for (number, input) in work.iter().enumerate() {
+        let name = input.path.file_name().unwrap_or_default().to_string_lossy();
+        std::fs::write(folder.join(format!("{number:06}-{name}")), &input.bytes)?;
+    }
+    let read_each = || -> std::io::Result<()> {
+        let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+        let mut paths = entries.collect::<Result<Vec<PathBuf>, _>>()?;
+        paths.sort();
+        for path in paths {
+            floor(&std::fs::read(path)?);
+        }
+        Ok(())
+    };
+    let scan = || {
+        let mut read = 0;
+        let each = |event: ScanEvent| read += u64::from(matches!(event, ScanEvent::End(_)));
+        let done = scanner.scan([folder], |_| {}, each);
+        done.map(|()| read)
+    };
+    let mut seconds = Vec::new();
+    for _ in 0..rounds {
+        let (mut floor, mut scanned) = (Ok(()), Ok(0));
+        let times = [busy(|| floor = read_each()), busy(|| scanned = scan())];
+        floor?;
+        if scanned? != work.len() as u64 {
+            return Err("not every file was read".into());
+        }
+        seconds.push(times);
+    }
+    Ok(seconds)
+}
+
+/// Seconds that this thread works, without those in which others had the processor, where the system tells them.
+#[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
+fn busy(work: impl FnOnce()) -> f64 {
+    let worked = || {
+        // Only a thread that is put in the queue again has all its time counted.
+        std::thread::yield_now();
+        let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        told.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let (before, start) = (worked(), Instant::now());
+    work();
+    match (before, worked()) {
+        (Some(before), Some(after)) if after > before => (after - before) as f64 / 1e9,
+        _ => start.elapsed().as_secs_f64(),
+    }
+}
