@@ -195,6 +195,9 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
             self.front = (file, part + 1);
             return;
         };
+        if let Some(error) = summary.lack_of_documents() {
+            Item::<T>::Error(error.in_file(&batch.path)).report(&mut summary, each);
+        }
         self.front = (file + 1, 0);
         self.before = 0;
         if !self.counts.is_empty() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::detectors::{Cost, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::input::{Format, PassedOver, Reading};
+use crate::input::{Format, PassedOver, Reading, no_document};
 use crate::trace::{Digest, Metadata, Unpaired};
 
 /// What the scan says of one run.
@@ -129,6 +129,9 @@ pub struct FileSummary {
     /// Whether there were documents of several formats.
     #[serde(skip)]
     is_mixed: bool,
+    /// Whether its lines should be documents.
+    #[serde(skip)]
+    wants_document: bool,
     /// Whether it could be found at all. What could not comes last in a scan.
     #[serde(skip)]
     pub is_reachable: bool,
@@ -152,6 +155,7 @@ impl FileSummary {
             path,
             format: None,
             is_mixed: false,
+            wants_document: false,
             is_reachable: true,
             runs: 0,
             runs_without_actions: 0,
@@ -178,8 +182,15 @@ impl FileSummary {
         self.runs_lost += u64::from(error.run().is_some());
     }
 
+    /// What is wrong where all parts of the file together have no document, and should have one.
+    pub(super) fn lack_of_documents(&self) -> Option<Error> {
+        let is_unread = self.format.is_none() && !self.is_mixed && self.errors == 0;
+        (self.wants_document && is_unread).then(no_document)
+    }
+
     /// Adds what another part of the file gave.
     pub(super) fn add(&mut self, reading: Reading) {
+        self.wants_document |= reading.wants_document;
         let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);
         self.is_mixed |= reading.is_mixed || differs;
         self.format = self.format.or(reading.format).filter(|_| !self.is_mixed);

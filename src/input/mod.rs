@@ -78,7 +78,7 @@ pub(crate) use window::Window;
 #[cfg(feature = "compression")]
 pub(crate) use zstd::Frames;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{StepSink, Trace, TraceCollector};
 
 format::formats! {
@@ -170,6 +170,9 @@ pub struct Reading {
     /// Whether there were documents of several formats.
     #[serde(skip)]
     pub(crate) is_mixed: bool,
+    /// Whether it was cut into pieces that have documents in their lines, of which one at least should be read.
+    #[serde(skip)]
+    pub(crate) wants_document: bool,
     /// Runs that reached the sink.
     pub runs: u64,
     /// Those of them without an action.
@@ -344,11 +347,16 @@ fn read_recognised(
         Ok(Recognised::Archive) => whole::read_archive(window, runs),
         Ok(Recognised::Each) => {
             let read = match pieces {
-                Some(pieces) => walk::cut_lines(window, None, pieces, || 0),
+                Some(pieces) => {
+                    runs.reading.wants_document = true;
+                    walk::cut_lines(window, None, pieces, || 0)
+                }
                 None => whole::read_each(window, options.format, runs),
             };
-            if let Err(error) = read {
-                runs.fail(error);
+            match read {
+                Ok(()) if runs.reading.wants_document => {}
+                Ok(()) => runs.fail_unread(),
+                Err(error) => runs.fail(error),
             }
         }
         Err(error) => runs.fail(error),
@@ -376,6 +384,11 @@ pub(crate) fn read_piece(
         }
     }
     runs.into_reading()
+}
+
+/// What is wrong with an input that has documents in its lines, none of which could be read.
+pub(crate) fn no_document() -> Error {
+    Error::new(ErrorKind::Format, "no line of the input is a document that can be read")
 }
 
 /// Reads the `info` and `tasks` of a tau2 directory, whose runs lie in files of their own.

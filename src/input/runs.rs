@@ -112,6 +112,14 @@ impl<'s> Runs<'s> {
         self.reading.errors.extend(self.sink.error(error));
     }
 
+    /// The lines of the input are over. That none of them could be read is an error.
+    pub(super) fn fail_unread(&mut self) {
+        let reading = &self.reading;
+        if reading.format.is_none() && !reading.is_mixed && reading.faults == 0 {
+            self.fail(super::no_document());
+        }
+    }
+
     /// Something is wrong at a place of the document.
     pub(super) fn fail_at(&mut self, fault: Fault) {
         self.faults.push(fault);

@@ -99,6 +99,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
                 runs.pass_over("lines that are no JSON", parsed.no_json);
                 runs.pass_over("lines that are no object", parsed.no_object);
                 lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
+                runs.fail_unread();
             }
             document => fail_unrecognised(parsed, recognise::unrecognised(document, wanted), window, runs),
         },

@@ -190,3 +190,30 @@ fn a_record_has_every_detector_and_a_fingerprint_only_where_asked() {
     let verdict = value["verdicts"]["route_inefficiency"].as_object().unwrap();
     assert!(verdict.len() == 1 && verdict["not_applicable"].is_string(), "{verdict:?}");
 }
+
+#[test]
+fn documents_in_lines_of_which_none_is_sound_are_an_error() {
+    let line = |id: &str, text: &str| {
+        format!(
+            r#"{{"schema_version": "ATIF-v1.4", "session_id": "{id}", "agent": {{"name": "a"}}, "steps": [{{"step_id": 1, "source": "user", "message": "{text}"}}]}}"#
+        )
+    };
+    let unsound = format!("{}\u{1}", "x".repeat(700));
+    let damaged = vec![line("a", &unsound); 40].join("\n");
+    let number = format!("{}\n{{\"a\": 1}}\n", line("a", "x").replacen("[{", "[1e999, {", 1));
+    let sound = format!("{damaged}\n{}\n", line("b", "y"));
+    let folder = Folder::new("unsound");
+    for (name, content, traces) in [("a.jsonl", &damaged, 0), ("b.jsonl", &number, 0), ("c.jsonl", &sound, 1)] {
+        let path = folder.write(name, content);
+        for (count, whole_file_limit) in [(1, 4 << 20), (1, 0), (2, 0), (3, 0), (8, 4 << 20)] {
+            let options = ScanOptions { whole_file_limit, piece_bytes: 5_000, ..threads(count) };
+            let files = scanner(options).collect(std::slice::from_ref(&path)).unwrap();
+            let [file] = &files[..] else { panic!("{files:?}") };
+            let kinds: Vec<ErrorKind> = file.errors.iter().map(tracelint::Error::kind).collect();
+            let expected = if traces == 0 { vec![ErrorKind::Format] } else { Vec::new() };
+            assert_eq!((file.traces.len(), kinds), (traces, expected), "{name}, {count} threads");
+            assert_eq!(file.summary.errors, file.errors.len() as u64);
+            assert_eq!(file.summary.passed_over.values().sum::<u64>(), if name == "b.jsonl" { 2 } else { 40 });
+        }
+    }
+}
