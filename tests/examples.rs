@@ -984,6 +984,9 @@ fn the_throughput_ends_with_one_object() {
     let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     assert!(figures["tau2"].as_f64().is_some_and(|ratio| ratio > 0.0), "{out}");
     assert!(out.lines().any(|line| line.starts_with("tau2 ") && line.contains(" to ")), "{out}");
+    let (out, _) = ends("throughput", &["--by-format", "--on-disk", "--rounds", "2", file], 0);
+    let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert!(figures["tau2"].as_f64().is_some_and(|ratio| ratio > 0.0), "{out}");
     let (out, _) = ends("throughput", &["--by-format", "--rounds", "1", "--made=400"], 0);
     let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     let formats = [

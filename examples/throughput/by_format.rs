@@ -1,13 +1,15 @@
 //! How long each format takes beside the floor, by one thread's own time.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
 use tracelint::{ScanEvent, ScanOptions, Scanner, default_detectors};
 
-use super::{Arguments, Input, common, floor, median};
+use super::{Arguments, Input, common, floor, in_folder, median};
 
 /// The files of one format.
 struct Group<'i> {
@@ -35,7 +37,7 @@ pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common:
         let work: Vec<&Input> = std::iter::repeat_n(files, times).flatten().copied().collect();
         let megabytes = (once * times) as f64 / 1e6;
         let rounds = if arguments.on_disk {
-            on_disk(&work, &scanner, arguments.rounds)?
+            in_folder(|folder| on_disk(folder, &work, &scanner, arguments.rounds))?
         } else {
             in_memory(&work, &scanner, arguments.rounds)
         };
@@ -76,25 +78,21 @@ fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize
 
 /// The seconds of the floor and of the scan in each round, of what is in memory.
 fn in_memory(work: &[&Input], scanner: &Scanner, rounds: u32) -> Vec<[f64; 2]> {
-    let floor = || work.iter().for_each(|input| { floor(&input.bytes); });
+    let ignore = || {
+        for input in work {
+            floor(&input.bytes);
+        }
+    };
     let scan = || {
         for input in work {
             drop(std::hint::black_box(scanner.scan_slice(&input.path, &input.bytes)));
         }
     };
-    (0..rounds).map(|_| [busy(floor), busy(scan)]).collect()
+    (0..rounds).map(|_| [busy(ignore), busy(scan)]).collect()
 }
 
-/// The seconds of the floor and of the scan in each round, of the files of a directory.
-fn on_disk(work: &[&Input], scanner: &Scanner, rounds: u32) -> Result<Vec<[f64; 2]>, common::Failure> {
-    let folder = std::env::temp_dir().join(format!("tracelint-throughput-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let done = on_disk_in(&folder, work, scanner, rounds);
-    let _ = std::fs::remove_dir_all(&folder);
-    done
-}
-
-fn on_disk_in(
+/// The same of files in this directory, into which they are written.
+fn on_disk(
     folder: &Path,
     work: &[&Input],
     scanner: &Scanner,
@@ -104,30 +102,31 @@ fn on_disk_in(
         let name = input.path.file_name().unwrap_or_default().to_string_lossy();
         std::fs::write(folder.join(format!("{number:06}-{name}")), &input.bytes)?;
     }
-    let read_each = || -> std::io::Result<()> {
+    let ignore = || -> std::io::Result<()> {
         let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
         let mut paths = entries.collect::<Result<Vec<PathBuf>, _>>()?;
         paths.sort();
+        let mut bytes = Vec::new();
         for path in paths {
-            floor(&std::fs::read(path)?);
+            bytes.clear();
+            File::open(path)?.read_to_end(&mut bytes)?;
+            floor(&bytes);
         }
         Ok(())
     };
     let scan = || {
-        let mut read = 0;
-        let each = |event: ScanEvent| read += u64::from(matches!(event, ScanEvent::End(_)));
-        let done = scanner.scan([folder], |_| {}, each);
-        done.map(|()| read)
+        let mut files = 0;
+        let each = |event: ScanEvent| files += usize::from(matches!(event, ScanEvent::End(_)));
+        scanner.scan([folder], |_| {}, each).map(|()| files)
     };
     let mut seconds = Vec::new();
     for _ in 0..rounds {
-        let (mut floor, mut scanned) = (Ok(()), Ok(0));
-        let times = [busy(|| floor = read_each()), busy(|| scanned = scan())];
-        floor?;
-        if scanned? != work.len() as u64 {
-            return Err("not every file was read".into());
+        let (mut ignored, mut files) = (Ok(()), Ok(0));
+        seconds.push([busy(|| ignored = ignore()), busy(|| files = scan())]);
+        ignored?;
+        if files? != work.len() {
+            return Err("other files lie in the directory".into());
         }
-        seconds.push(times);
     }
     Ok(seconds)
 }

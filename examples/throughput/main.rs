@@ -61,7 +61,7 @@ struct Arguments {
     /// One line per format: the files of each, repeated until they hold `--min-mb`, by one thread's own time
     #[arg(long)]
     by_format: bool,
-    /// With `--by-format`: the files lie in a directory, which both list and whose files both open and read
+    /// With `--by-format`: the files are written to a directory first; floor and scan each list it, open and read them
     #[arg(long, requires = "by_format")]
     on_disk: bool,
 }
@@ -171,14 +171,19 @@ fn floor(mut bytes: &[u8]) -> bool {
     }
 }
 
+/// Does something in a new directory, which is removed behind it.
+fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, common::Failure>) -> Result<T, common::Failure> {
+    let folder = std::env::temp_dir().join(format!("tracelint-throughput-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let done = work(&folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
 /// One file of all the inputs, scanned from the disk by one thread and by two, its records written.
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 fn single(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
-    let folder = std::env::temp_dir().join(format!("tracelint-throughput-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let done = single_in(&folder, inputs, arguments);
-    let _ = std::fs::remove_dir_all(&folder);
-    let (bytes, times) = done?;
+    let (bytes, times) = in_folder(|folder| single_in(folder, inputs, arguments))?;
     let one = median(times.iter().map(|[one, _]| *one).collect());
     let two = median(times.iter().map(|[_, two]| *two).collect());
     let speedup = median(times.iter().map(|[one, two]| one / two).collect());

@@ -1,11 +1,11 @@
 //! What stands beside a file of runs, in files of their own: the reward and the task of a trial.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use super::by_folder::ByFolder;
 use crate::input::{Reading, reward};
 use crate::trace::Ending;
 
@@ -14,22 +14,16 @@ const MOST_BYTES: u64 = 4 << 20;
 
 /// What stands beside the files of a corpus: once for all files of a directory.
 #[derive(Debug, Default)]
-pub(super) struct Companions {
-    all: BTreeMap<PathBuf, Arc<Companion>>,
-    /// The one that was asked for last: files of a directory come one behind the other.
-    last: Option<Arc<Companion>>,
-}
+pub(super) struct Companions(ByFolder<Arc<Companion>>);
 
 impl Companions {
     pub(super) fn of(&mut self, run: &Arc<Path>) -> Arc<Companion> {
         let new = || Arc::new(Companion::of(Arc::clone(run)));
         // What may itself be what stands beside others has others beside it.
-        let Some(folder) = run.parent().filter(|_| !reward::is_place(run)) else { return new() };
-        if let Some(last) = self.last.as_ref().filter(|last| last.run.parent() == Some(folder)) {
-            return Arc::clone(last);
+        match run.parent().filter(|_| !reward::is_place(run)) {
+            Some(folder) => self.0.of(folder, new),
+            None => new(),
         }
-        let companion = self.all.entry(folder.to_path_buf()).or_insert_with(new);
-        Arc::clone(self.last.insert(Arc::clone(companion)))
     }
 }
 

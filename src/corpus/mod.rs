@@ -1,6 +1,7 @@
 //! Whole corpora: which files there are, and the parallel scan over them. The only place that knows threads,
 //! paths and order.
 
+mod by_folder;
 mod companion;
 mod folding;
 mod joined;

@@ -42,7 +42,7 @@ pub(super) struct Order<T, F, P> {
 
 struct State<T, F> {
     /// Threads that wait for a change.
-    awaiting: usize,
+    waiters: usize,
     front: Key,
     waiting: BTreeMap<Key, Batch<T>>,
     /// How many positions the parts of the file in front have given out that have been handed on.
@@ -59,7 +59,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
     pub(super) fn new(each: F, progress: P, bytes_total: u64, most_waiting: usize) -> Self {
         Self {
             state: Mutex::new(State {
-                awaiting: 0,
+                waiters: 0,
                 front: (0, 0),
                 waiting: BTreeMap::new(),
                 before: 0,
@@ -83,7 +83,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
     pub(super) fn count(&self, key: Key, positions: u64) {
         let mut state = self.lock();
         state.counts.insert(key, positions);
-        self.has_changed(state);
+        self.wake(state);
     }
 
     /// How many positions the parts of the file before this one have given out; `None`: not all are counted yet.
@@ -113,17 +113,16 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         /// Long enough to cost nothing, short enough for pieces that come into the queue meanwhile.
         const MOMENT: std::time::Duration = std::time::Duration::from_millis(2);
         let mut state = self.lock();
-        state.awaiting += 1;
-        let waited = self.changed.wait_timeout(state, MOMENT).unwrap_or_else(PoisonError::into_inner);
-        let (mut state, _) = waited;
-        state.awaiting -= 1;
+        state.waiters += 1;
+        (state, _) = self.changed.wait_timeout(state, MOMENT).unwrap_or_else(PoisonError::into_inner);
+        state.waiters -= 1;
     }
 
-    /// Wakes those that wait. With nobody there, the system need not be asked.
-    fn has_changed(&self, state: MutexGuard<'_, State<T, F>>) {
-        let is_awaited = state.awaiting > 0;
+    /// Wakes the threads that wait for a change. To notify costs a system call, which is left out where nobody waits.
+    fn wake(&self, state: MutexGuard<'_, State<T, F>>) {
+        let has_waiters = state.waiters > 0;
         drop(state);
-        if is_awaited {
+        if has_waiters {
             self.changed.notify_all();
         }
     }
@@ -141,7 +140,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         } else {
             state.waiting.insert(key, batch);
         }
-        self.has_changed(guard);
+        self.wake(guard);
     }
 
     /// Hands on the runs of the files whose spans were set aside, now that all are there: `read` gives those of a file,
@@ -195,7 +194,7 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
             self.front = (file, part + 1);
             return;
         };
-        if let Some(error) = summary.lack_of_documents() {
+        if let Some(error) = summary.lacks_document() {
             Item::<T>::Error(error.in_file(&batch.path)).report(&mut summary, each);
         }
         self.front = (file + 1, 0);

@@ -129,7 +129,7 @@ pub struct FileSummary {
     /// Whether there were documents of several formats.
     #[serde(skip)]
     is_mixed: bool,
-    /// Whether its lines should be documents.
+    /// Whether it has documents in its lines, of which one at least should be read.
     #[serde(skip)]
     wants_document: bool,
     /// Whether it could be found at all. What could not comes last in a scan.
@@ -183,7 +183,7 @@ impl FileSummary {
     }
 
     /// What is wrong where all parts of the file together have no document, and should have one.
-    pub(super) fn lack_of_documents(&self) -> Option<Error> {
+    pub(super) fn lacks_document(&self) -> Option<Error> {
         let is_unread = self.format.is_none() && !self.is_mixed && self.errors == 0;
         (self.wants_document && is_unread).then(no_document)
     }

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::by_folder::ByFolder;
 use super::companion::{Companion, Companions};
 use super::open::{is_input, open};
 use super::record::{FileSummary, ScanEvent};
@@ -86,41 +87,15 @@ struct FoundFile {
     is_regular: bool,
 }
 
-/// The headers of tau2 directories, each once for all its runs.
-#[derive(Default)]
-struct Headers {
-    all: BTreeMap<PathBuf, Arc<SharedHeader>>,
-    /// The directory that was asked for last, and its header.
-    folder: PathBuf,
-    header: Option<Arc<SharedHeader>>,
-}
-
-impl Headers {
-    /// The `results.json` that `<dir>/simulations/<id>.json` belongs to, where there is one.
-    fn of(&mut self, run: &Path) -> Option<Arc<SharedHeader>> {
-        let folder = run.parent()?;
-        if folder != self.folder {
-            self.folder = folder.to_path_buf();
-            let runs = folder.file_name().filter(|name| *name == "simulations");
-            let path = runs.map(|_| folder.with_file_name("results.json")).filter(|path| path.is_file());
-            self.header = path.map(|path| {
-                let new = || Arc::new(SharedHeader { path: path.clone(), header: OnceLock::new() });
-                Arc::clone(self.all.entry(path.clone()).or_insert_with(new))
-            });
-        }
-        self.header.clone()
-    }
-}
-
-/// What is at the end of a path.
+/// What a path leads to.
 #[derive(Clone, Copy)]
-struct Kind {
+struct Target {
     is_directory: bool,
     is_file: bool,
     size: u64,
 }
 
-impl Kind {
+impl Target {
     fn of(metadata: &Metadata) -> Self {
         Self { is_directory: metadata.is_dir(), is_file: metadata.is_file(), size: metadata.len() }
     }
@@ -129,9 +104,9 @@ impl Kind {
 /// What a directory says of an entry that is no link, and so lies where it is found.
 struct Entry {
     place: PathBuf,
-    /// Of inputs.
-    kind: Option<io::Result<Kind>>,
     is_directory: bool,
+    /// Looked up only where the name is that of an input.
+    target: Option<io::Result<Target>>,
 }
 
 /// What is found on the way.
@@ -140,6 +115,8 @@ struct Found {
     files: Vec<FoundFile>,
     /// The places of those files, to read each once however it is spelled.
     places: HashSet<PathBuf>,
+    /// The directories that they lie in, and those above.
+    folders: HashSet<PathBuf>,
     /// Files of the directory that is visited whose names are none of inputs, by the endings of these.
     others: BTreeMap<String, u64>,
     errors: Vec<Error>,
@@ -188,6 +165,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
     // Sorted, so that of two ways to a file it is always the same that is taken.
     sorted.sort();
+    sorted.dedup();
     for path in sorted {
         if path.as_os_str() == "-" {
             found.files.push(FoundFile { path, size: 0, is_regular: false });
@@ -207,15 +185,16 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
             }
         }
     }
-    // So they are, but where one of the paths lies in another.
+    // They are sorted already unless one given path lies inside another.
     found.files.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut headers = Headers::default();
+    let mut headers = ByFolder::default();
     let mut companions = Companions::default();
     let files = found
         .files
         .into_iter()
         .map(|FoundFile { path, size, is_regular }| {
-            let role = match headers.of(&path) {
+            let header = path.parent().and_then(|folder| headers.of(folder, || header_of_runs(folder)));
+            let role = match header {
                 Some(header) => Role::RunOf(header),
                 None if is_header(&path) => Role::Header,
                 None => Role::Runs,
@@ -239,23 +218,35 @@ impl Found {
         visited: &mut BTreeSet<PathBuf>,
         asked_for: bool,
     ) {
-        let (place, kind) = entry.map_or((None, None), |entry| (Some(entry.place), entry.kind));
-        let kind = match kind.unwrap_or_else(|| fs::metadata(&path).map(|metadata| Kind::of(&metadata))) {
-            Ok(kind) => kind,
+        let (place, target) = entry.map_or((None, None), |entry| (Some(entry.place), entry.target));
+        let look = || fs::metadata(&path).map(|metadata| Target::of(&metadata));
+        let target = match target.unwrap_or_else(look) {
+            Ok(target) => target,
             Err(error) => return self.errors.push(Error::from(error).in_file(&path)),
         };
         let place = place.unwrap_or_else(|| fs::canonicalize(&path).unwrap_or_else(|_| path.clone()));
-        if kind.is_directory {
+        if target.is_directory {
             if visited.insert(place.clone()) {
                 self.enter(&path, &place, visited);
             }
-        } else if !kind.is_file && !asked_for {
+        } else if !target.is_file && !asked_for {
             let what = "neither a file nor a directory; it is read only where it is named itself";
             self.errors.push(Error::new(ErrorKind::Io, what).in_file(&path));
-        } else if self.places.insert(place) {
-            let size = if kind.is_file { kind.size } else { 0 };
-            self.files.push(FoundFile { path, size, is_regular: kind.is_file });
+        } else if self.is_new(place) {
+            let size = if target.is_file { target.size } else { 0 };
+            self.files.push(FoundFile { path, size, is_regular: target.is_file });
         }
+    }
+
+    /// Whether no file was found at this place before; now one was.
+    fn is_new(&mut self, place: PathBuf) -> bool {
+        for folder in place.ancestors().skip(1) {
+            if self.folders.contains(folder) {
+                break;
+            }
+            self.folders.insert(folder.to_path_buf());
+        }
+        self.places.insert(place)
     }
 
     fn enter(&mut self, path: &Path, place: &Path, visited: &mut BTreeSet<PathBuf>) {
@@ -271,8 +262,8 @@ impl Found {
                     let kind = entry.file_type().ok().filter(|kind| !kind.is_symlink());
                     let entry = kind.map(|kind| Entry {
                         place: place.join(&name),
-                        kind: is_input(Path::new(&name)).then(|| Ok(Kind::of(&entry.metadata()?))),
                         is_directory: kind.is_dir(),
+                        target: is_input(Path::new(&name)).then(|| Ok(Target::of(&entry.metadata()?))),
                     });
                     inner.push((name, entry));
                 }
@@ -301,11 +292,30 @@ impl Found {
 
     /// Whether files of a directory were found before, by another way.
     fn has_any_below(&self, path: &Path) -> bool {
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        self.places.iter().any(|file| file.starts_with(&place))
+        self.folders.contains(&fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()))
     }
+}
+
+/// The `results.json` of the directory whose runs lie in this one.
+fn header_of_runs(folder: &Path) -> Option<Arc<SharedHeader>> {
+    let path = (folder.file_name()? == "simulations").then(|| folder.with_file_name("results.json"))?;
+    path.is_file().then(|| Arc::new(SharedHeader { path, header: OnceLock::new() }))
 }
 
 fn is_header(path: &Path) -> bool {
     path.file_name() == Some(OsStr::new("results.json")) && path.with_file_name("simulations").is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_twice_is_read_once() {
+        let paths = ["-", "Cargo.toml", "-", "./Cargo.toml", "src/../Cargo.toml"].map(PathBuf::from);
+        let found = discover(paths);
+        let files: Vec<&str> = found.files.iter().filter_map(|file| file.path.to_str()).collect();
+        assert_eq!(files, ["./Cargo.toml", "-"]);
+        assert!(found.unread.errors.is_empty());
+    }
 }

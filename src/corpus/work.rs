@@ -52,7 +52,7 @@ struct Queue {
     /// Threads that may still cut something.
     cutting: usize,
     /// Threads that wait for something to come into the queue.
-    waiting: usize,
+    waiters: usize,
     /// The memory of pieces that were read.
     buffers: Vec<Vec<u8>>,
     /// What the first panic of a detector or of a callback says. All threads stop then.
@@ -121,9 +121,9 @@ where
             }
             let mut queue = self.lock();
             queue.cutting -= 1;
-            let is_awaited = queue.waiting > 0;
+            let has_waiters = queue.waiters > 0;
             drop(queue);
-            if is_awaited {
+            if has_waiters {
                 self.queued.notify_all();
             }
             if file >= self.files.len() && !self.wait_for_job() {
@@ -190,9 +190,9 @@ where
             if queue.cutting == 0 || queue.panic.is_some() {
                 return false;
             }
-            queue.waiting += 1;
+            queue.waiters += 1;
             queue = self.queued.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.waiting -= 1;
+            queue.waiters -= 1;
         }
         true
     }
@@ -205,9 +205,7 @@ where
             return part.end(reading);
         }
         let reading = match self.open(source, buffer) {
-            Ok(Opened::Held(size)) => {
-                part.read(&mut Window::over_slice(buffer.get(..size).unwrap_or_default()), sink)
-            }
+            Ok(Opened::Held(bytes)) => part.read(&mut Window::over_slice(bytes), sink),
             Ok(Opened::Stream(input)) => {
                 let limit = self.scanner.options.read.most_held;
                 part.read(&mut Window::over_stream(input, limit), sink)
@@ -222,7 +220,7 @@ where
     }
 
     /// Reads a file that is small into the buffer, or opens it.
-    fn open(&self, source: &SourceFile, buffer: &mut Vec<u8>) -> Result<Opened> {
+    fn open<'b>(&self, source: &SourceFile, buffer: &'b mut Vec<u8>) -> Result<Opened<'b>> {
         let mut input = open(&source.path)?;
         let small = source.is_regular
             && source.size <= self.scanner.options.whole_file_limit
@@ -305,23 +303,24 @@ where
 }
 
 /// A file that is to be read.
-enum Opened {
-    /// It is in the buffer, and so long.
-    Held(usize),
+enum Opened<'b> {
+    Held(&'b [u8]),
     Stream(Box<dyn Read>),
 }
 
-/// Reads all of an input into the start of a buffer, and gives its length. That `size` is expected saves asking the
-/// system, which for small files takes as long as reading them.
-fn read_all(input: &mut dyn Read, size: usize, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
+/// Reads all of an input into the start of a buffer. `size` is what was found before: to ask the system again takes as
+/// long as to read a small file.
+fn read_all<'b>(input: &mut dyn Read, size: usize, buffer: &'b mut Vec<u8>) -> std::io::Result<&'b [u8]> {
     let mut filled = 0;
     loop {
         // One byte more than is expected, to see the end.
-        if buffer.len() <= filled.max(size) {
-            buffer.resize(filled.max(size) + (filled / 2).max(1), 0);
+        let wanted = filled.max(size) + 1;
+        if buffer.len() < wanted {
+            buffer.reserve_exact(wanted + filled / 2 - buffer.len());
+            buffer.resize(wanted + filled / 2, 0);
         }
         match input.read(buffer.get_mut(filled..).unwrap_or_default()) {
-            Ok(0) => return Ok(filled),
+            Ok(0) => return Ok(buffer.get(..filled).unwrap_or_default()),
             Ok(read) => filled += read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -59,9 +59,9 @@ pub(super) fn version<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
 fn begins(sample: &Sample<'_>) -> bool {
     let Seen::Object(around) = &sample.seen else { return false };
     let parts = sample.parts();
-    let is_first = || version(around).is_some_and(|version| version.starts_with("1."));
+    let is_version_1 = || version(around).is_some_and(|version| version.starts_with("1."));
     around.open_key() == Some("messages")
-        && (is_first() || parts.iter().any(|part| part.begins_as("extra", Kind::Object)))
+        && (is_version_1() || parts.iter().any(|part| part.begins_as("extra", Kind::Object)))
         && !parts.iter().any(|part| part.has("tool_calls") || part.has("tool_call_id"))
 }
 

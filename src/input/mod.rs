@@ -170,7 +170,7 @@ pub struct Reading {
     /// Whether there were documents of several formats.
     #[serde(skip)]
     pub(crate) is_mixed: bool,
-    /// Whether it was cut into pieces that have documents in their lines, of which one at least should be read.
+    /// Whether it has documents in its lines, of which one at least should be read.
     #[serde(skip)]
     pub(crate) wants_document: bool,
     /// Runs that reached the sink.
@@ -302,12 +302,17 @@ pub(crate) fn read_or_cut(
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
     runs.joins = beside.joins;
+    let is_cut = pieces.is_some();
     let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
     if !may_be_spans || !read_binary(window, &mut runs) {
         read_text(window, beside, options, &mut runs, pieces);
     }
     if let Some(error) = window.take_fault() {
         runs.fail(error);
+    }
+    // Of what is cut, the pieces show it together.
+    if !is_cut {
+        runs.fail_without_document();
     }
     runs.into_reading()
 }
@@ -346,17 +351,13 @@ fn read_recognised(
         Ok(Recognised::Whole(ends, begun)) => whole::read(window, ends, begun, options.format, runs),
         Ok(Recognised::Archive) => whole::read_archive(window, runs),
         Ok(Recognised::Each) => {
+            runs.reading.wants_document = true;
             let read = match pieces {
-                Some(pieces) => {
-                    runs.reading.wants_document = true;
-                    walk::cut_lines(window, None, pieces, || 0)
-                }
+                Some(pieces) => walk::cut_lines(window, None, pieces, || 0),
                 None => whole::read_each(window, options.format, runs),
             };
-            match read {
-                Ok(()) if runs.reading.wants_document => {}
-                Ok(()) => runs.fail_unread(),
-                Err(error) => runs.fail(error),
+            if let Err(error) = read {
+                runs.fail(error);
             }
         }
         Err(error) => runs.fail(error),

@@ -112,10 +112,10 @@ impl<'s> Runs<'s> {
         self.reading.errors.extend(self.sink.error(error));
     }
 
-    /// The lines of the input are over. That none of them could be read is an error.
-    pub(super) fn fail_unread(&mut self) {
+    /// The input is over. That it has no document, and should have one, is an error.
+    pub(super) fn fail_without_document(&mut self) {
         let reading = &self.reading;
-        if reading.format.is_none() && !reading.is_mixed && reading.faults == 0 {
+        if reading.wants_document && reading.format.is_none() && !reading.is_mixed && reading.faults == 0 {
             self.fail(super::no_document());
         }
     }

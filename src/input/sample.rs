@@ -23,8 +23,9 @@ pub(super) struct Members<'a> {
 #[derive(Debug, Clone)]
 struct Open {
     key: String,
-    /// Where the value begins, and its kind, as far as that shows.
+    /// Where the value begins.
     at: usize,
+    /// What it is, as far as that shows.
     kind: Option<Kind>,
 }
 
@@ -122,25 +123,21 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
-    /// The members of the first items of the list under this key, where the list is not all there. The last of them may
-    /// not be all there, either.
-    fn open_items(&self, key: &str, bytes: &'a [u8], ends: &'a Ends) -> Vec<Self> {
+    /// The members of the first items of the list that is not all there. The last of them may not be all there, either.
+    fn open_items(&self, bytes: &'a [u8], ends: &'a Ends) -> Vec<Self> {
         let mut items = Vec::new();
-        if let Some(open) = self.open.last().filter(|open| open.key == key) {
-            let mut json = Json::starting_at(bytes, open.at, 1).knowing(ends);
-            if json.peek_byte() == Some(b'[') {
-                let _ = json.list(|item| {
-                    if items.len() >= RECORDS {
-                        return Err(words::enough());
-                    }
-                    let (members, read) = match item.kind()? {
-                        Kind::Object => Self::read(item),
-                        _ => (Self::default(), item.skip()),
-                    };
-                    items.push(members);
-                    read
-                });
-            }
+        if let Some(open) = self.open.last().filter(|open| open.kind == Some(Kind::List)) {
+            let _ = Json::starting_at(bytes, open.at, 1).knowing(ends).list(|item| {
+                if items.len() >= RECORDS {
+                    return Err(words::enough());
+                }
+                let (members, read) = match item.kind()? {
+                    Kind::Object => Self::read(item),
+                    _ => (Self::default(), item.skip()),
+                };
+                items.push(members);
+                read
+            });
         }
         items
     }
@@ -290,10 +287,7 @@ impl<'a> Sample<'a> {
     /// of a list, or of a list in an object.
     pub(super) fn parts(&self) -> Cow<'_, [Members<'a>]> {
         match &self.seen {
-            Seen::Object(members) => match members.open_key() {
-                Some(key) => Cow::Owned(members.open_items(key, self.bytes, self.ends)),
-                None => Cow::Borrowed(&[]),
-            },
+            Seen::Object(members) => Cow::Owned(members.open_items(self.bytes, self.ends)),
             Seen::List { objects } => Cow::Borrowed(objects),
             Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => Cow::Borrowed(&[]),
         }

@@ -113,28 +113,33 @@ impl Info {
     }
 }
 
+/// The expected actions of a task, where it lists them.
 fn actions_of_task(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
     if json.kind()? != Kind::Object {
         return json.check().map(|()| None);
     }
     let mut actions = None;
     json.object(|key, value| {
-        if key != b"actions" || value.kind()? != Kind::List {
-            if key == b"actions" {
-                actions = None;
-            }
-            return value.check();
+        match key {
+            b"actions" => actions = listed_actions(value)?,
+            _ => value.check()?,
         }
-        let (mut listed, mut step) = (Vec::new(), 0);
-        value.list(|action| {
-            step += 1;
-            listed.extend(expected_action(action)?.map(|action| Milestone::action(step, action)));
-            Ok(())
-        })?;
-        actions = Some(listed);
         Ok(())
     })?;
     Ok(actions)
+}
+
+fn listed_actions(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
+    if json.kind()? != Kind::List {
+        return json.check().map(|()| None);
+    }
+    let (mut actions, mut step) = (Vec::new(), 0);
+    json.list(|action| {
+        step += 1;
+        actions.extend(expected_action(action)?.map(|action| Milestone::action(step, action)));
+        Ok(())
+    })?;
+    Ok(Some(actions))
 }
 
 /// An expected action; `None`: it has no name.
@@ -145,18 +150,15 @@ fn expected_action(json: &mut Json<'_>) -> Read<Option<ExpectedAction>> {
     let (mut name, mut arguments) = (None, None);
     json.object(|key, value| {
         match key {
-            b"name" if value.kind()? == Kind::String => name = Some(value.string()?),
-            b"name" => {
-                name = None;
-                value.check()?;
-            }
+            b"name" => name = Some(value.checked()?),
             b"kwargs" => arguments = Some(value.checked()?),
             _ => value.check()?,
         }
         Ok(())
     })?;
     let arguments = arguments.map_or(Cow::Borrowed("null"), Raw::spelling);
-    Ok(name.map(|name| ExpectedAction::from_json(Actor::Agent, &name, &arguments, None)))
+    let action = |name: Cow<'_, str>| ExpectedAction::from_json(Actor::Agent, &name, &arguments, None);
+    Ok(name.and_then(Raw::string).map(action))
 }
 
 /// A message as the run has it.

@@ -82,7 +82,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             (Err(error), Document::Lines(lines)) if recognise::are_documents(lines, wanted) => {
                 let before = runs.reading.runs;
                 lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
-                if runs.reading.runs == before {
+                if runs.reading.runs == before && runs.reading.set_aside.is_none() {
                     runs.fail(error);
                 }
             }
@@ -98,8 +98,8 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             Document::Lines(lines) if recognise::are_documents(lines, wanted) => {
                 runs.pass_over("lines that are no JSON", parsed.no_json);
                 runs.pass_over("lines that are no object", parsed.no_object);
+                runs.reading.wants_document = true;
                 lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
-                runs.fail_unread();
             }
             document => fail_unrecognised(parsed, recognise::unrecognised(document, wanted), window, runs),
         },

@@ -6,7 +6,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::*;
 
-fn gzip(text: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()

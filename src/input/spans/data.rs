@@ -8,6 +8,9 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
+use crate::input::words;
+use crate::json::{self, Json, JsonString, Kind, Read};
+
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Data<'t> {
@@ -25,10 +28,17 @@ pub(crate) enum Data<'t> {
 pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, Data<'t>)>);
 
 impl<'t> Data<'t> {
-    /// The JSON list or object that a text holds.
+    /// The JSON list or object that a text holds, as serde reads it.
     pub(crate) fn of_text(text: &'t str) -> Option<Self> {
         let trimmed = text.trim_start();
-        if trimmed.starts_with(['{', '[']) { serde_json::from_str(trimmed).ok() } else { None }
+        if !trimmed.starts_with(['{', '[']) {
+            return None;
+        }
+        let mut json = Json::new(trimmed.as_bytes());
+        match usual(&mut json, 0) {
+            Ok(data) if json.peek_byte().is_none() => Some(data),
+            _ => serde_json::from_str(trimmed).ok(),
+        }
     }
 
     /// As [`Data::of_text`], of a text that may have been made.
@@ -88,6 +98,67 @@ impl<'t> Data<'t> {
             )),
         }
     }
+}
+
+/// How deep the usual values are nested.
+const USUAL_DEPTH: u32 = 32;
+
+/// A value of which it is certain what serde would make of it: without long numbers, and without halves of characters.
+fn usual<'t>(json: &mut Json<'t>, depth: u32) -> Read<Data<'t>> {
+    Ok(match json.kind()? {
+        Kind::Null => json.null().map(|_| Data::Null)?,
+        Kind::Bool => Data::Bool(json.boolean()?),
+        Kind::Number => Data::Number(usual_number(json)?),
+        Kind::String => Data::Text(usual_text(json.text()?)?),
+        Kind::List | Kind::Object if depth == USUAL_DEPTH => return Err(words::enough()),
+        Kind::List => {
+            let mut items = Vec::new();
+            json.list(|item| {
+                items.push(usual(item, depth + 1)?);
+                Ok(())
+            })?;
+            Data::List(items)
+        }
+        Kind::Object => {
+            let mut members = Vec::new();
+            json.members(|key, value| {
+                members.push((usual_key(key)?, usual(value, depth + 1)?));
+                Ok(())
+            })?;
+            Data::Object(members.into_iter().collect())
+        }
+    })
+}
+
+fn usual_number(json: &mut Json<'_>) -> Read<Number> {
+    json.space();
+    let start = json.offset();
+    let number = json.number()?;
+    let spelling = json.since(start);
+    let is_short = spelling.len() <= 15 && !spelling.iter().any(|byte| matches!(byte, b'e' | b'E'));
+    let usual = match number {
+        // What is spelled `-0` is no integer to serde, which rounds what has many digits in its own way.
+        _ if !is_short || spelling == b"-0" => None,
+        json::Number::Integer(integer) => i64::try_from(integer).ok().map(Number::from),
+        json::Number::Float(float) => Number::from_f64(float),
+        json::Number::Large(_) => None,
+    };
+    usual.ok_or_else(words::enough)
+}
+
+fn usual_text(text: JsonString<'_>) -> Read<Cow<'_, str>> {
+    let is_whole = |said: &Cow<'_, str>| matches!(said, Cow::Borrowed(_)) || !said.contains('\u{fffd}');
+    text.to_str().filter(is_whole).ok_or_else(words::enough)
+}
+
+fn usual_key(key: Cow<'_, [u8]>) -> Read<Cow<'_, str>> {
+    let text = match key {
+        Cow::Borrowed(key) => std::str::from_utf8(key).ok().map(Cow::Borrowed),
+        Cow::Owned(key) => {
+            String::from_utf8(key).ok().filter(|key| !key.contains('\u{fffd}')).map(Cow::Owned)
+        }
+    };
+    text.ok_or_else(words::enough)
 }
 
 impl<'t> Members<'t> {
@@ -257,6 +328,7 @@ impl From<&Value> for Data<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
 
     #[test]
@@ -273,11 +345,46 @@ mod tests {
             &"[".repeat(127),
             &("[".repeat(128) + &"]".repeat(128)),
             &("[".repeat(127) + &"]".repeat(127)),
+            &("[".repeat(32) + &"]".repeat(32)),
+            &("[".repeat(33) + &"]".repeat(33)),
+            "[0, -0, 0.0, -0.0, 1E2, 9223372036854775808, -9223372036854775808, -9223372036854775809]",
+            r#"{"a\ud83d": 1, "\ufffd": "\ufffd", "\ud83d\ude00": "\ude00"}"#,
+            "[1 2]",
+            "[tru]",
+            "[01]",
+            "[\"\\x\"]",
+            "{\"a\": 1,}",
         ] {
             let own = Data::of_text(text);
             let other = serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_number());
             assert_eq!(own.as_ref().map(Value::from), other, "{text}");
             assert_eq!(own.map(|data| data.to_json()), other.map(|value| value.to_string()), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_as_serde_reads_it(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    proptest::sample::select(&[
+                        "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\": ", "[1, 2]", "{}", " ", "null", "true", "\"\\n\\u00e9\"",
+                        "\"\\ud83d\\ude00\"", "\"\\ud800\"", "\"\\ufffd\"", "\"\u{fffd}\\t\"", "\"", "\\",
+                    ][..]).prop_map(str::to_owned),
+                    any::<i64>().prop_map(|number| number.to_string()),
+                    any::<f64>().prop_map(|number| number.to_string()),
+                    (-9999_i32..9999, 0_u32..9).prop_map(|(digits, place)| format!("{digits}.{place:03}")),
+                    "-?0(\\.0)?(e-?[0-9]{1,3})?",
+                ],
+                1..12,
+            ),
+            is_list: bool,
+        ) {
+            let text = if is_list { format!("[{}]", parts.join(",")) } else { format!("{{\"k\": {}}}", parts.concat()) };
+            let own = Data::of_text(&text);
+            let other = serde_json::from_str::<Data<'_>>(&text).ok();
+            prop_assert_eq!(own.as_ref().map(Data::to_json), other.as_ref().map(Data::to_json), "{}", text);
+            prop_assert_eq!(own, other, "{}", text);
         }
     }
 
