@@ -316,8 +316,9 @@ fn read_all<'b>(input: &mut dyn Read, size: usize, buffer: &'b mut Vec<u8>) -> s
         // One byte more than is expected, to see the end.
         let wanted = filled.max(size) + 1;
         if buffer.len() < wanted {
-            buffer.reserve_exact(wanted + filled / 2 - buffer.len());
-            buffer.resize(wanted + filled / 2, 0);
+            let length = (wanted + filled / 2).max(8 << 10);
+            buffer.reserve_exact(length - buffer.len());
+            buffer.resize(length, 0);
         }
         match input.read(buffer.get_mut(filled..).unwrap_or_default()) {
             Ok(0) => return Ok(buffer.get(..filled).unwrap_or_default()),
