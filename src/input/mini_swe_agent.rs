@@ -61,7 +61,7 @@ fn begins(sample: &Sample<'_>) -> bool {
     let parts = sample.parts();
     let is_version_1 = || version(around).is_some_and(|version| version.starts_with("1."));
     around.open_key() == Some("messages")
-        && (is_version_1() || parts.iter().any(|part| part.begins_as("extra", Kind::Object)))
+        && (is_version_1() || parts.iter().any(|part| part.is("extra", Kind::Object)))
         && !parts.iter().any(|part| part.has("tool_calls") || part.has("tool_call_id"))
 }
 

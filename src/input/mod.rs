@@ -348,7 +348,16 @@ fn read_recognised(
             };
             walk.input(window, framing);
         }
-        Ok(Recognised::Whole(ends, begun)) => whole::read(window, ends, begun, options.format, runs),
+        Ok(Recognised::Whole(ends, begun)) => {
+            let Some(error) = whole::read(window, ends, begun, options.format, runs) else { return };
+            // What its first part seemed to show is not so: all of it is looked at.
+            match recognise::recognise_by(window, options.format.or(beside.format), false) {
+                Ok(records @ Recognised::Records(..)) => {
+                    read_recognised(Ok(records), window, beside, options, runs, pieces);
+                }
+                _ => runs.fail(error),
+            }
+        }
         Ok(Recognised::Archive) => whole::read_archive(window, runs),
         Ok(Recognised::Each) => {
             runs.reading.wants_document = true;

@@ -171,8 +171,7 @@ fn is_one_document(sample: &Sample<'_>) -> bool {
 /// of `OpenHands` or steps of SWE-agent have, and none of tau2.
 fn has_marks(parts: &[Members<'_>]) -> bool {
     let is_marked = |part: &Members<'_>| {
-        part.has("role")
-            && (part.has("tool_call_id") || part.begins_as("extra", Kind::Object) || has_block(part))
+        part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
             || part.has("type") && part.has("call_id")
             || part.has("source") && (part.has("action") || part.has("observation"))
             || !part.has("role") && part.has("type") && part.has("content") && part.has("timestamp")

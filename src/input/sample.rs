@@ -13,20 +13,10 @@ pub(super) const RECORDS: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     entries: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The members whose values are not all there, or unsound.
-    open: Vec<Open>,
+    /// The keys of members whose values are not all there, or unsound, and where those begin.
+    open: Vec<(String, usize)>,
     /// The object itself, where it is all there; of a line, where it is all of it.
     whole: Option<Raw<'a>>,
-}
-
-/// A member whose value is not all there, or unsound.
-#[derive(Debug, Clone)]
-struct Open {
-    key: String,
-    /// Where the value begins.
-    at: usize,
-    /// What it is, as far as that shows.
-    kind: Option<Kind>,
 }
 
 impl<'a> Members<'a> {
@@ -48,8 +38,8 @@ impl<'a> Members<'a> {
                 Ok(raw) => members.push((name, raw)),
                 Err(fault) => {
                     // Something is wrong with the value, or it is not all there.
+                    open.push((name.into_owned(), start.offset()));
                     *value = start;
-                    open.push(Open { key: name.into_owned(), at: value.offset(), kind: value.kind().ok() });
                     if fault.is_end() || value.skip_any().is_err() {
                         return Err(fault);
                     }
@@ -123,21 +113,19 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
-    /// The members of the first items of the list that is not all there. The last of them may not be all there, either.
-    fn open_items(&self, bytes: &'a [u8], ends: &'a Ends) -> Vec<Self> {
+    /// The items of the list under this key that are there whole, where the list is not.
+    fn open_items(&self, key: &str, bytes: &'a [u8], ends: &'a Ends) -> Vec<Raw<'a>> {
         let mut items = Vec::new();
-        if let Some(open) = self.open.last().filter(|open| open.kind == Some(Kind::List)) {
-            let _ = Json::starting_at(bytes, open.at, 1).knowing(ends).list(|item| {
-                if items.len() >= RECORDS {
-                    return Err(words::enough());
-                }
-                let (members, read) = match item.kind()? {
-                    Kind::Object => Self::read(item),
-                    _ => (Self::default(), item.skip()),
-                };
-                items.push(members);
-                read
-            });
+        if let Some((open, at)) = self.open.last()
+            && open == key
+        {
+            let mut json = Json::starting_at(bytes, *at, 1).knowing(ends);
+            if json.peek_byte() == Some(b'[') {
+                let _ = json.list(|item| {
+                    items.push(item.raw()?);
+                    Ok(())
+                });
+            }
         }
         items
     }
@@ -149,7 +137,7 @@ impl<'a> Members<'a> {
 
     /// The key of a member whose value is not all there.
     pub(super) fn open_key(&self) -> Option<&str> {
-        self.open.last().map(|open| &*open.key)
+        self.open.last().map(|(key, _)| &**key)
     }
 
     /// The value of a key where it is a string that is not empty, decoded.
@@ -159,18 +147,12 @@ impl<'a> Members<'a> {
 
     /// Whether there is such a key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.get(key).is_some() || self.open.iter().any(|open| open.key == key)
+        self.get(key).is_some() || self.open.iter().any(|(open, _)| open == key)
     }
 
     /// Whether there is such a key with a value of this kind that is there whole.
     pub(super) fn is(&self, key: &str, kind: Kind) -> bool {
         self.get(key).is_some_and(|value| value.kind() == kind)
-    }
-
-    /// Whether there is such a key with a value of this kind, which may not be all there.
-    pub(super) fn begins_as(&self, key: &str, kind: Kind) -> bool {
-        let begins = |open: &Open| open.key == key && open.kind == Some(kind);
-        self.is(key, kind) || self.open.iter().any(begins)
     }
 
     /// Whether there is such a key with a list that is there whole, or with a value that is not.
@@ -188,7 +170,7 @@ impl<'a> Members<'a> {
 
     /// Every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        let open = self.open.iter().map(|open| &*open.key);
+        let open = self.open.iter().map(|(key, _)| &**key);
         self.entries.iter().map(|(key, _)| &**key).chain(open)
     }
 }
@@ -287,7 +269,13 @@ impl<'a> Sample<'a> {
     /// of a list, or of a list in an object.
     pub(super) fn parts(&self) -> Cow<'_, [Members<'a>]> {
         match &self.seen {
-            Seen::Object(members) => Cow::Owned(members.open_items(self.bytes, self.ends)),
+            Seen::Object(members) => match members.open_key() {
+                Some(key) => {
+                    let items = members.open_items(key, self.bytes, self.ends).into_iter().take(RECORDS);
+                    items.map(|item| Members::of(&mut item.json())).collect()
+                }
+                None => Cow::Borrowed(&[]),
+            },
             Seen::List { objects } => Cow::Borrowed(objects),
             Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => Cow::Borrowed(&[]),
         }

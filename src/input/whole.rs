@@ -10,19 +10,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Ends, Raw};
 
 /// Reads an input that has to be seen whole. `ends`: what is known of its beginning; `begun`: the format that it seems
-/// to be of and that can read it in one walk.
+/// to be of and that can read it in one walk. Gives back the error of one that is sound, but no document of any format.
 pub(super) fn read(
     window: &mut Window<'_>,
     mut ends: Ends,
     begun: Option<&Entry>,
     wanted: Option<Format>,
     runs: &mut Runs<'_>,
-) {
+) -> Option<Error> {
     hold_all(window, runs);
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         if begun.is_some_and(|entry| read_at_once(entry, window, runs)) {
-            return;
+            return None;
         }
         ends.cover(bytes.len());
         return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
@@ -32,7 +32,7 @@ pub(super) fn read(
     let text = mended.text.as_bytes();
     let ends = Ends::of_length(text.len());
     let window = Window::over_mended(&mended, bytes, Place::START);
-    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
+    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs)
 }
 
 /// Reads an input of this format in one walk; `false`: it is not sound, and nothing was read.
@@ -74,9 +74,15 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+/// Reads a document. Gives back the error of one that is sound, but of no known format.
+fn read_document(
+    parsed: &Parsed<'_>,
+    window: &Window<'_>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) -> Option<Error> {
     if let Some(entry) = recognise::claimed(&parsed.document, wanted) {
-        return match (read_as(entry, parsed, window, runs), &parsed.document) {
+        match (read_as(entry, parsed, window, runs), &parsed.document) {
             (Ok(()), _) => {}
             // Behind lines that are messages, documents may stand.
             (Err(error), Document::Lines(lines)) if recognise::are_documents(lines, wanted) => {
@@ -87,7 +93,8 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
                 }
             }
             (Err(error), _) => runs.fail(error),
-        };
+        }
+        return None;
     }
     // An object that is no document may be the only line of one.
     let line = parsed.as_line();
@@ -101,26 +108,31 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
                 runs.reading.wants_document = true;
                 lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
             }
-            document => fail_unrecognised(parsed, recognise::unrecognised(document, wanted), window, runs),
+            Document::Lines(lines) if lines.is_empty() && read_damaged(window, runs) => {}
+            document => {
+                let unread = window.unread().iter();
+                let start = unread.take_while(|byte| byte.is_ascii_whitespace()).count();
+                let error = recognise::unrecognised(document, wanted);
+                return Some(error.at(window.place(start).location()));
+            }
         },
     }
+    None
 }
 
-/// Says that an input is of no known format, or, where that is so, that it is no JSON.
-fn fail_unrecognised(parsed: &Parsed<'_>, error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
-    if let Document::Lines(lines) = &parsed.document
-        && lines.is_empty()
-    {
-        // Of a document of spans that is cut off, what came before counts.
-        if spans::read_damaged(window.unread(), window, runs) {
-            return;
-        }
-        if let Some(error) = recognise::no_json(window) {
-            return runs.fail(error);
-        }
+/// Reads what is no sound document and has no sound lines, or says why it is no JSON; `false`: it is JSON.
+fn read_damaged(window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
+    // Of a document of spans that is cut off, what came before counts.
+    if spans::read_damaged(window.unread(), window, runs) {
+        return true;
     }
-    let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    runs.fail(error.at(window.place(start).location()));
+    match recognise::no_json(window) {
+        Some(error) => {
+            runs.fail(error);
+            true
+        }
+        None => false,
+    }
 }
 
 fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {

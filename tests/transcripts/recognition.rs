@@ -445,3 +445,44 @@ fn documents_behind_lines_that_are_messages_are_read() {
     let (traces, reading) = behind(&long, 40, r#"{"version": 2, "eval": {}, "samples": []}"#);
     assert_eq!((traces.len(), reading.errors.len()), (0, 1), "{:?}", reading.errors);
 }
+
+#[test]
+fn runs_with_the_marks_of_transcripts_are_runs_however_long_they_are() {
+    for (format, document) in [
+        (
+            Format::Tau2,
+            r#"{"id": "q", "task_id": "t", "messages": [{"role": "tool", "tool_call_id": "a", "id": "1", "content": "P", "requestor": "assistant", "turn_idx": 0}], "reward_info": {"reward": 1}}"#,
+        ),
+        (
+            Format::Tau2,
+            r#"{"id": "q", "task_id": "t", "messages": [{"role": "user", "extra": {"a": "P"}, "content": "x", "turn_idx": 0}], "reward_info": {"reward": 1}}"#,
+        ),
+        (
+            Format::Tau2,
+            r#"{"id": "q", "messages": [{"role": "tool", "tool_call_id": "a", "content": "x"}, {"role": "tool", "content": "P", "requestor": "user"}], "reward_info": null}"#,
+        ),
+        (
+            Format::Tau2,
+            r#"{"messages": [{"role": "tool", "tool_call_id": "a", "content": "P"}], "simulations": [{"id": "q", "task_id": "t", "messages": []}]}"#,
+        ),
+        (
+            Format::Tau2,
+            r#"{"id": "q", "info": {"mini_version": "1.1"}, "messages": [{"role": "user", "content": "P", "turn_idx": 0}], "reward_info": {"reward": 1}}"#,
+        ),
+        (
+            Format::Native,
+            r#"{"info": {"mini_version": "1.1"}, "messages": [{"role": "user", "content": "P"}], "version": 1, "id": "q", "steps": []}"#,
+        ),
+    ] {
+        for length in [100, 5_000, 30_000, 100_000] {
+            let text = document.replace("\"P\"", &format!("\"{}\"", "p".repeat(length)));
+            let (traces, reading) = read(&text);
+            assert_eq!(
+                (traces.len(), reading.format),
+                (1, Some(format)),
+                "{length}: {document}: {:?}",
+                reading.errors
+            );
+        }
+    }
+}
