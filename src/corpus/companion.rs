@@ -1,6 +1,6 @@
 //! What stands beside a file of runs, in files of their own: the reward and the task of a trial.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -57,11 +57,11 @@ fn find(run: &Path) -> Option<reward::Outside> {
 
 fn read(place: &Path) -> Option<reward::Outside> {
     let name = place.file_name()?.to_str()?;
-    let file = File::open(place).ok()?;
-    let metadata = file.metadata().ok()?;
+    // Asked before it is opened: a pipe would wait for somebody to write.
+    let metadata = fs::metadata(place).ok()?;
     (metadata.is_file() && metadata.len() <= MOST_BYTES).then_some(())?;
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    File::open(place).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
     reward::read(name, &bytes)
 }
 

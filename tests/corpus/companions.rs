@@ -134,3 +134,16 @@ fn correlation_with_reward_works_on_trials() {
     let group = Replication::of(&rows).overall;
     assert_eq!((group.sims, group.sims_with_reward, group.mean_reward), (4, 2, Some(0.5)));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_beside_a_run_is_not_waited_for() {
+    let folder = Folder::new("pipe-beside");
+    folder.write("trajectory.json", TRAJECTORY);
+    for name in ["reward.txt", "result.json"] {
+        let made = std::process::Command::new("mkfifo").arg(folder.path(name)).status().unwrap();
+        assert!(made.success());
+    }
+    let files = scan(&[folder.path("trajectory.json")]);
+    assert_eq!(told(&files), [run_of("s", None, None, None), run_of("sub", None, None, None)]);
+}
