@@ -41,6 +41,7 @@ impl SourceFile {
             format: matches!(self.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
             is_header: matches!(self.role, Role::Header),
             joins,
+            known_tasks: None,
         }
     }
 

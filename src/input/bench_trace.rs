@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::Format;
 use super::format::{Entry as FormatEntry, Reader, RecordReader};
-use super::runs::{Header, OpenRun};
+use super::runs::{Header, OpenRun, Runs};
 use super::sample::Sample;
-use super::{Format, ReadOptions};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, JsonString, Kind, Read};
 use crate::names::named;
@@ -52,7 +52,7 @@ fn claims(sample: &Sample<'_>) -> bool {
 }
 
 /// The game is that of all episodes of a file that name none.
-fn header(key: &[u8], json: &mut Json<'_>, _: &ReadOptions, header: &mut Header) -> Read<()> {
+fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
     if key == b"game" {
         header.flat_domain = json.string_or_null()?.map(Arc::from);
         return Ok(());

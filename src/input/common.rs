@@ -85,27 +85,27 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
         Ok(digest) => return Content::Present(Arguments::with_digest(text, digest)),
         Err(_) => {}
     }
-    let json = ["\"", &spelling_of(&text), "\""].concat();
-    Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_string(&text)))
+    let spelling = spelling_of(&text);
+    let json = ["\"", &spelling, "\""].concat();
+    Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_spelled(spelling.as_bytes())))
 }
 
 /// The arguments of a call that has one, a text.
 pub(super) fn sole_text(name: &str, text: &str) -> Arguments<'static> {
-    sole_spelled(name, text, &spelling_of(text))
+    sole_spelled(name, &spelling_of(text))
 }
 
 /// The same, of a string.
 pub(super) fn sole_string(name: &str, string: JsonString<'_>) -> Arguments<'static> {
-    let text = string.decode();
     let spelling = string.canonical_spelling();
     match spelling.as_deref().map(simdutf8::basic::from_utf8) {
-        Some(Ok(spelling)) => sole_spelled(name, &text, spelling),
-        _ => sole_text(name, &text),
+        Some(Ok(spelling)) => sole_spelled(name, spelling),
+        _ => sole_text(name, &string.decode()),
     }
 }
 
-fn sole_spelled(name: &str, text: &str, spelling: &str) -> Arguments<'static> {
-    let digest = Digest::of_sole_member(name, Digest::of_string(text));
+fn sole_spelled(name: &str, spelling: &str) -> Arguments<'static> {
+    let digest = Digest::of_sole_member(name, Digest::of_spelled(spelling.as_bytes()));
     let json = ["{\"", name, "\":\"", spelling, "\"}"].concat();
     Arguments::with_digest(Cow::Owned(json), digest)
 }

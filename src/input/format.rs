@@ -1,10 +1,10 @@
 //! What a format is: its name, what decides that an input is of it, and how its runs are read.
 
+use super::Format;
 use super::at_once::AtOnce;
 use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
 use super::sample::Sample;
-use super::{Format, ReadOptions};
 use crate::json::{Json, Read};
 
 /// One line of the list of formats.
@@ -38,7 +38,7 @@ pub(super) struct RecordReader {
     /// Keys that only the object around the runs has.
     pub(super) header_keys: &'static [&'static str],
     /// Reads a member of the object around the runs.
-    pub(super) header: fn(&[u8], &mut Json<'_>, &ReadOptions, &mut Header) -> Read<()>,
+    pub(super) header: fn(&[u8], &mut Json<'_>, &Runs<'_>, &mut Header) -> Read<()>,
     /// Whether nothing that stands behind the runs could add to what is known of them.
     pub(super) is_complete: fn(&Header) -> bool,
     /// Reads a run.
@@ -69,7 +69,7 @@ impl RecordReader {
     }
 
     /// For formats that say nothing beside their runs.
-    pub(super) fn no_header(_key: &[u8], value: &mut Json<'_>, _: &ReadOptions, _: &mut Header) -> Read<()> {
+    pub(super) fn no_header(_key: &[u8], value: &mut Json<'_>, _: &Runs<'_>, _: &mut Header) -> Read<()> {
         value.skip()
     }
 }

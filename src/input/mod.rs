@@ -44,6 +44,7 @@ mod sample;
 mod session_lines;
 mod spans;
 mod swe_agent;
+mod tasks;
 mod tau2;
 mod tau2_messages;
 mod tau_bench;
@@ -67,6 +68,7 @@ pub use runs::PassedOver;
 pub(crate) use spans::SpanPool;
 pub(crate) use spans::{AgentRun, LogRecord, SPAN_LABEL, Span, put_in_order, runs_of_trace, runs_so_far};
 pub use spans::{SpanBatch, SpanJoin};
+pub(crate) use tasks::KnownTasks;
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Entry, Reader, RecordReader};
@@ -280,6 +282,8 @@ pub(crate) struct Beside<'b> {
     pub(crate) is_header: bool,
     /// Whether spans and log records are set aside instead of being read as runs.
     pub(crate) joins: bool,
+    /// Lists of tasks that other inputs had.
+    pub(crate) known_tasks: Option<&'b KnownTasks>,
 }
 
 /// Reads the runs of a window into a sink.
@@ -302,6 +306,7 @@ pub(crate) fn read_or_cut(
 ) -> Reading {
     let mut runs = Runs::new(options, sink);
     runs.joins = beside.joins;
+    runs.known_tasks = beside.known_tasks;
     let is_cut = pieces.is_some();
     let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
     if !may_be_spans || !read_binary(window, &mut runs) {
@@ -336,6 +341,7 @@ fn read_recognised(
     runs: &mut Runs<'_>,
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) {
+    let wanted = options.format.or(beside.format);
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
@@ -351,11 +357,17 @@ fn read_recognised(
         Ok(Recognised::Whole(ends, begun)) => {
             let Some(error) = whole::read(window, ends, begun, options.format, runs) else { return };
             // What its first part seemed to show is not so: all of it is looked at.
-            match recognise::recognise_by(window, options.format.or(beside.format), false) {
+            match recognise::recognise_by(window, wanted, false) {
                 Ok(records @ Recognised::Records(..)) => {
                     read_recognised(Ok(records), window, beside, options, runs, pieces);
                 }
                 _ => runs.fail(error),
+            }
+        }
+        Ok(Recognised::Held(entry, seen)) => {
+            if !whole::read_held(entry, window, runs) {
+                let recognised = recognise::recognise_again(window, seen, wanted);
+                read_recognised(recognised, window, beside, options, runs, pieces);
             }
         }
         Ok(Recognised::Archive) => whole::read_archive(window, runs),

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::tasks::{KnownTasks, Tasks};
 use super::window::Window;
 use super::{Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
-use crate::trace::{Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace};
+use crate::trace::{Assembler, Ending, Event, Metadata, Routing, Step, StepSink, Trace};
 
 /// What a file says of all its runs, beside them.
 #[derive(Debug, Clone, Default)]
@@ -18,10 +19,8 @@ pub(crate) struct Header {
     /// Names beside the runs that count where the ones above are missing.
     pub(super) flat_model: Option<Arc<str>>,
     pub(super) flat_domain: Option<Arc<str>>,
-    /// The routes of the tasks by the digests of their ids; `None`: the file names no tasks.
-    pub(super) routes: Option<Arc<DigestMap<Routing>>>,
-    /// Whether one of the routes compares single arguments.
-    pub(super) looks_inside: bool,
+    /// `None`: the file lists no tasks.
+    pub(super) tasks: Option<Arc<Tasks>>,
     /// Whether what stands behind the runs could not be looked at before them.
     pub(super) cut_off: bool,
     /// Which of the keys that say something of the runs have been seen; what each bit means is the format's business.
@@ -52,6 +51,8 @@ pub(super) struct Runs<'s> {
     pub(super) reading: Reading,
     /// Whether spans and log records are set aside.
     pub(super) joins: bool,
+    /// Lists of tasks that other inputs had.
+    pub(super) known_tasks: Option<&'s KnownTasks>,
     /// What is wrong with parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
 }
@@ -65,6 +66,7 @@ impl<'s> Runs<'s> {
             named: None,
             reading: Reading::default(),
             joins: false,
+            known_tasks: None,
             faults: Vec::new(),
         }
     }

@@ -7,15 +7,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::Format;
 use super::format::{Entry, Reader, RecordReader};
-use super::runs::{Header, OpenRun};
+use super::runs::{Header, OpenRun, Runs};
 use super::sample::{Members, Sample};
+use super::tasks::{KnownTasks, Tasks};
 use super::tau2_messages::{Messages, Requestor};
 use super::wire;
-use super::{Format, ReadOptions};
 use crate::error::{Error, echo};
 use crate::json::{Fault, Json, Kind, Raw, Read};
-use crate::trace::{Digest, DigestMap, Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing};
+use crate::trace::{Digest, Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Tau2,
@@ -143,7 +144,7 @@ fn is_flat_call(json: &mut Json<'_>, marked: &mut bool) -> Read<bool> {
 }
 
 /// Reads what the file says of its runs.
-fn header(key: &[u8], json: &mut Json<'_>, options: &ReadOptions, header: &mut Header) -> Read<()> {
+fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header) -> Read<()> {
     match key {
         b"info" => {
             header.keys |= INFO;
@@ -156,21 +157,13 @@ fn header(key: &[u8], json: &mut Json<'_>, options: &ReadOptions, header: &mut H
         }
         b"model" => header.flat_model = flat(json)?,
         b"domain" => header.flat_domain = flat(json)?,
-        b"tasks" if !options.routes => {
-            header.keys |= TASKS;
-            json.skip()?;
-        }
         b"tasks" => {
             header.keys |= TASKS;
-            let mut routes = DigestMap::default();
-            let mut looks_inside = false;
-            let listed = json.list_or_null(|value| {
-                let (id, routing) = task(value, &mut looks_inside)?;
-                routes.insert(id, routing);
-                Ok(())
-            })?;
-            header.routes = listed.then(|| Arc::new(routes));
-            header.looks_inside = looks_inside;
+            if runs.options.routes {
+                header.tasks = tasks(json, runs.known_tasks)?;
+            } else {
+                json.skip()?;
+            }
         }
         _ => json.skip()?,
     }
@@ -191,6 +184,29 @@ fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) 
 /// A flat key that names the model or the domain, where it is a string.
 fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
     Ok(json.raw()?.string().map(Arc::from))
+}
+
+/// The tasks of a list, unless null stands there.
+fn tasks(json: &mut Json<'_>, known: Option<&KnownTasks>) -> Read<Option<Arc<Tasks>>> {
+    json.space();
+    if let Some(tasks) = known.and_then(|known| known.pass(json)) {
+        return Ok(Some(tasks));
+    }
+    let start = json.offset();
+    let mut tasks = Tasks::default();
+    let listed = json.list_or_null(|value| {
+        let (id, routing) = task(value, &mut tasks.looks_inside)?;
+        tasks.routes.insert(id, routing);
+        Ok(())
+    })?;
+    if !listed {
+        return Ok(None);
+    }
+    let tasks = Arc::new(tasks);
+    if let Some(known) = known {
+        known.keep(json.since(start), &tasks);
+    }
+    Ok(Some(tasks))
 }
 
 /// The route of a task, by the digest of its id.
@@ -263,7 +279,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
 
 /// The route of a run.
 fn routing(header: &Header, task: Option<&str>) -> Routing {
-    let Some(routes) = &header.routes else {
+    let Some(tasks) = &header.tasks else {
         let why = if header.cut_off {
             "the stream named no tasks before its runs"
         } else {
@@ -272,7 +288,7 @@ fn routing(header: &Header, task: Option<&str>) -> Routing {
         return Routing::Unknown(why.into());
     };
     let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };
-    match routes.get(&Digest::of_text(task)) {
+    match tasks.routes.get(&Digest::of_text(task)) {
         Some(routing) => routing.clone(),
         None => Routing::Unknown(format!("task {} is not in the file", echo(task)).into()),
     }
@@ -312,8 +328,9 @@ impl OpenSimulation {
 fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
     let mut found = OpenSimulation::default();
     // Without routes in sight the task need not be known beforehand.
-    let mut task_known = header.routes.is_none();
-    let texts = run.options.argument_texts.unwrap_or(true) || header.looks_inside;
+    let mut task_known = header.tasks.is_none();
+    let texts = run.options.argument_texts.unwrap_or(true)
+        || header.tasks.as_ref().is_some_and(|tasks| tasks.looks_inside);
     let start = json.offset();
     json.object(|key, value| {
         match key {

@@ -259,6 +259,13 @@ impl<'a> Json<'a> {
         passes
     }
 
+    /// Passes over a list or an object that was read before, anywhere at this depth, if the same bytes come next.
+    pub(crate) fn passes_again(&mut self, value: &[u8]) -> bool {
+        let passes = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(value));
+        self.at += if passes { value.len() } else { 0 };
+        passes
+    }
+
     /// As [`Json::object`], with keys that may be kept.
     pub(crate) fn members(
         &mut self,

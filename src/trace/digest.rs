@@ -16,7 +16,7 @@ use super::action::Digests;
 use super::canonical::{self, MAX_DEPTH};
 use super::step::{Event, Step};
 use crate::error::{Error, ErrorKind};
-use crate::json::{Escapes, Json, Kind, Number, Read, spelling_of};
+use crate::json::{Json, Kind, Number, Read, spelling_of};
 
 /// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
 /// versions of this crate.
@@ -74,6 +74,7 @@ const ARRAY: u64 = 4;
 const OBJECT: u64 = 5;
 const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
+const KEY: u64 = 8;
 /// And of whom.
 const MESSAGE: u64 = 16;
 const ACTION: u64 = 32;
@@ -139,7 +140,7 @@ impl Digest {
             Value::Object(entries) => {
                 let depth = deeper()?;
                 let pair = |(key, value): (&String, &Value)| {
-                    Some((Self::of_string(key), Self::of_shallow(value, depth)?))
+                    Some((Self::of_key(key.as_bytes()), Self::of_shallow(value, depth)?))
                 };
                 object(&mut entries.iter().map(pair).collect::<Option<Vec<_>>>()?)
             }
@@ -148,12 +149,21 @@ impl Digest {
 
     /// As [`Digest::of_value`], of a string.
     pub(crate) fn of_string(text: &str) -> Self {
-        Self::tagged(STRING, text.as_bytes())
+        Self::of_spelled(spelling_of(text).as_bytes())
+    }
+
+    /// As [`Digest::of_value`], of a string that canonical JSON spells like this: most strings need not be decoded.
+    pub(crate) fn of_spelled(spelling: &[u8]) -> Self {
+        Self::tagged(STRING, spelling)
+    }
+
+    fn of_key(name: &[u8]) -> Self {
+        Self::tagged(KEY, name)
     }
 
     /// As [`Digest::of_value`], of an object with one member, whose value has this digest.
     pub(crate) fn of_sole_member(name: &str, value: Self) -> Self {
-        object(&mut [(Self::of_string(name), value)])
+        object(&mut [(Self::of_key(name.as_bytes()), value)])
     }
 
     /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for a string of it.
@@ -161,7 +171,7 @@ impl Digest {
         let mut reader = Json::new(json.as_bytes());
         match Self::read(&mut reader) {
             Ok(digest) if reader.peek_byte().is_none() => digest,
-            _ => Self::tagged(STRING, json.as_bytes()),
+            _ => Self::of_string(json),
         }
     }
 
@@ -170,9 +180,9 @@ impl Digest {
         Ok(match json.kind()? {
             Kind::String => {
                 let string = json.text()?;
-                match string.escapes() {
-                    Escapes::None => Self::tagged(STRING, string.inner()),
-                    _ => Self::tagged(STRING, string.decode().as_bytes()),
+                match string.canonical_spelling() {
+                    Some(spelling) => Self::of_spelled(&spelling),
+                    None => Self::of_string(&string.decode()),
                 }
             }
             Kind::Number => match json.number()? {
@@ -204,7 +214,7 @@ impl Digest {
                 let mut many = Vec::new();
                 let mut count = 0;
                 json.object(|key, value| {
-                    let pair = (Self::tagged(STRING, key), Self::read(value)?);
+                    let pair = (Self::of_key(key), Self::read(value)?);
                     if let Some(slot) = few.get_mut(count) {
                         *slot = pair;
                     } else {
@@ -327,7 +337,7 @@ impl Members {
     pub(crate) fn of(json: &str) -> Self {
         let mut members = Vec::new();
         let read = Json::new(json.as_bytes()).object(|key, value| {
-            members.push((Self::key(key), Digest::read(value)?));
+            members.push((Digest::of_key(key), Digest::read(value)?));
             Ok(())
         });
         if read.is_err() {
@@ -338,13 +348,9 @@ impl Members {
         Self(members)
     }
 
-    fn key(name: &[u8]) -> Digest {
-        Digest::tagged(STRING, name)
-    }
-
     /// The digest of one of them.
     pub(crate) fn get(&self, name: &str) -> Option<Digest> {
-        let wanted = Self::key(name.as_bytes());
+        let wanted = Digest::of_key(name.as_bytes());
         let behind = self.0.partition_point(|(key, _)| *key <= wanted);
         let (key, value) = self.0.get(behind.checked_sub(1)?)?;
         (*key == wanted).then_some(*value)

@@ -21,6 +21,7 @@ mod routes;
 mod spelling;
 mod steps;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -30,8 +31,8 @@ use proptest::sample::Index;
 use reading::{Drip, stream, told};
 use tracelint::{
     Arguments, Detector, Error, ErrorKind, Event, ExpectedAction, Format, Location, Metadata, ReadOptions,
-    RouteInefficiency, Routing, Step, Target, Trace, TraceCollector, Unpaired, Verdict, read_stream,
-    read_traces,
+    RouteInefficiency, Routing, ScanOptions, Scanner, Step, Target, Trace, TraceCollector, Unpaired, Verdict,
+    default_detectors, read_stream, read_traces,
 };
 
 fn tau2() -> ReadOptions {

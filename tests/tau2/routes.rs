@@ -192,3 +192,58 @@ fn routes_are_left_alone_where_nobody_asks_for_them() {
     assert_eq!((traces.len(), errors.len()), (1, 0));
     assert!(traces[0].routing().route().is_none());
 }
+
+/// What a scan says of a file.
+fn said(scanner: &Scanner, file: &str) -> String {
+    let scan = scanner.scan_slice("run.json".as_ref(), file.as_bytes());
+    format!("{} {:?}", serde_json::to_string(&scan.traces).unwrap(), scan.errors)
+}
+
+#[test]
+fn lists_of_tasks_are_read_alike_whatever_files_had_before() {
+    let expected = |name: &str| {
+        format!(
+            r#"{{"id": "t", "evaluation_criteria": {{"actions": [{{"name": "{name}", "arguments": {{"a": 1}}}}]}}}}"#
+        )
+    };
+    let (look, book) = (expected("look"), expected("book"));
+    let long = |name: &str| format!(r#"[{}, {{"id": "{}"}}]"#, expected(name), "x".repeat(3 << 20));
+    let lists = [
+        format!("[{look}]"),
+        format!("[{book}]"),
+        format!("[{look}, {book}]"),
+        format!(" [ {look}\n]"),
+        "[]".to_owned(),
+        "null".to_owned(),
+        r#""[]""#.to_owned(),
+        // Damaged, beside one that is not.
+        format!("[{look}, {{]"),
+        format!("[{look}, {{}}]"),
+        format!("[{look}"),
+        // So many bytes are not kept.
+        long("look"),
+        long("book"),
+        format!("[{look}]"),
+    ];
+    let run = r#"{"id": "r", "task_id": "t", "messages": [
+        {"role": "assistant", "tool_calls": [{"id": "1", "name": "book", "arguments": {"a": 1}}]},
+        {"role": "tool", "id": "1", "content": "done"}]}"#;
+    let scanner = || Scanner::new(default_detectors(), ScanOptions::default()).unwrap();
+    let one = scanner();
+    let mut different = BTreeSet::new();
+    for _ in 0..2 {
+        for tasks in &lists {
+            for file in [
+                format!(r#"{{"tasks": {tasks}, "simulations": [{run}]}}"#),
+                format!(r#"{{"simulations": [{run}], "tasks": {tasks}}}"#),
+                format!(r#"{{"tasks": {tasks}, "simulations": [{run}], "tasks": [{book}]}}"#),
+            ] {
+                let start = file.get(..200).unwrap_or(&file);
+                let of_one = said(&one, &file);
+                assert_eq!(of_one, said(&scanner(), &file), "{start}");
+                different.insert(of_one);
+            }
+        }
+    }
+    assert!(different.len() > 5, "{different:?}");
+}

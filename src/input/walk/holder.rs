@@ -127,7 +127,7 @@ impl Walk<'_, '_, '_> {
                 format!("`{}` beside a list of runs is not read", echo(&String::from_utf8_lossy(&key)));
             return Err(MemberFault::Value(Fault::shape(json.offset(), what)));
         }
-        let read = (self.reader.header)(&key, &mut json, self.runs.options, header);
+        let read = (self.reader.header)(&key, &mut json, self.runs, header);
         read.map(|()| Member::Other(json.offset())).map_err(MemberFault::Value)
     }
 
@@ -233,7 +233,7 @@ impl Walk<'_, '_, '_> {
         loop {
             let mut ahead = header.clone();
             let mut known = Window::over_slice(window.unread());
-            let stop = read_behind(&mut known, self.reader, self.runs.options, &mut ahead)?;
+            let stop = read_behind(&mut known, self.reader, self.runs, &mut ahead)?;
             drop(known);
             if stop == Stop::Done || window.is_whole() {
                 *header = ahead;
@@ -244,7 +244,7 @@ impl Walk<'_, '_, '_> {
             {
                 let mut rest = Window::over_stream(rest, usize::MAX);
                 rest.grow()?;
-                read_behind(&mut rest, self.reader, self.runs.options, header)?;
+                read_behind(&mut rest, self.reader, self.runs, header)?;
                 return Ok(());
             }
             if window.unread().len() >= LOOK_AHEAD {
@@ -260,12 +260,13 @@ impl Walk<'_, '_, '_> {
 fn read_behind(
     window: &mut Window<'_>,
     reader: &'static RecordReader,
-    options: &ReadOptions,
+    of: &Runs<'_>,
     header: &mut Header,
 ) -> Result<Stop> {
     window.consume(1);
     let mut nowhere = TraceCollector::default();
-    let mut runs = Runs::new(options, &mut nowhere);
+    let mut runs = Runs::new(of.options, &mut nowhere);
+    runs.known_tasks = of.known_tasks;
     let mut walk = Walk::for_header(&mut runs, reader);
     match walk.list(window, &Arc::default())? {
         Stop::Done => walk.members(window, header, true).map(|(stop, _)| stop),

@@ -7,6 +7,8 @@ fn key_order_and_number_spelling_do_not_matter() {
         (r#"{"a":1,"b":{"c":[1,2.5],"d":null}}"#, r#"{ "b": {"d":null, "c":[1.0,25e-1]}, "a":1e0 }"#),
         (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
         (r#""\u0061""#, r#""a""#),
+        (r#"["a\n\u0041\/\u001B"]"#, r#"["a\u000aA/\u001b"]"#),
+        (r#"{"\u0061\n":"\""}"#, r#"{"a\u000A":"\u0022"}"#),
         ("-0.0", "0"),
         ("18446744073709551615", "18446744073709551615"),
     ];
@@ -30,6 +32,8 @@ fn key_order_and_number_spelling_do_not_matter() {
 
 #[test]
 fn values_and_texts_agree() {
+    let texts = json!({"k\"\n": "\u{1b}\u{7f}\\/\u{e9}\u{fffd}"});
+    assert_eq!(Digest::of_value(&texts), Digest::of_json(&texts.to_string()));
     let value = json!({"z": [1, 2.0, {"y": "x\n"}], "a": 1e300, "m": -3});
     assert_eq!(Digest::of_value(&value), Digest::of_json(&value.to_string()));
     assert_eq!(canonical::of_value(&value), r#"{"a":1e+300,"m":-3,"z":[1,2,{"y":"x\n"}]}"#);
