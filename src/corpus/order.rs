@@ -175,7 +175,7 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         // What a file of spans alone gives is reported with its runs.
         let waits = part == 0 && batch.last.is_some() && self.joined.holds_spans() && batch.is_without_runs();
         let each = &mut self.each;
-        let mut summary = self.summary.take().unwrap_or_else(|| FileSummary::new(Arc::clone(&batch.path)));
+        let summary = self.summary.get_or_insert_with(|| FileSummary::new(Arc::clone(&batch.path)));
         if part == 0 && !waits {
             each(ScanEvent::Begin(Arc::clone(&batch.path)));
         }
@@ -185,17 +185,16 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         for item in batch.items {
             match &mut unreported {
                 Some(unreported) => unreported.push(item),
-                None => item.report(&mut summary, each),
+                None => item.report(summary, each),
             }
         }
         let Some(bytes) = batch.last else {
-            self.summary = Some(summary);
             self.before += self.counts.remove(&self.front).unwrap_or(0);
             self.front = (file, part + 1);
             return;
         };
         if let Some(error) = summary.lacks_document() {
-            Item::<T>::Error(error.in_file(&batch.path)).report(&mut summary, each);
+            Item::<T>::Error(error.in_file(&batch.path)).report(summary, each);
         }
         self.front = (file + 1, 0);
         self.before = 0;
@@ -204,7 +203,9 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         }
         self.progress.bytes += bytes;
         self.progress.files += 1;
-        if let Some(summary) = self.joined.end(file, summary, unreported) {
+        if let Some(summary) = self.summary.take()
+            && let Some(summary) = self.joined.end(file, summary, unreported)
+        {
             each(ScanEvent::End(summary));
         }
     }

@@ -9,7 +9,8 @@ use super::Evidence;
 use super::detector::Fold;
 use super::expected_calls::{Expectation, ExpectedCalls, Missed};
 use super::explanation::Explanation;
-use super::finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use super::finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
+use super::measures::Measure;
 use super::rule::{Grid, Rule};
 use crate::error::{Error, Result};
 use crate::json::Json;
@@ -176,11 +177,12 @@ impl Fold for State {
             detected,
             score: Some(share_met(missed, expected)),
             findings,
-            measures: vec![
+            measures: [
                 Measure::count("expected", expected),
                 Measure::count("missed", missed),
                 Measure::count("never_called", never_called),
-            ],
+            ]
+            .into(),
             ..Judgement::default()
         })
     }

@@ -10,7 +10,8 @@ use super::detector::Fold;
 use super::explanation::Explanation;
 use super::feedback_explain;
 use super::feedback_memory::{Attempt, Attempts, Refusals};
-use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
+use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Verdict};
+use super::measures::Measure;
 use super::passed_over::PassedOver;
 use super::phrases::Phrases;
 use super::polling::PollingCall;
@@ -327,10 +328,11 @@ impl Fold for State {
         let findings = self.findings.clone();
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
-            measures: vec![
+            measures: [
                 Measure::count("actions", self.actions),
                 Measure::count("blind_repeats", findings.len() as u64),
-            ],
+            ]
+            .into(),
             findings,
             ..Judgement::default()
         })

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Evidence;
 use super::cost::Cost;
+use super::measures::Measures;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::trace::SpanId;
@@ -212,24 +213,6 @@ impl<'de> Deserialize<'de> for Finding {
     }
 }
 
-/// A number that a detector took on a trace, for correlations.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measure {
-    /// What was measured.
-    pub name: &'static str,
-    /// The value; counts are whole numbers.
-    pub value: f64,
-}
-
-impl Measure {
-    /// A count.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
-    pub fn count(name: &'static str, count: u64) -> Self {
-        Self { name, value: count as f64 }
-    }
-}
-
 /// What a detector says of one trace.
 ///
 /// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`, where
@@ -255,7 +238,7 @@ pub struct Judgement {
     /// The failures in the order of their places; those of a route, in the order of its milestones.
     pub findings: Vec<Finding>,
     /// The numbers behind the judgement; not part of its JSON.
-    pub measures: Vec<Measure>,
+    pub measures: Measures,
     /// The last step that was looked at, where a cap on memory ended the judgement before the trace
     /// ([`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit)).
     pub stopped_at: Option<u64>,
@@ -328,9 +311,13 @@ impl<'de> Deserialize<'de> for Verdict {
         let Wire { not_applicable, detected, score, findings, stopped_at } = Wire::deserialize(deserializer)?;
         match (not_applicable, detected) {
             (Some(reason), None) => Ok(Self::NotApplicable { reason: reason.into() }),
-            (None, Some(detected)) => {
-                Ok(Self::Judged(Judgement { detected, score, findings, measures: Vec::new(), stopped_at }))
-            }
+            (None, Some(detected)) => Ok(Self::Judged(Judgement {
+                detected,
+                score,
+                findings,
+                measures: Measures::default(),
+                stopped_at,
+            })),
             _ => Err(D::Error::custom("a verdict has either `not_applicable` or `detected`")),
         }
     }

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
-use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Measure, Verdict};
+use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Verdict};
 use super::loop_explain;
 use super::loop_parts::Span;
 use super::loop_polls::Polls;
 use super::loop_segment::Segment;
+use super::measures::Measure;
 use super::passed_over::{Passed, PassedOver};
 use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
@@ -262,10 +263,11 @@ impl Fold for State {
         findings.extend(self.open_findings());
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
-            measures: vec![
+            measures: [
                 Measure::count("actions", self.actions),
                 Measure::count("loops", findings.len() as u64),
-            ],
+            ]
+            .into(),
             findings,
             ..Judgement::default()
         })

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
-use super::finding::{FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+use super::finding::{FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
+use super::measures::Measure;
 use super::phrases::Phrases;
 use super::rule::{Grid, Rule};
 use crate::error::{Error, Result};
@@ -301,10 +302,11 @@ impl Fold for State {
             detected,
             score: Some(self.score()),
             findings: if detected { self.findings.clone() } else { Vec::new() },
-            measures: vec![
+            measures: [
                 Measure::count("calls", self.calls),
                 Measure::count("malformed", self.findings.len() as u64),
-            ],
+            ]
+            .into(),
             ..Judgement::default()
         })
     }

@@ -18,6 +18,7 @@ mod loop_parts;
 mod loop_polls;
 mod loop_segment;
 mod malformed_call;
+mod measures;
 mod passed_over;
 mod phrases;
 mod polling;
@@ -41,9 +42,10 @@ pub use detector::{Detector, Fold};
 #[cfg(feature = "statistics")]
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Bound, Change, Condition, Explanation, Near};
-pub use finding::{FailureClass, FailureMode, Finding, Judgement, Measure, Verdict};
+pub use finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
 #[cfg(feature = "statistics")]
 pub(crate) use malformed_call::{CallRules, Written};
+pub use measures::{Measure, Measures};
 pub use polling::PollingCall;
 pub use registry::Registry;
 pub(crate) use registry::check_ids;

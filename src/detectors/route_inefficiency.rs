@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
-use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::finding::{FailureClass, Finding, Judgement, Verdict};
+use super::measures::Measure;
 use super::route_pairs::Pairs;
 use super::route_progress::Tracker;
 use super::rule::{Grid, Rule};
@@ -291,11 +292,12 @@ impl State {
     fn judge(&self, findings: Vec<Finding>, extra: Measure) -> Verdict {
         Verdict::Judged(Judgement {
             detected: !findings.is_empty(),
-            measures: vec![
+            measures: [
                 Measure::count("detours", findings.len() as u64),
                 extra,
                 Measure::count("milestones_reached", self.tracker.reached()),
-            ],
+            ]
+            .into(),
             findings,
             ..Judgement::default()
         })

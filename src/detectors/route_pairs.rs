@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Evidence;
-use super::finding::{FINDING_BYTES, Finding, Measure};
+use super::finding::{FINDING_BYTES, Finding};
+use super::measures::Measure;
 use super::route_inefficiency::{
     PairEvidence, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
 };

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
-use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::finding::{FailureClass, Finding, Judgement, Verdict};
+use super::measures::Measure;
 use super::rule::{Grid, Rule};
 use super::shell::{Subtools, default_subtools};
 use super::tool_error_explain;
@@ -265,12 +266,13 @@ impl Fold for State {
         let count = self.errors.len() as u64;
         let recovered = self.errors.iter().filter(|error| error.is_recovered()).count() as u64;
         let rate = recovery_rate(recovered, count);
-        let measures = vec![
+        let measures = [
             Measure::count("tool_calls", self.calls),
             Measure::count("errors", count),
             Measure::count("recovered", recovered),
             Measure { name: "recovery_rate", value: rate },
-        ];
+        ]
+        .into();
         let detected = count > 0 && rate < self.threshold;
         let findings = if detected { self.finding(recovered).into_iter().collect() } else { Vec::new() };
         Verdict::Judged(Judgement { detected, score: Some(rate), findings, measures, ..Judgement::default() })

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::Explanation;
-use super::finding::{FailureClass, Finding, Judgement, Measure, Verdict};
+use super::finding::{FailureClass, Finding, Judgement, Verdict};
+use super::measures::Measure;
 use super::passed_over::PassedOver;
 use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
@@ -289,12 +290,13 @@ impl Fold for State {
             detected: !findings.is_empty(),
             score: Some(waste.score()),
             findings,
-            measures: vec![
+            measures: [
                 Measure::count("actions", waste.actions),
                 Measure::count("failed", waste.failed),
                 Measure::count("repeated", waste.repeated),
                 Measure::count("wasted", waste.wasted()),
-            ],
+            ]
+            .into(),
             ..Judgement::default()
         })
     }

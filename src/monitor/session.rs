@@ -59,8 +59,15 @@ struct OpenFold {
 #[derive(Debug)]
 enum State {
     Open(Box<dyn Fold>),
-    /// Ended before the trace, because of its memory: what it was certain of, and its verdict.
-    Stopped(Vec<Finding>, Verdict),
+    /// Ended before the trace, because of its memory. Few are, and the others need no room for it.
+    Stopped(Box<Stopped>),
+}
+
+/// What a detector says that was stopped.
+#[derive(Debug)]
+struct Stopped {
+    certain: Vec<Finding>,
+    verdict: Verdict,
 }
 
 /// The verdicts on a trace at its end, and the last updates of its findings: [`Monitor::conclude`].
@@ -273,8 +280,9 @@ impl OpenFold {
     fn memory(&self) -> usize {
         let own = match &self.state {
             State::Open(fold) => size_of_val(&**fold) + fold.memory(),
-            State::Stopped(findings, verdict) => {
-                (findings.len() + verdict.findings().len()) * (size_of::<Finding>() + 256)
+            State::Stopped(stopped) => {
+                let findings = stopped.certain.len() + stopped.verdict.findings().len();
+                size_of::<Stopped>() + findings * (size_of::<Finding>() + 256)
             }
         };
         size_of::<Self>() + own + self.live.memory()
@@ -283,14 +291,14 @@ impl OpenFold {
     fn certain(&self) -> &[Finding] {
         match &self.state {
             State::Open(fold) => fold.certain(),
-            State::Stopped(findings, _) => findings,
+            State::Stopped(stopped) => &stopped.certain,
         }
     }
 
     fn verdict(&self) -> Verdict {
         match &self.state {
             State::Open(fold) => fold.verdict(),
-            State::Stopped(_, verdict) => verdict.clone(),
+            State::Stopped(stopped) => stopped.verdict.clone(),
         }
     }
 
@@ -306,7 +314,7 @@ impl OpenFold {
             }
             _ => Verdict::stopped(step, limit),
         };
-        self.state = State::Stopped(certain, verdict);
+        self.state = State::Stopped(Box::new(Stopped { certain, verdict }));
     }
 
     /// The certain findings that have not been reported yet; with this they are.

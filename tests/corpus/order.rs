@@ -252,7 +252,7 @@ impl Fold for Reader {
 
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
     fn verdict(&self) -> Verdict {
-        let measures = vec![Measure { name: "texts", value: self.count as f64 }];
+        let measures = [Measure { name: "texts", value: self.count as f64 }].into();
         Verdict::Judged(Judgement { measures, ..Judgement::default() })
     }
 }
