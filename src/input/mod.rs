@@ -341,7 +341,6 @@ fn read_recognised(
     runs: &mut Runs<'_>,
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) {
-    let wanted = options.format.or(beside.format);
     match recognised {
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
@@ -357,17 +356,11 @@ fn read_recognised(
         Ok(Recognised::Whole(ends, begun)) => {
             let Some(error) = whole::read(window, ends, begun, options.format, runs) else { return };
             // What its first part seemed to show is not so: all of it is looked at.
-            match recognise::recognise_by(window, wanted, false) {
+            match recognise::recognise_by(window, options.format.or(beside.format), false) {
                 Ok(records @ Recognised::Records(..)) => {
                     read_recognised(Ok(records), window, beside, options, runs, pieces);
                 }
                 _ => runs.fail(error),
-            }
-        }
-        Ok(Recognised::Held(entry, seen)) => {
-            if !whole::read_held(entry, window, runs) {
-                let recognised = recognise::recognise_again(window, seen, wanted);
-                read_recognised(recognised, window, beside, options, runs, pieces);
             }
         }
         Ok(Recognised::Archive) => whole::read_archive(window, runs),

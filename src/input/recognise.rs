@@ -29,9 +29,6 @@ pub(super) enum Recognised {
     Records(Format, &'static RecordReader, Framing),
     /// As a whole, of which this is known; first in one walk by a format of which it seems to be.
     Whole(Ends, Option<&'static Entry>),
-    /// In one walk by a format of which it seems to be, where it turns out to be one document: it is all held, and not
-    /// yet looked through for what may stand behind the document. Else as it is recognised by more than this much of it.
-    Held(&'static Entry, usize),
     /// Line by line, each by its own format.
     Each,
     /// As a zip archive.
@@ -45,18 +42,6 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 /// Finds the format of an input. The window stays where it is, behind a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
     recognise_by(window, wanted, true)
-}
-
-/// How an input that begins with a document, but is not read in one walk, is to be read.
-pub(super) fn recognise_again(
-    window: &mut Window<'_>,
-    seen: usize,
-    wanted: Option<Format>,
-) -> Result<Recognised> {
-    if framing::is_alone(window, seen)? {
-        return Ok(Recognised::Whole(Ends::default(), None));
-    }
-    recognise_by(window, wanted, false)
 }
 
 /// As [`recognise`]; `at_a_glance`: whether a document is known as such by its first part, and read in one walk.
@@ -124,12 +109,6 @@ pub(super) fn recognise_by(
         }
         if whole {
             return Ok(Recognised::Whole(ends, None));
-        }
-        if is_document
-            && window.is_whole()
-            && let Some(entry) = begun
-        {
-            return Ok(Recognised::Held(entry, most));
         }
         if is_document && framing::is_alone(window, most)? {
             return Ok(Recognised::Whole(ends, begun));

@@ -1,6 +1,6 @@
 //! The tasks that a file lists beside its runs, and the lists that files read before had.
 //!
-//! All files of a domain list the same tasks, to the byte: what is known of a list need not be read again.
+//! Files of one domain mostly list the same tasks, to the byte: what is known of a list need not be read again.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -16,10 +16,14 @@ pub(super) struct Tasks {
     pub(super) looks_inside: bool,
 }
 
-/// How long all lists that are kept may be together, in bytes.
-const MOST_KEPT: usize = 4 << 20;
+/// How many lists are kept. Every list is held against each of them.
+const MOST_LISTS: usize = 16;
 
-/// Lists of tasks as they stood in files, with what was read of them. All are read with the same options.
+/// How long a list that is kept may be, in bytes.
+const LONGEST_LIST: usize = 512 << 10;
+
+/// Lists of tasks as they stood in files, with what was read of them. They belong to one scanner, whose options do not
+/// change.
 #[derive(Debug, Default)]
 pub(crate) struct KnownTasks {
     lists: RwLock<Vec<Known>>,
@@ -38,9 +42,9 @@ impl KnownTasks {
         lists.iter().find(|known| json.passes_again(&known.text)).map(|known| Arc::clone(&known.tasks))
     }
 
-    /// Keeps a list that was read, instead of the oldest where there are many.
+    /// Keeps a list that was read; where there are many, instead of the oldest.
     pub(super) fn keep(&self, text: &[u8], tasks: &Arc<Tasks>) {
-        if text.len() > MOST_KEPT {
+        if text.len() > LONGEST_LIST {
             return;
         }
         let known = Known { text: text.into(), tasks: Arc::clone(tasks) };
@@ -49,11 +53,11 @@ impl KnownTasks {
         if lists.iter().any(|other| other.text == known.text) {
             return;
         }
+        let oldest = (lists.len() == MOST_LISTS).then(|| lists.remove(0));
         lists.push(known);
-        let mut kept: usize = lists.iter().map(|known| known.text.len()).sum();
-        while kept > MOST_KEPT {
-            kept -= lists.remove(0).text.len();
-        }
+        drop(lists);
+        // To give up what was read of a list takes a while: nobody waits for that.
+        drop(oldest);
     }
 }
 
@@ -64,19 +68,21 @@ mod tests {
     #[test]
     fn the_lists_that_came_last_are_passed_over() {
         let known = KnownTasks::default();
-        let list = |number: usize| format!("[{number}{}]", " ".repeat(1 << 20));
-        for number in 0..8 {
+        let list = |number: usize| format!("[{number}]");
+        for number in 0..3 * MOST_LISTS {
             known.keep(list(number).as_bytes(), &Arc::default());
             known.keep(list(number).as_bytes(), &Arc::default());
         }
-        for number in 0..9 {
+        for number in 0..4 * MOST_LISTS {
             let text = list(number) + ", 1]";
             let mut json = Json::new(text.as_bytes());
             let passed = known.pass(&mut json).is_some();
-            assert_eq!(passed, (5..8).contains(&number), "{number}");
+            assert_eq!(passed, (2 * MOST_LISTS..3 * MOST_LISTS).contains(&number), "{number}");
             assert_eq!(json.offset(), if passed { list(number).len() } else { 0 });
         }
-        known.keep(" ".repeat(MOST_KEPT + 1).as_bytes(), &Arc::default());
-        assert!(known.pass(&mut Json::new(list(7).as_bytes())).is_some());
+        let long = format!("[{}]", " ".repeat(LONGEST_LIST));
+        known.keep(long.as_bytes(), &Arc::default());
+        assert!(known.pass(&mut Json::new(long.as_bytes())).is_none());
+        assert!(known.pass(&mut Json::new(list(3 * MOST_LISTS - 1).as_bytes())).is_some());
     }
 }

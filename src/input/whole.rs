@@ -19,11 +19,11 @@ pub(super) fn read(
     runs: &mut Runs<'_>,
 ) -> Option<Error> {
     hold_all(window, runs);
-    if begun.is_some_and(|entry| read_held(entry, window, runs)) {
-        return None;
-    }
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
+        if begun.is_some_and(|entry| read_at_once(entry, window, runs)) {
+            return None;
+        }
         ends.cover(bytes.len());
         return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
     }
@@ -36,11 +36,8 @@ pub(super) fn read(
 }
 
 /// Reads an input of this format in one walk; `false`: it is not sound, and nothing was read.
-pub(super) fn read_held(entry: &Entry, window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
+fn read_at_once(entry: &Entry, window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
     let Reader::Document(DocumentReader { at_once: Some(at_once), .. }) = &entry.reader else { return false };
-    if simdutf8::basic::from_utf8(window.unread()).is_err() {
-        return false;
-    }
     runs.named = Some(entry.format);
     let is_read = (at_once.read)(window.unread(), runs);
     let named = runs.named.take().filter(|_| is_read);

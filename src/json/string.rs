@@ -129,7 +129,8 @@ impl<'a> JsonString<'a> {
         self.escapes != Escapes::Ambiguous
     }
 
-    /// The spelling that canonical JSON has for what the string says; `None` where it is not UTF-8.
+    /// The spelling that canonical JSON has for what the string says; `None` where something has to be spelled anew and
+    /// it is not UTF-8.
     pub(crate) fn canonical_spelling(self) -> Option<Cow<'a, [u8]>> {
         if self.escapes <= Escapes::Plain {
             return Some(Cow::Borrowed(self.inner));

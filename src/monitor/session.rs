@@ -59,7 +59,7 @@ struct OpenFold {
 #[derive(Debug)]
 enum State {
     Open(Box<dyn Fold>),
-    /// Ended before the trace, because of its memory. Few are, and the others need no room for it.
+    /// Ended before the trace, because of its memory. Boxed: open folds should not be larger for the few that are stopped.
     Stopped(Box<Stopped>),
 }
 

@@ -176,9 +176,9 @@ fn is_read_at_once(text: &[u8], wanted: Option<Format>) -> bool {
     let options = ReadOptions::default();
     let mut collector = TraceCollector::default();
     let mut window = Window::over_slice(text);
-    let recognised = recognise(&mut window, wanted);
-    let Ok(Recognised::Held(entry, _) | Recognised::Whole(_, Some(entry))) = recognised else { return false };
-    read_held(entry, &window, &mut Runs::new(&options, &mut collector))
+    let Ok(Recognised::Whole(_, Some(entry))) = recognise(&mut window, wanted) else { return false };
+    simdutf8::basic::from_utf8(text).is_ok()
+        && read_at_once(entry, &window, &mut Runs::new(&options, &mut collector))
 }
 
 /// Reads an input in both ways, which are to come to the same, and says what.
