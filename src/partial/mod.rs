@@ -62,6 +62,8 @@ pub use file_report::{FileReport, FileSums};
 pub use files::Files;
 pub use ids::Repeats;
 pub use state::{PartialContent, PartialKind, PartialState, ReplicationPart, ScanPart};
+#[cfg(feature = "html")]
+pub(crate) use summary::DetectorOfModel;
 pub use summary::ScanSummary;
 pub(crate) use summary::{CostPart, Counts};
 #[cfg(feature = "html")]

@@ -29,24 +29,11 @@ pub struct ScanSummary {
     runs: u64,
     flagged: u64,
     ids: Ids,
-    /// By the model of the runs.
-    counts: BTreeMap<Option<Arc<str>>, OfModel>,
+    pub(crate) counts: BTreeMap<DetectorOfModel, Counts>,
 }
 
-/// The counts of the detectors over the runs of one model, in the order of their ids. They are few, and looked for in
-/// every run.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct OfModel(Vec<(String, Counts)>);
-
-impl OfModel {
-    fn add(&mut self, detector: &str, counts: Counts) {
-        if let Some((_, own)) = self.0.iter_mut().find(|(id, _)| id == detector) {
-            return own.add(counts);
-        }
-        let place = self.0.partition_point(|(id, _)| **id < *detector);
-        self.0.insert(place, (detector.to_owned(), counts));
-    }
-}
+/// A detector, and the model of the runs that it looked at.
+pub(crate) type DetectorOfModel = (Cow<'static, str>, Option<Arc<str>>);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -112,10 +99,6 @@ impl ScanSummary {
         self.ids.add(record);
         let is_flagged = record.verdicts.iter().any(|(_, verdict)| verdict.detected() == Some(true));
         self.flagged = self.flagged.saturating_add(is_flagged.into());
-        if record.verdicts.is_empty() {
-            return;
-        }
-        let of_model = self.counts.entry(record.metadata.model.clone()).or_default();
         for (detector, verdict) in &record.verdicts {
             let detected = verdict.detected();
             let inside = record.costs_inside.iter().find(|(id, _)| id == detector).map(|(_, cost)| *cost);
@@ -123,29 +106,16 @@ impl ScanSummary {
                 Some(_) => CostPart::of(inside.as_ref().and_then(of), of(&record.cost)),
                 None => CostPart::default(),
             };
-            let counts = Counts {
+            let key = (detector.clone(), record.metadata.model.clone());
+            self.counts.entry(key).or_default().add(Counts {
                 traces: 1,
                 applicable: u64::from(detected.is_some()),
                 detected: u64::from(detected == Some(true)),
                 steps: part(|cost| Some(cost.steps)),
                 duration_ns: part(|cost| cost.duration_ns),
                 tokens: part(Cost::tokens),
-            };
-            of_model.add(detector, counts);
+            });
         }
-    }
-
-    /// The counts of each detector for each model, in the order of their names.
-    pub(crate) fn counts(&self) -> Vec<(&str, Option<&Arc<str>>, Counts)> {
-        let mut counts: Vec<_> = self
-            .counts
-            .iter()
-            .flat_map(|(model, OfModel(counts))| {
-                counts.iter().map(move |(detector, counts)| (detector.as_str(), model.as_ref(), *counts))
-            })
-            .collect();
-        counts.sort_by_key(|(detector, model, _)| (*detector, *model));
-        counts
     }
 
     /// Adds the counts of another part of the scan.
@@ -153,10 +123,10 @@ impl ScanSummary {
         self.runs = self.runs.saturating_add(other.runs);
         self.flagged = self.flagged.saturating_add(other.flagged);
         self.ids.merge(&other.ids);
-        for (model, OfModel(counts)) in &other.counts {
-            let of_model = self.counts.entry(model.clone()).or_default();
-            for (detector, counts) in counts {
-                of_model.add(detector, *counts);
+        for (key, counts) in &other.counts {
+            match self.counts.get_mut(key) {
+                Some(own) => own.add(*counts),
+                None => drop(self.counts.insert(key.clone(), *counts)),
             }
         }
     }
@@ -193,15 +163,14 @@ struct Written<'s> {
 
 impl Serialize for ScanSummary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let detectors = self.counts();
-        let line = |(detector, model, counts): (_, Option<&Arc<str>>, _)| {
-            (Cow::Borrowed(detector), model.cloned(), counts)
+        let line = |((detector, model), counts): (&DetectorOfModel, &Counts)| {
+            (Cow::Owned(detector.to_string()), model.clone(), *counts)
         };
         Written {
             runs: self.runs,
             flagged: self.flagged,
             ids: Cow::Borrowed(&self.ids),
-            detectors: detectors.into_iter().map(line).collect(),
+            detectors: self.counts.iter().map(line).collect(),
         }
         .serialize(serializer)
     }
@@ -210,11 +179,10 @@ impl Serialize for ScanSummary {
 impl<'de> Deserialize<'de> for ScanSummary {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Written { runs, flagged, ids, detectors } = Written::deserialize(deserializer)?;
-        let mut summary = Self { runs, flagged, ids: ids.into_owned(), counts: BTreeMap::new() };
-        for (detector, model, counts) in detectors {
-            let of_model = summary.counts.entry(model).or_default();
-            of_model.add(&detector, counts);
+        let mut counts: BTreeMap<DetectorOfModel, Counts> = BTreeMap::new();
+        for (detector, model, more) in detectors {
+            counts.entry((Cow::Owned(detector.into_owned()), model)).or_default().add(more);
         }
-        Ok(summary)
+        Ok(Self { runs, flagged, ids: ids.into_owned(), counts })
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cell::{Cell, name};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
+#[cfg(feature = "html")]
+use crate::partial::DetectorOfModel;
 use crate::partial::{CostPart, Counts, ScanSummary};
 use crate::stats::{Interval, float, ratio, wilson};
 
@@ -52,14 +54,14 @@ impl ScanSummary {
     #[must_use]
     pub fn costs(&self) -> Vec<super::html::FailureCost> {
         let pair = |part: CostPart| part.is_known().then_some((part.inside, part.all));
-        let cost = self.counts().into_iter().map(|(detector, model, counts)| super::html::FailureCost {
-            detector: detector.to_owned(),
-            model: model.map(ToString::to_string),
+        let cost = |((detector, model), counts): (&DetectorOfModel, &Counts)| super::html::FailureCost {
+            detector: detector.to_string(),
+            model: model.as_deref().map(str::to_owned),
             steps: pair(counts.steps),
             duration_ns: pair(counts.duration_ns),
             tokens: pair(counts.tokens),
-        });
-        cost.collect()
+        };
+        self.counts.iter().map(cost).collect()
     }
 
     /// The counts as text that fits 80 columns; by model too where there are several.
@@ -77,8 +79,8 @@ impl ScanSummary {
     /// end of the interval, then by how many runs that are, then by name.
     pub(super) fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
         let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
-        for (detector, model, counts) in self.counts() {
-            detectors.entry(detector).or_default().push((model.map(AsRef::as_ref), counts));
+        for ((detector, model), counts) in &self.counts {
+            detectors.entry(detector).or_default().push((model.as_deref(), *counts));
         }
         for models in detectors.values_mut() {
             // Stable: those that are equal stay in the order of their names.
@@ -106,7 +108,7 @@ impl ScanSummary {
         }
         let mut tables = vec![table];
         tables.extend(cost_table(&totals));
-        let models: BTreeSet<_> = self.counts().into_iter().map(|(_, model, _)| model).collect();
+        let models: BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
         if models.len() > 1 {
             columns.insert(1, ("model", "model", Kind::Text));
             let mut table = Table::new("detectors_by_model", "Detectors by model", &columns).grouped();
@@ -128,8 +130,8 @@ impl ScanSummary {
     /// The counts by detector, over all models.
     fn totals(&self) -> BTreeMap<&str, Counts> {
         let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
-        for (detector, _, counts) in self.counts() {
-            totals.entry(detector).or_default().add(counts);
+        for ((detector, _), counts) in &self.counts {
+            totals.entry(detector).or_default().add(*counts);
         }
         totals
     }
