@@ -10,7 +10,7 @@ use super::order::Batch;
 use super::record::{Progress, ScanEvent, TraceRecord};
 use super::source::SourceFile;
 use super::work::{Job, Work};
-use crate::input::{Beside, Piece, Pieces, Reading, Window, read_or_cut};
+use crate::input::{Piece, Pieces, Reading, Window, read_or_cut};
 
 /// What one thread reads of a file by itself, and what it cuts off for others.
 pub(super) struct Part<'w, 's, T, M, F, P> {
@@ -50,10 +50,8 @@ where
         let (work, source) = (self.work, self.source);
         let options = &work.scanner.options.read;
         let again = |offset| open_at(&source.path, offset);
-        let beside = Beside {
-            known_tasks: Some(&work.scanner.known_tasks),
-            ..source.beside(&again, options, work.scanner.options.join)
-        };
+        let known_tasks = Some(&work.scanner.known_tasks);
+        let beside = source.beside(&again, options, work.scanner.options.join, known_tasks);
         let cut = work.threads > 1 && !window.is_whole();
         // The sink hands on what it has when that becomes much; the pieces, before each of them.
         let shared = RefCell::new(self);

@@ -107,7 +107,7 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     let again = |offset| open_at(&file.path, offset);
     match open(&file.path) {
         Ok(input) => {
-            let beside = file.beside(&again, options, joins);
+            let beside = file.beside(&again, options, joins, None);
             let mut window = Window::over_stream(input, options.most_held);
             read_window(&mut window, &beside, options, sink)
         }

@@ -12,7 +12,7 @@ use super::companion::{Companion, Companions};
 use super::open::{is_input, open};
 use super::record::{FileSummary, ScanEvent};
 use crate::error::{Error, ErrorKind};
-use crate::input::{Beside, Format, Header, ReadOptions, read_companion};
+use crate::input::{Beside, Format, Header, KnownTasks, ReadOptions, read_companion};
 
 /// A file to read.
 #[derive(Debug, Clone)]
@@ -34,6 +34,7 @@ impl SourceFile {
         again: &'b dyn Fn(u64) -> Option<Box<dyn Read>>,
         options: &ReadOptions,
         joins: bool,
+        known_tasks: Option<&'b KnownTasks>,
     ) -> Beside<'b> {
         Beside {
             header: self.header(options),
@@ -41,7 +42,7 @@ impl SourceFile {
             format: matches!(self.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
             is_header: matches!(self.role, Role::Header),
             joins,
-            known_tasks: None,
+            known_tasks,
         }
     }
 

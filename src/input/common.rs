@@ -87,7 +87,7 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
     }
     let spelling = spelling_of(&text);
     let json = ["\"", &spelling, "\""].concat();
-    Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_spelled(spelling.as_bytes())))
+    Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_json_string(spelling.as_bytes())))
 }
 
 /// The arguments of a call that has one, a text.
@@ -105,7 +105,7 @@ pub(super) fn sole_string(name: &str, string: JsonString<'_>) -> Arguments<'stat
 }
 
 fn sole_spelled(name: &str, spelling: &str) -> Arguments<'static> {
-    let digest = Digest::of_sole_member(name, Digest::of_spelled(spelling.as_bytes()));
+    let digest = Digest::of_sole_member(name, Digest::of_json_string(spelling.as_bytes()));
     let json = ["{\"", name, "\":\"", spelling, "\"}"].concat();
     Arguments::with_digest(Cow::Owned(json), digest)
 }

@@ -9,7 +9,7 @@ use super::series::Series;
 use super::update::{Update, UpdateKind};
 #[cfg(feature = "scan")]
 use crate::detectors::Cost;
-use crate::detectors::{Detector, Finding, Fold, Meter, Verdict, check_ids};
+use crate::detectors::{Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
 use crate::error::Result;
 use crate::trace::{Gate, Routing, Step, StepInput};
 
@@ -309,7 +309,7 @@ impl OpenFold {
         let verdict = match fold.verdict() {
             Verdict::Judged(mut judgement) if !certain.is_empty() => {
                 judgement.stopped_at = Some(step);
-                judgement.measures.clear();
+                judgement.measures = Measures::default();
                 Verdict::Judged(judgement)
             }
             _ => Verdict::stopped(step, limit),

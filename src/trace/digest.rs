@@ -149,14 +149,15 @@ impl Digest {
 
     /// As [`Digest::of_value`], of a string.
     pub(crate) fn of_string(text: &str) -> Self {
-        Self::of_spelled(spelling_of(text).as_bytes())
+        Self::of_json_string(spelling_of(text).as_bytes())
     }
 
     /// As [`Digest::of_value`], of a string that canonical JSON spells like this: most strings need not be decoded.
-    pub(crate) fn of_spelled(spelling: &[u8]) -> Self {
+    pub(crate) fn of_json_string(spelling: &[u8]) -> Self {
         Self::tagged(STRING, spelling)
     }
 
+    /// Of a key, decoded: that is how all who read objects are given it.
     fn of_key(name: &[u8]) -> Self {
         Self::tagged(KEY, name)
     }
@@ -181,7 +182,7 @@ impl Digest {
             Kind::String => {
                 let string = json.text()?;
                 match string.canonical_spelling() {
-                    Some(spelling) => Self::of_spelled(&spelling),
+                    Some(spelling) => Self::of_json_string(&spelling),
                     None => Self::of_string(&string.decode()),
                 }
             }
