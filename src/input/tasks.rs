@@ -2,10 +2,11 @@
 //!
 //! Files of one domain mostly list the same tasks, to the byte: what is known of a list need not be read again.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::json::Json;
-use crate::trace::{DigestMap, Routing};
+use crate::trace::{Digest, DigestMap, Routing};
 
 /// The tasks of a file.
 #[derive(Debug, Default)]
@@ -27,6 +28,9 @@ const LONGEST_LIST: usize = 512 << 10;
 #[derive(Debug, Default)]
 pub(crate) struct KnownTasks {
     lists: RwLock<Vec<Known>>,
+    /// The digests of the lists that were read last, as far as those were not known. To copy a list takes long beside
+    /// reading it, and is left until it comes again.
+    once: Mutex<VecDeque<Digest>>,
 }
 
 #[derive(Debug)]
@@ -42,9 +46,22 @@ impl KnownTasks {
         lists.iter().find(|known| json.passes_again(&known.text)).map(|known| Arc::clone(&known.tasks))
     }
 
-    /// Keeps a list that was read; where there are many, instead of the oldest.
+    /// Whether a list with this digest was read not long ago.
+    fn is_second(&self, digest: Digest) -> bool {
+        let mut once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        if once.contains(&digest) {
+            return true;
+        }
+        if once.len() == MOST_LISTS {
+            once.pop_front();
+        }
+        once.push_back(digest);
+        false
+    }
+
+    /// Keeps a list that was read, if it is not the first time; where there are many, instead of the oldest.
     pub(super) fn keep(&self, text: &[u8], tasks: &Arc<Tasks>) {
-        if text.len() > LONGEST_LIST {
+        if text.len() > LONGEST_LIST || !self.is_second(Digest::of_spelling(text)) {
             return;
         }
         let known = Known { text: text.into(), tasks: Arc::clone(tasks) };
@@ -71,6 +88,7 @@ mod tests {
         let list = |number: usize| format!("[{number}]");
         for number in 0..3 * MOST_LISTS {
             known.keep(list(number).as_bytes(), &Arc::default());
+            assert!(known.pass(&mut Json::new(list(number).as_bytes())).is_none(), "{number}, read once");
             known.keep(list(number).as_bytes(), &Arc::default());
         }
         for number in 0..4 * MOST_LISTS {
@@ -81,6 +99,7 @@ mod tests {
             assert_eq!(json.offset(), if passed { list(number).len() } else { 0 });
         }
         let long = format!("[{}]", " ".repeat(LONGEST_LIST));
+        known.keep(long.as_bytes(), &Arc::default());
         known.keep(long.as_bytes(), &Arc::default());
         assert!(known.pass(&mut Json::new(long.as_bytes())).is_none());
         assert!(known.pass(&mut Json::new(list(3 * MOST_LISTS - 1).as_bytes())).is_some());
