@@ -89,14 +89,10 @@ impl<'s> Sink<'s> {
         Sink { hand_on: Some(hand_on), ..self }
     }
 
-    /// Keeps one thing more, before which and with which there are at least so many positions.
-    fn keep(&self, positions: u64, add: impl FnOnce(&mut Kept)) {
-        let many = {
-            let mut kept = self.kept.borrow_mut();
-            add(&mut kept);
-            kept.len() >= MOST_KEPT
-        };
-        if many && let Some(hand_on) = self.hand_on {
+    /// Hands on what is kept if that is much; there are at least so many positions.
+    fn hand_on_much(&self, positions: u64) {
+        let is_much = self.kept.borrow().len() >= MOST_KEPT;
+        if is_much && let Some(hand_on) = self.hand_on {
             hand_on(positions);
         }
     }
@@ -112,9 +108,8 @@ impl StepSink for Sink<'_> {
     }
 
     fn end(&mut self, ending: Ending) {
-        let Some(record) = self.folding.end(ending) else { return };
-        let positions = record.position + 1;
-        self.keep(positions, |kept| kept.records.push(record));
+        self.folding.end(ending, &mut self.kept.borrow_mut().records);
+        self.hand_on_much(self.folding.position + 1);
     }
 
     fn abandon(&mut self) {
@@ -122,7 +117,8 @@ impl StepSink for Sink<'_> {
     }
 
     fn error(&mut self, error: Error) -> Option<Error> {
-        self.keep(0, |kept| kept.error(error));
+        self.kept.borrow_mut().error(error);
+        self.hand_on_much(0);
         None
     }
 }
@@ -178,18 +174,18 @@ impl<'s> Folding<'s> {
         }
     }
 
-    fn end(&mut self, mut ending: Ending) -> Option<TraceRecord> {
+    fn end(&mut self, mut ending: Ending, records: &mut Vec<TraceRecord>) {
         if let Some(companion) = &self.companion {
             companion.complete(&mut ending);
         }
-        let monitor = self.monitor.as_mut()?;
+        let Some(monitor) = &mut self.monitor else { return };
         let named = |(id, verdict): (&'static str, Verdict)| (Cow::Borrowed(id), verdict);
         let verdicts: Vec<_> = monitor.verdicts().map(named).collect();
         let inside = |(id, verdict): &(Cow<'static, str>, Verdict)| match verdict.findings() {
             [] => None,
             findings => Some((id.clone(), monitor.cost_inside(findings))),
         };
-        Some(TraceRecord {
+        records.push(TraceRecord {
             file: Arc::clone(&self.file),
             position: self.position,
             metadata: ending.metadata,
@@ -201,7 +197,7 @@ impl<'s> Folding<'s> {
             verdicts,
             digest: self.digest.take(),
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
-        })
+        });
     }
 
     fn abandon(&mut self) {

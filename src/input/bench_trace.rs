@@ -85,7 +85,7 @@ struct Entry<'a> {
 }
 
 /// Reads an episode.
-fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
+fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
     let start = json.offset();
     let mut episode = Episode::default();
     let mut has_snapshot = false;
@@ -128,7 +128,8 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     let typed = |error: Error| Fault::other(start, error);
     run.begin(&episode.routing().map_err(typed)?);
     feed(&entries, run).map_err(typed)?;
-    episode.ending(header).map_err(typed)
+    run.ending = episode.ending(header).map_err(typed)?;
+    Ok(())
 }
 
 fn milestone(json: &mut Json<'_>) -> Read<Milestone> {

@@ -6,7 +6,7 @@ use super::runs::{Header, OpenRun};
 use super::sample::{Members, Sample};
 use crate::error::Error;
 use crate::json::{Fault, Json, Kind, Read};
-use crate::trace::{Ending, Trace};
+use crate::trace::Trace;
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Native,
@@ -30,11 +30,14 @@ fn claims(sample: &Sample<'_>) -> bool {
 }
 
 /// The form is this crate's own, and read by serde: the one reader of it that golden entries use as well.
-fn run(json: &mut Json<'_>, _: &Header, run: &mut OpenRun<'_, '_>) -> Read<Ending> {
+fn run(json: &mut Json<'_>, _: &Header, run: &mut OpenRun<'_, '_>) -> Read<()> {
     let start = json.offset();
     let raw = json.raw()?;
     match serde_json::from_slice::<Trace>(raw.bytes()) {
-        Ok(trace) => Ok(run.replay(&trace)),
+        Ok(trace) => {
+            run.replay(&trace);
+            Ok(())
+        }
         Err(error) => {
             if simdutf8::basic::from_utf8(raw.bytes()).is_err() {
                 return Err(Fault::encoding_at(start));

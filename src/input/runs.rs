@@ -149,7 +149,10 @@ impl<'s> Runs<'s> {
             .finish(&mut |step| self.sink.step(step))
             .and_then(|unpaired| Ok(ending?.with_unpaired(unpaired)));
         match ended {
-            Ok(ending) => self.end(ending, run.actions()),
+            Ok(ending) => {
+                self.sink.end(ending);
+                self.count(run.actions());
+            }
             Err(error) => {
                 self.sink.abandon();
                 self.fail_run(error);
@@ -162,8 +165,8 @@ impl<'s> Runs<'s> {
         self.give(run, Ending::new(metadata, reward), &None.into());
     }
 
-    fn end(&mut self, ending: Ending, actions: u64) {
-        self.sink.end(ending);
+    /// Counts a run that was given to the sink, with so many actions.
+    fn count(&mut self, actions: u64) {
         self.position += 1;
         self.reading.runs += 1;
         self.reading.runs_without_actions += u64::from(actions == 0);
@@ -187,32 +190,27 @@ impl<'s> Runs<'s> {
             position: self.position,
             begun: false,
             actions: 0,
+            ending: Ending::default(),
         };
-        let ended = read(json, header, &mut run).and_then(|ending| {
+        let checked = read(json, header, &mut run).and_then(|()| {
             // What was passed over must be text as well.
-            match simdutf8::basic::from_utf8(json.since(start)) {
-                Ok(_) => Ok(ending),
-                Err(_) => Err(Fault::encoding_at(start)),
-            }
+            simdutf8::basic::from_utf8(json.since(start)).map(|_| ()).map_err(|_| Fault::encoding_at(start))
         });
-        let (begun, actions) = (run.begun, run.actions);
-        match ended {
-            Ok(ending) => {
-                self.end(ending, actions);
-                Ok(())
+        match &checked {
+            Ok(()) => {
+                let OpenRun { sink, ending, actions, .. } = run;
+                sink.end(ending);
+                self.count(actions);
             }
-            Err(fault) => {
-                if begun {
-                    self.sink.abandon();
-                }
-                Err(fault)
-            }
+            Err(_) if run.begun => run.sink.abandon(),
+            Err(_) => {}
         }
+        checked
     }
 }
 
 /// Reads one run of a format: from a JSON value to steps and an ending.
-pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_>) -> Read<Ending>;
+pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_>) -> Read<()>;
 
 /// A run in the middle of being read.
 pub(super) struct OpenRun<'a, 's> {
@@ -222,6 +220,8 @@ pub(super) struct OpenRun<'a, 's> {
     position: u64,
     begun: bool,
     actions: u64,
+    /// What is known of the run so far. In place, since it is large.
+    pub(super) ending: Ending,
 }
 
 impl OpenRun<'_, '_> {
@@ -248,11 +248,11 @@ impl OpenRun<'_, '_> {
     }
 
     /// Hands on all that the assembler has, and ends its part.
-    pub(super) fn finish(&mut self, ending: Ending) -> Result<Ending> {
+    pub(super) fn finish(&mut self) -> Result<()> {
         let sink = &mut *self.sink;
-        let unpaired = self.assembler.finish(&mut |step| sink.step(step))?;
+        self.ending.unpaired = self.assembler.finish(&mut |step| sink.step(step))?;
         self.actions = self.assembler.actions();
-        Ok(ending.with_unpaired(unpaired))
+        Ok(())
     }
 
     /// Hands on a step that needed no assembling.
@@ -262,11 +262,11 @@ impl OpenRun<'_, '_> {
     }
 
     /// Hands on a whole trace.
-    pub(super) fn replay(&mut self, trace: &Trace) -> Ending {
+    pub(super) fn replay(&mut self, trace: &Trace) {
         self.begin(trace.routing());
         for step in trace.steps() {
             self.step(&step);
         }
-        trace.ending().clone()
+        self.ending = trace.ending().clone();
     }
 }

@@ -16,7 +16,7 @@ use super::tau2_messages::{Messages, Requestor};
 use super::wire;
 use crate::error::{Error, echo};
 use crate::json::{Fault, Json, Kind, Raw, Read};
-use crate::trace::{Digest, Ending, ExpectedAction, Metadata, Milestone, ReferenceRoute, Routing};
+use crate::trace::{Digest, ExpectedAction, Milestone, ReferenceRoute, Routing};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Tau2,
@@ -278,26 +278,25 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
 }
 
 /// The route of a run.
-fn routing(header: &Header, task: Option<&str>) -> Routing {
+fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, Routing> {
     let Some(tasks) = &header.tasks else {
         let why = if header.cut_off {
             "the stream named no tasks before its runs"
         } else {
             "the file has no tasks"
         };
-        return Routing::Unknown(why.into());
+        return Cow::Owned(Routing::Unknown(why.into()));
     };
-    let Some(task) = task else { return Routing::Unknown("the run names no task".into()) };
+    let Some(task) = task else { return Cow::Owned(Routing::Unknown("the run names no task".into())) };
     match tasks.routes.get(&Digest::of_text(task)) {
-        Some(routing) => routing.clone(),
-        None => Routing::Unknown(format!("task {} is not in the file", echo(task)).into()),
+        Some(routing) => Cow::Borrowed(routing),
+        None => Cow::Owned(Routing::Unknown(format!("task {} is not in the file", echo(task)).into())),
     }
 }
 
 /// What is known of a run in the middle of being read.
 #[derive(Default)]
 struct OpenSimulation {
-    metadata: Metadata,
     reward: Option<f64>,
     /// Whether it has a key that makes it a run.
     is_run: bool,
@@ -325,7 +324,7 @@ impl OpenSimulation {
 }
 
 /// Reads a simulation run.
-fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
+fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
     let mut found = OpenSimulation::default();
     // Without routes in sight the task need not be known beforehand.
     let mut task_known = header.tasks.is_none();
@@ -334,22 +333,22 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     let start = json.offset();
     json.object(|key, value| {
         match key {
-            b"id" => found.metadata.id = ident(value)?,
+            b"id" => run.ending.metadata.id = ident(value)?,
             b"task_id" => {
-                found.metadata.task = ident(value)?;
+                run.ending.metadata.task = ident(value)?;
                 task_known = true;
             }
-            b"trial" => found.metadata.trial = value.whole_or_null()?,
+            b"trial" => run.ending.metadata.trial = value.whole_or_null()?,
             b"termination_reason" => {
                 found.is_run = true;
-                found.metadata.termination = value.string_or_null()?.map(Into::into);
+                run.ending.metadata.termination = value.string_or_null()?.map(Into::into);
             }
             b"reward_info" => (found.reward, found.is_run) = (reward(value)?, true),
             b"messages" => {
                 // Of several the last counts.
                 (found.has_messages, found.is_run) = (true, true);
                 if task_known || run.has_begun() {
-                    run.begin(&routing(header, found.metadata.task.as_deref()));
+                    run.begin(&routing(header, run.ending.metadata.task.as_deref()));
                 }
                 run.assembler.begin(!task_known);
                 found.says_something = Messages::new(texts).read(value, run, task_known)? > 0;
@@ -360,15 +359,14 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
         Ok(())
     })?;
     found.check(start)?;
-    let OpenSimulation { mut metadata, reward, has_messages, .. } = found;
     if !run.has_begun() {
-        run.begin(&routing(header, metadata.task.as_deref()));
+        run.begin(&routing(header, run.ending.metadata.task.as_deref()));
     }
-    metadata.model = header.model();
-    metadata.domain = header.domain();
+    run.ending.metadata.model = header.model();
+    run.ending.metadata.domain = header.domain();
     let typed = |error: Error| Fault::other(start, error);
-    let ending = Ending::new(metadata, reward).map_err(typed)?;
-    if has_messages { run.finish(ending).map_err(typed) } else { Ok(ending) }
+    run.ending.set_reward(found.reward).map_err(typed)?;
+    if found.has_messages { run.finish().map_err(typed) } else { Ok(()) }
 }
 
 /// Reads the `reward` of a `reward_info`.

@@ -46,7 +46,7 @@ fn claims(sample: &Sample<'_>) -> bool {
 }
 
 /// Reads a run.
-fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<Ending> {
+fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
     let start = json.offset();
     let (mut task, mut trial, mut reward, mut messages) = (None, None, None, None);
     let mut info = Info::default();
@@ -79,7 +79,8 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<E
     run.assembler.begin(false);
     read_steps(messages, run);
     let typed = |error: Error| Fault::other(start, error);
-    run.finish(Ending::new(metadata, reward).map_err(typed)?).map_err(typed)
+    run.ending = Ending::new(metadata, reward).map_err(typed)?;
+    run.finish().map_err(typed)
 }
 
 /// What is read of the `info` of a run.

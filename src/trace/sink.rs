@@ -105,10 +105,18 @@ impl Ending {
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the reward is not finite.
     pub fn new(metadata: Metadata, reward: Option<f64>) -> Result<Self> {
+        let mut ending = Self { metadata, ..Self::default() };
+        ending.set_reward(reward)?;
+        Ok(ending)
+    }
+
+    /// Puts this reward in the place of the one before, if it is finite.
+    pub(crate) fn set_reward(&mut self, reward: Option<f64>) -> Result<()> {
         if let Some(reward) = reward.filter(|reward| !reward.is_finite()) {
             return Err(Error::trace(format!("the reward is {reward}, not finite")));
         }
-        Ok(Self { metadata, reward, ..Self::default() })
+        self.reward = reward;
+        Ok(())
     }
 
     /// With these counts of calls and answers without a partner.
