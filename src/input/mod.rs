@@ -304,9 +304,7 @@ pub(crate) fn read_or_cut(
     sink: &mut dyn StepSink,
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) -> Reading {
-    let mut runs = Runs::new(options, sink);
-    runs.joins = beside.joins;
-    runs.known_tasks = beside.known_tasks;
+    let mut runs = Runs::beside(options, beside, sink);
     let is_cut = pieces.is_some();
     let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
     if !may_be_spans || !read_binary(window, &mut runs) {
@@ -385,8 +383,7 @@ pub(crate) fn read_piece(
     options: &ReadOptions,
     sink: &mut dyn StepSink,
 ) -> Reading {
-    let mut runs = Runs::new(options, sink);
-    runs.joins = beside.joins;
+    let mut runs = Runs::beside(options, beside, sink);
     if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
         runs.reading.format = piece.format();
         let mut walk = Walk { companion: beside.header, ..Walk::new(&mut runs, reader) };

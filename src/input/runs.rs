@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::tasks::{KnownTasks, Tasks};
 use super::window::Window;
-use super::{Format, ReadOptions, Reading, SpanBatch};
+use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::{Assembler, Ending, Event, Metadata, Routing, Step, StepSink, Trace};
@@ -69,6 +69,11 @@ impl<'s> Runs<'s> {
             known_tasks: None,
             faults: Vec::new(),
         }
+    }
+
+    /// The runs of an input of which this is known beside its bytes.
+    pub(super) fn beside(options: &'s ReadOptions, beside: &Beside<'s>, sink: &'s mut dyn StepSink) -> Self {
+        Self { joins: beside.joins, known_tasks: beside.known_tasks, ..Self::new(options, sink) }
     }
 
     /// The runs from here on are numbered from this position.
