@@ -58,6 +58,14 @@ fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     let mut json = Json::new(bytes);
     json.space();
     let start = json.offset();
+    // What is closed where its line is over is a line, sound or not.
+    let mut extent = json.clone().skimming();
+    if extent.skip().is_ok()
+        && extent.is_at_end_of_line()
+        && memchr::memchr(b'\n', extent.since(start)).is_none()
+    {
+        return Some(true);
+    }
     match json.check() {
         Ok(()) => Some(memchr::memchr(b'\n', json.since(start)).is_none()),
         checked => is_half_a_line(bytes, whole, start, &checked),

@@ -185,6 +185,7 @@ impl<'s> Runs<'s> {
         json: &mut Json<'a>,
         header: &Header,
         assembler: &mut Assembler<'a>,
+        ends: Ends,
     ) -> Read<()> {
         json.space();
         let start = json.offset();
@@ -198,8 +199,16 @@ impl<'s> Runs<'s> {
             ending: Ending::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
+            let text = json.since(start);
             // What was passed over must be text as well.
-            simdutf8::basic::from_utf8(json.since(start)).map(|_| ()).map_err(|_| Fault::encoding_at(start))
+            if simdutf8::basic::from_utf8(text).is_err() {
+                return Err(Fault::encoding_at(start));
+            }
+            if ends == Ends::WithLine && (memchr::memchr(b'\n', text).is_some() || !json.is_at_end_of_line())
+            {
+                return Err(Fault::shape(start, "the run is not one line"));
+            }
+            Ok(())
         });
         match &checked {
             Ok(()) => {
@@ -212,6 +221,14 @@ impl<'s> Runs<'s> {
         }
         checked
     }
+}
+
+/// Where a run may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    Anywhere,
+    /// With the line in which it begins: all else is a fault.
+    WithLine,
 }
 
 /// Reads one run of a format: from a JSON value to steps and an ending.

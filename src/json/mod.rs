@@ -132,6 +132,12 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Whether nothing but white space follows in the line.
+    pub(crate) fn is_at_end_of_line(&self) -> bool {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).is_none_or(|byte| *byte == b'\n')
+    }
+
     /// Passes over one byte that was peeked at.
     #[inline]
     pub(crate) fn advance(&mut self) {

@@ -39,6 +39,33 @@ fn runs_may_stand_one_in_a_line() {
     assert_eq!(places(&errors), [(ErrorKind::Shape, Some(1), 2, 25)]);
 }
 
+/// What is no run of one line, between lines that are.
+#[test]
+fn a_run_ends_with_its_line() {
+    let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#);
+    let list = format!(r#"{{"simulations": [{}], "seed": 7}}"#, run("c"));
+    for (between, expected, lines) in [
+        (String::new(), &["a", "b", "z"][..], &[][..]),
+        (format!(" \n{}\t\r", run("c")), &["a", "b", "c", "z"], &[]),
+        (list.clone(), &["a", "b", "c", "z"], &[]),
+        (list.replace("\"seed\"", "\"messages\""), &["a", "b", "c", "z"], &[3]),
+        (run("c").replace(": []", ":\n[]"), &["a", "b", "z"], &[3, 4]),
+        (run("c").replace("\"t\"", "{\"u\": [\n]}"), &["a", "b", "z"], &[3, 4]),
+        (run("c").replace("\"t\"", "\"\n\""), &["a", "b", "z"], &[3, 4]),
+        (run("c") + &run("d"), &["a", "b", "c", "z"], &[3]),
+        (run("c") + " ]", &["a", "b", "c", "z"], &[3]),
+        ("{\"id\": \"c\", \"messages\": [".to_owned(), &["a", "b", "z"], &[3]),
+        ("\"c\"".to_owned(), &["a", "b", "z"], &[3]),
+    ] {
+        for end in ["", "\n"] {
+            let text = format!("{}\n{}\n{between}\n{}{end}", run("a"), run("b"), run("z"));
+            let (traces, errors) = read(&text);
+            assert_eq!(ids(&traces), expected, "{text}");
+            assert_eq!(places(&errors).iter().map(|error| error.2).collect::<Vec<_>>(), lines, "{text}");
+        }
+    }
+}
+
 #[test]
 fn flat_keys_stand_in_for_info() {
     let flat = one(&format!(

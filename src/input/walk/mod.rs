@@ -3,6 +3,7 @@
 
 mod holder;
 mod items;
+mod lines;
 mod pieces;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ pub(crate) use pieces::{Piece, Pieces};
 
 use super::framing::Framing;
 use super::mended::Mended;
-use super::runs::{Header, Runs};
+use super::runs::{Ends, Header, Runs};
 use super::window::{Place, Window};
 use super::{ReadOptions, RecordReader};
 use crate::error::{Error, Result};
@@ -321,7 +322,7 @@ impl Walk<'_, '_, '_> {
         if self.header_only.is_some() {
             json.skip()
         } else {
-            self.runs.read(self.reader.run, json, header, assembler)
+            self.runs.read(self.reader.run, json, header, assembler, Ends::Anywhere)
         }
     }
 
@@ -336,77 +337,5 @@ impl Walk<'_, '_, '_> {
         let read = self.item(&mut json, header, &mut Assembler::default());
         self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
         read.err().map(|fault| Fault::other(start + mended.original(fault.at()), fault.into_error()))
-    }
-
-    /// One value in each line.
-    fn lines(&mut self, window: &mut Window<'_>) -> Result<()> {
-        if let Some(pieces) = self.pieces.as_deref_mut()
-            && self.header_only.is_none()
-        {
-            let format = self.runs.reading.format;
-            return cut_lines(window, format, pieces, || self.runs.restart_positions());
-        }
-        let header = self.companion.cloned().unwrap_or_default();
-        // How much of what is unread is known to have no end of a line.
-        let mut searched = 0;
-        loop {
-            let whole = window.is_whole();
-            let bytes = window.unread();
-            let mut assembler = Assembler::default();
-            let mut done = 0;
-            loop {
-                let rest = bytes.get(done + searched..).unwrap_or_default();
-                let end = match memchr::memchr(b'\n', rest) {
-                    Some(end) => done + searched + end,
-                    None if whole => bytes.len(),
-                    None => break,
-                };
-                let line = bytes.get(..end).unwrap_or_default();
-                let mut json = reader_at(line, done, 0);
-                if json.peek_byte().is_some() {
-                    self.line(window, line, json, &header, &mut assembler);
-                }
-                done = end + 1;
-                searched = 0;
-                if done > bytes.len() {
-                    break;
-                }
-            }
-            searched = bytes.len().saturating_sub(done);
-            window.consume(done);
-            if whole || (!window.grow()? && window.unread().is_empty()) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The value of one line, which begins where `json` is and ends with `line`.
-    fn line<'a>(
-        &mut self,
-        window: &Window<'_>,
-        line: &'a [u8],
-        mut json: Json<'a>,
-        header: &Header,
-        assembler: &mut Assembler<'a>,
-    ) {
-        let start = json.offset();
-        if json.peek_byte() == Some(b'{') && self.classify(&mut json.clone()) != Some(Class::Holder) {
-            let read = self.item(&mut json, header, assembler);
-            if let Err(fault) = read {
-                let text = line.get(start..).unwrap_or_default();
-                if let Some(fault) = self.mend(fault, text, start, header) {
-                    self.fail_run_at(window, fault);
-                }
-                *assembler = Assembler::default();
-            } else if json.peek_byte().is_some() {
-                self.fail_at(window, Fault::syntax(json.offset(), "expected the end of the line"));
-            }
-            return;
-        }
-        let place = window.place(start);
-        let mut part = Window::over_part(line.get(start..).unwrap_or_default(), place);
-        if let Err(error) = self.values(&mut part) {
-            self.runs.fail(error);
-        }
     }
 }
