@@ -972,13 +972,18 @@ fn wrong_usage_of_the_calibration_ends_with_1() {
 #[test]
 fn the_throughput_ends_with_one_object() {
     let file = "golden/tau2/scripted-quitter_airline.json";
-    let (out, _) = ends("throughput", &["--rounds", "2", "--min-mb", "1", file], 0);
-    let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     let expected = ["ratio_1t", "speedup_2t", "floor_speedup_2t", "mb_per_s_1t", "runs_per_s_1t", "peak_mib"];
-    assert_eq!(keys(&figures), BTreeSet::from(expected));
-    for (key, figure) in figures.as_object().unwrap() {
-        let known = figure.as_f64().is_some_and(|figure| figure > 0.0);
-        assert!(known || (key == "peak_mib" && figure.is_null()), "{key}: {figure}");
+    let of_files = ["files_mb_per_s_1t", "lines_to_files"];
+    for layout in ["files", "lines"] {
+        let (out, _) = ends("throughput", &["--rounds", "2", "--min-mb", "1", "--layout", layout, file], 0);
+        let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+        assert_eq!(keys(&figures), BTreeSet::from_iter(expected.into_iter().chain(of_files)));
+        for (key, figure) in figures.as_object().unwrap() {
+            let known = figure.as_f64().is_some_and(|figure| figure > 0.0);
+            let is_of_files = of_files.contains(&&**key);
+            assert!(known || figure.is_null() && (key == "peak_mib" || is_of_files), "{key}: {figure}");
+            assert!(!is_of_files || known == (layout == "lines"), "{layout}: {key}: {figure}");
+        }
     }
     let (out, _) = ends("throughput", &["--by-format", "--rounds", "2", file, "golden"], 0);
     let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();

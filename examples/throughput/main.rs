@@ -1,8 +1,8 @@
 //! How fast this machine scans, beside how fast it can read the JSON at all.
 //!
 //! Reads the given files into memory once, lays them out as asked, then alternates the floor (`serde_json` ignoring
-//! every value) and the scan with all detectors over several rounds, on one thread and on two. Prints medians; the
-//! last line is one JSON object.
+//! every value) and the scan with all detectors over several rounds, on one thread and on two; of runs that are laid out
+//! in lines, also the scan of the files that they stand in. Prints medians; the last line is one JSON object.
 //!
 //! `cargo run --release --example throughput -- --help`
 
@@ -49,7 +49,7 @@ struct Arguments {
     /// Rounds; the medians are told
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
-    /// As the files are, or the runs of tau2 files one in each line
+    /// As the files are, or the runs of tau2 files one in each line, beside the files as they are
     #[arg(long, value_enum, default_value = "files", value_name = "LAYOUT")]
     layout: Layout,
     /// Cut every run to its first messages, up to so many KB
@@ -88,11 +88,13 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let made = made::files(usize::try_from(kilobytes)?);
         inputs.extend(made.into_iter().map(|(name, bytes)| Input { path: name.into(), bytes }));
     }
-    if arguments.layout == Layout::Lines || arguments.short.is_some() {
-        for input in &mut inputs {
-            input.bytes = layout::anew(&input.bytes, arguments.layout, arguments.short);
-        }
-        inputs.retain(|input| !input.bytes.is_empty());
+    if arguments.short.is_some() {
+        inputs = laid_out(&inputs, Layout::Files, arguments.short);
+    }
+    let mut files = Vec::new();
+    if arguments.layout == Layout::Lines {
+        files = std::mem::take(&mut inputs);
+        inputs = laid_out(&files, Layout::Lines, None);
     }
     let once: usize = inputs.iter().map(|input| input.bytes.len()).sum();
     if once == 0 {
@@ -105,8 +107,13 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         return by_format::run(&inputs, arguments);
     }
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
-    let work: Vec<&Input> = std::iter::repeat_n(&inputs, wanted.div_ceil(once).max(1)).flatten().collect();
-    let megabytes = work.iter().map(|input| input.bytes.len()).sum::<usize>() as f64 / 1e6;
+    let repeated = |inputs| -> Vec<&Input> {
+        std::iter::repeat_n(inputs, wanted.div_ceil(once).max(1)).flatten().collect()
+    };
+    let (work, files) = (repeated(&inputs), repeated(&files));
+    let megabytes_of =
+        |work: &[&Input]| work.iter().map(|input| input.bytes.len()).sum::<usize>() as f64 / 1e6;
+    let megabytes = megabytes_of(&work);
     let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
     let runs = AtomicUsize::new(0);
     let floor = |input: &Input| floor(&input.bytes);
@@ -122,32 +129,48 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let scan_1 = time(&work, 1, scan);
         let floor_2 = time(&work, 2, floor);
         let scan_2 = time(&work, 2, scan);
-        rounds.push([floor_1, scan_1, floor_2, scan_2]);
+        let counted = runs.load(Ordering::Relaxed);
+        let files_1 = time(&files, 1, scan);
+        runs.store(counted, Ordering::Relaxed);
+        rounds.push([floor_1, scan_1, floor_2, scan_2, files_1]);
     }
     let counted = runs.into_inner() as f64 / f64::from(2 * arguments.rounds);
-    let figure = |of: fn(&[f64; 4]) -> f64| median(rounds.iter().map(of).collect());
+    let figure = |of: fn(&[f64; 5]) -> f64| median(rounds.iter().map(of).collect());
     let ratio = figure(|[floor, scan, ..]| scan / floor);
-    let speedup = figure(|[_, scan, _, two]| scan / two);
-    let floor_speedup = figure(|[floor, _, two, _]| floor / two);
+    let speedup = figure(|[_, scan, _, two, _]| scan / two);
+    let floor_speedup = figure(|[floor, _, two, ..]| floor / two);
     let scan_seconds = figure(|[_, scan, ..]| *scan);
     let floor_seconds = figure(|[floor, ..]| *floor);
     let peak = peak_mib();
 
+    let of_files = (arguments.layout == Layout::Lines).then(|| {
+        let (megabytes_of_files, seconds) = (megabytes_of(&files), figure(|[.., files]| *files));
+        let share = figure(|[_, scan, .., files]| files / scan) * megabytes / megabytes_of_files;
+        (megabytes_of_files / seconds, counted / seconds, share)
+    });
     let figures = json!({
         "ratio_1t": ratio,
         "speedup_2t": speedup,
         "floor_speedup_2t": floor_speedup,
         "mb_per_s_1t": megabytes / scan_seconds,
         "runs_per_s_1t": counted / scan_seconds,
+        "files_mb_per_s_1t": of_files.map(|(megabytes, ..)| megabytes),
+        "lines_to_files": of_files.map(|(.., share)| share),
         "peak_mib": peak,
+    });
+    let of_files = of_files.map_or_else(String::new, |(megabytes, runs, share)| {
+        format!(
+            "  the files         {megabytes:8.0} MB/s   {runs:.0} runs/s\n  \
+             \x20                 {share:.3} of their MB/s in lines\n"
+        )
     });
     common::print(&format!(
         "{} files, {megabytes:.0} MB, {counted:.0} runs, {} rounds (medians)\n  \
          floor, 1 thread   {:8.0} MB/s\n  \
          scan, 1 thread    {:8.0} MB/s   {:.0} runs/s\n  \
          \x20                 {ratio:.3} times the floor's time\n  \
-         two threads       scan {speedup:.2} times as fast, floor {floor_speedup:.2} times\n  \
-         peak memory       {} (the files included)\n{figures}\n",
+         two threads       scan {speedup:.2} times as fast, floor {floor_speedup:.2} times\n\
+         {of_files}  peak memory       {} (the files included)\n{figures}\n",
         work.len(),
         arguments.rounds,
         megabytes / floor_seconds,
@@ -156,6 +179,13 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         peak.map_or("unknown".to_owned(), |mib| format!("{mib:.0} MiB")),
     ))?;
     Ok(0)
+}
+
+/// The inputs laid out anew, as far as anything is left of them.
+fn laid_out(inputs: &[Input], layout: Layout, short: Option<usize>) -> Vec<Input> {
+    let anew =
+        |input: &Input| Input { path: input.path.clone(), bytes: layout::anew(&input.bytes, layout, short) };
+    inputs.iter().map(anew).filter(|input| !input.bytes.is_empty()).collect()
 }
 
 /// Reads all the values of an input, ignoring each. What is no JSON costs its line.
