@@ -58,9 +58,10 @@ fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     let mut json = Json::new(bytes);
     json.space();
     let start = json.offset();
-    // What is closed where its line is over is a line, sound or not.
+    // An object that is closed where its line is over is a line, sound or not.
     let mut extent = json.clone().skimming();
-    if extent.skip().is_ok()
+    if !begins_as_a_list(bytes, start)
+        && extent.skip().is_ok()
         && extent.is_at_end_of_line()
         && memchr::memchr(b'\n', extent.since(start)).is_none()
     {

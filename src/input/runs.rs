@@ -185,7 +185,7 @@ impl<'s> Runs<'s> {
         json: &mut Json<'a>,
         header: &Header,
         assembler: &mut Assembler<'a>,
-        ends: Ends,
+        may_end: MayEnd,
     ) -> Read<()> {
         json.space();
         let start = json.offset();
@@ -204,7 +204,8 @@ impl<'s> Runs<'s> {
             if simdutf8::basic::from_utf8(text).is_err() {
                 return Err(Fault::encoding_at(start));
             }
-            if ends == Ends::WithLine && (memchr::memchr(b'\n', text).is_some() || !json.is_at_end_of_line())
+            if may_end == MayEnd::WithLine
+                && (memchr::memchr(b'\n', text).is_some() || !json.is_at_end_of_line())
             {
                 return Err(Fault::shape(start, "the run is not one line"));
             }
@@ -225,7 +226,7 @@ impl<'s> Runs<'s> {
 
 /// Where a run may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ends {
+pub(super) enum MayEnd {
     Anywhere,
     /// With the line in which it begins: all else is a fault.
     WithLine,

@@ -66,6 +66,26 @@ fn a_run_ends_with_its_line() {
     }
 }
 
+/// The first run is longer than what is looked at first.
+#[test]
+fn lines_may_begin_with_blank_ones_and_an_unsound_run() {
+    let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#);
+    let long = |member: &str| {
+        let pad = "x".repeat(6_000);
+        format!(r#"{{"id": "a", "messages": [], "termination_reason": "x", {member}, "pad": "{pad}"}}"#)
+    };
+    for blank in ["", "\n", " \r\n\n"] {
+        let text = format!("{blank}{}\n{{\"id\":\n{}\n{}\n", long("\"z\": nul"), run("c"), run("d"));
+        let (traces, errors) = read(&text);
+        assert_eq!((ids(&traces), errors.len()), (vec!["c", "d"], 2), "{blank:?}: {errors:?}");
+        // A list is no line, though its first line is closed by a bracket that is not its own.
+        let text = format!("{blank}[{}}}\n,{}\n,{}\n]\n", long("\"z\": null"), run("c"), run("d"));
+        let (traces, errors) = read(&text);
+        assert_eq!(ids(&traces), ["a", "c", "d"], "{blank:?}: {errors:?}");
+        assert!(!errors.is_empty(), "{blank:?}");
+    }
+}
+
 #[test]
 fn flat_keys_stand_in_for_info() {
     let flat = one(&format!(

@@ -1,6 +1,6 @@
 //! Lines of runs.
 
-use super::{Assembler, Class, Ends, Fault, Header, Json, Result, Walk, Window, cut_lines, reader_at};
+use super::{Assembler, Class, Fault, Header, Json, MayEnd, Result, Walk, Window, cut_lines, reader_at};
 
 impl Walk<'_, '_, '_> {
     /// One value in each line.
@@ -14,6 +14,7 @@ impl Walk<'_, '_, '_> {
         let header = self.companion.cloned().unwrap_or_default();
         // How much of what is unread is known to have no end of a line.
         let mut searched = 0;
+        // Behind a line that is not, each is looked for before it is read, which takes linear time whatever they hold.
         let mut all_sound = self.header_only.is_none();
         loop {
             let whole = window.is_whole();
@@ -65,7 +66,7 @@ impl Walk<'_, '_, '_> {
                 Some(_) => return json.offset(),
             }
             let start = json.offset();
-            if self.runs.read(self.reader.run, &mut json, header, assembler, Ends::WithLine).is_err() {
+            if self.runs.read(self.reader.run, &mut json, header, assembler, MayEnd::WithLine).is_err() {
                 *assembler = Assembler::default();
                 return start;
             }

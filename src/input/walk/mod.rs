@@ -16,7 +16,7 @@ pub(crate) use pieces::{Piece, Pieces};
 
 use super::framing::Framing;
 use super::mended::Mended;
-use super::runs::{Ends, Header, Runs};
+use super::runs::{Header, MayEnd, Runs};
 use super::window::{Place, Window};
 use super::{ReadOptions, RecordReader};
 use crate::error::{Error, Result};
@@ -151,13 +151,12 @@ impl Walk<'_, '_, '_> {
 
     /// Values one behind the other.
     fn values(&mut self, window: &mut Window<'_>) -> Result<()> {
-        let mut values = 0_u64;
         let mut lost = false;
         while let Some(byte) = Self::next_byte(window)? {
             if lost {
                 return Ok(());
             }
-            let line = (values > 0).then(|| window.place(0).location().line);
+            let line = window.place(0).location().line;
             let stop = match byte {
                 b'{' => self.object(window)?,
                 b'[' => {
@@ -168,7 +167,6 @@ impl Walk<'_, '_, '_> {
                 _ => self.litter(window)?,
             };
             lost = stop == Stop::Lost;
-            values += 1;
             // Behind a value that fills a line, the others are likely to do so as well.
             if !lost && Self::fills_line(window, line)? {
                 return self.lines(window);
@@ -177,18 +175,16 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether the value that has just been read, which began in this line, or in the first, ended with its line,
-    /// and something follows.
-    fn fills_line(window: &mut Window<'_>, line: Option<u64>) -> Result<bool> {
-        let blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
+    /// Whether the value that has just been read, which began in this line, ended with its line.
+    fn fills_line(window: &mut Window<'_>, line: u64) -> Result<bool> {
         loop {
-            let unread = window.unread();
-            if let Some(end) = memchr::memchr(b'\n', unread) {
-                let over = unread.get(..end).is_some_and(blank);
-                return Ok(over && window.place(0).location().line == line.unwrap_or(1));
-            }
-            if !blank(unread) || !window.grow()? {
-                return Ok(false);
+            let is_over = |byte: &u8| *byte == b'\n' || !byte.is_ascii_whitespace();
+            let over = window.unread().iter().copied().find(is_over);
+            match over {
+                Some(b'\n') => return Ok(window.place(0).location().line == line),
+                Some(_) => return Ok(false),
+                None if !window.grow()? => return Ok(false),
+                None => {}
             }
         }
     }
@@ -322,7 +318,7 @@ impl Walk<'_, '_, '_> {
         if self.header_only.is_some() {
             json.skip()
         } else {
-            self.runs.read(self.reader.run, json, header, assembler, Ends::Anywhere)
+            self.runs.read(self.reader.run, json, header, assembler, MayEnd::Anywhere)
         }
     }
 
