@@ -49,7 +49,7 @@ struct Arguments {
     /// Rounds; the medians are told
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
-    /// As the files are, or the runs of tau2 files one in each line, beside the files as they are
+    /// As the files are, or the runs of tau2 files one in each line, beside the files
     #[arg(long, value_enum, default_value = "files", value_name = "LAYOUT")]
     layout: Layout,
     /// Cut every run to its first messages, up to so many KB
@@ -117,6 +117,8 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
     let runs = AtomicUsize::new(0);
     let floor = |input: &Input| floor(&input.bytes);
+    let scan_uncounted =
+        |input: &Input| std::hint::black_box(scanner.scan_slice(&input.path, &input.bytes)).errors.is_empty();
     let scan = |input: &Input| {
         let file = scanner.scan_slice(&input.path, &input.bytes);
         runs.fetch_add(file.traces.len(), Ordering::Relaxed);
@@ -129,9 +131,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let scan_1 = time(&work, 1, scan);
         let floor_2 = time(&work, 2, floor);
         let scan_2 = time(&work, 2, scan);
-        let counted = runs.load(Ordering::Relaxed);
-        let files_1 = time(&files, 1, scan);
-        runs.store(counted, Ordering::Relaxed);
+        let files_1 = time(&files, 1, scan_uncounted);
         rounds.push([floor_1, scan_1, floor_2, scan_2, files_1]);
     }
     let counted = runs.into_inner() as f64 / f64::from(2 * arguments.rounds);
