@@ -28,6 +28,7 @@ pub(super) const FORMAT: FormatEntry = FormatEntry {
         header,
         is_complete: |header| header.flat_domain.is_some(),
         run,
+        refuses_holders: false,
     }),
 };
 

@@ -21,6 +21,7 @@ pub(super) const FORMAT: Entry = Entry {
         header: RecordReader::no_header,
         is_complete: |_| true,
         run,
+        refuses_holders: false,
     }),
 };
 

@@ -8,7 +8,7 @@ use super::tasks::{KnownTasks, Tasks};
 use super::window::Window;
 use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
-use crate::json::{Fault, Json, Read};
+use crate::json::{Fault, Json, Read, is_line};
 use crate::trace::{Assembler, Ending, Event, Metadata, Routing, Step, StepSink, Trace};
 
 /// What a file says of all its runs, beside them.
@@ -192,6 +192,7 @@ impl<'s> Runs<'s> {
         let mut run = OpenRun {
             options: self.options,
             assembler,
+            may_end,
             sink: self.sink,
             position: self.position,
             begun: false,
@@ -199,17 +200,17 @@ impl<'s> Runs<'s> {
             ending: Ending::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
-            let text = json.since(start);
             // What was passed over must be text as well.
-            if simdutf8::basic::from_utf8(text).is_err() {
-                return Err(Fault::encoding_at(start));
+            let text = json.since(start);
+            match may_end {
+                MayEnd::Anywhere if simdutf8::basic::from_utf8(text).is_err() => {
+                    Err(Fault::encoding_at(start))
+                }
+                MayEnd::WithLine if !is_line(text) || !json.is_at_end_of_line() => {
+                    Err(Fault::shape(start, "the run is not one line of text"))
+                }
+                _ => Ok(()),
             }
-            if may_end == MayEnd::WithLine
-                && (memchr::memchr(b'\n', text).is_some() || !json.is_at_end_of_line())
-            {
-                return Err(Fault::shape(start, "the run is not one line"));
-            }
-            Ok(())
         });
         match &checked {
             Ok(()) => {
@@ -239,6 +240,7 @@ pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_
 pub(super) struct OpenRun<'a, 's> {
     pub(super) options: &'s ReadOptions,
     pub(super) assembler: &'s mut Assembler<'a>,
+    pub(super) may_end: MayEnd,
     sink: &'s mut dyn StepSink,
     position: u64,
     begun: bool,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Format;
 use super::format::{Entry, Reader, RecordReader};
-use super::runs::{Header, OpenRun, Runs};
+use super::runs::{Header, MayEnd, OpenRun, Runs};
 use super::sample::{Members, Sample};
 use super::tasks::{KnownTasks, Tasks};
 use super::tau2_messages::{Messages, Requestor};
@@ -31,6 +31,7 @@ pub(super) const FORMAT: Entry = Entry {
         header,
         is_complete: |header| header.keys == INFO | TASKS,
         run,
+        refuses_holders: true,
     }),
 };
 
@@ -352,6 +353,9 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                 }
                 run.assembler.begin(!task_known);
                 found.says_something = Messages::new(texts).read(value, run, task_known)? > 0;
+            }
+            b"simulations" if run.may_end == MayEnd::WithLine && !found.is_run => {
+                return Err(Fault::shape(start, "the line holds runs"));
             }
             b"traj" | b"ticks" => found.elsewhere = events_elsewhere(key, value)?.or(found.elsewhere),
             _ => value.skip()?,

@@ -29,6 +29,7 @@ pub(super) const FORMAT: Entry = Entry {
         header: RecordReader::no_header,
         is_complete: |_| true,
         run,
+        refuses_holders: false,
     }),
 };
 

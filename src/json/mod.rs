@@ -11,6 +11,7 @@ mod container;
 mod ends;
 mod escape;
 mod fault;
+mod line;
 mod raw;
 mod scalar;
 mod scan;
@@ -24,6 +25,7 @@ use std::borrow::Cow;
 
 pub(crate) use ends::Ends;
 pub(crate) use fault::{Fault, Read};
+pub(crate) use line::is_line;
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;
 pub(crate) use string::{JsonString, spelling_of};

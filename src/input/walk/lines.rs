@@ -62,7 +62,9 @@ impl Walk<'_, '_, '_> {
         loop {
             match json.peek_byte() {
                 None => return text.len(),
-                Some(b'{') if self.classify(&mut json.clone()) != Some(Class::Holder) => {}
+                Some(b'{')
+                    if self.reader.refuses_holders
+                        || self.classify(&mut json.clone()) != Some(Class::Holder) => {}
                 Some(_) => return json.offset(),
             }
             let start = json.offset();
