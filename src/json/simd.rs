@@ -262,16 +262,25 @@ mod tests {
         assert_eq!(simd.has_controls(block), bytes.iter().any(|byte| *byte < 0x20));
         let is_below = |byte: &u8| *byte < 0x20 || !byte.is_ascii();
         assert_eq!(simd.has_below_space(block), bytes.iter().any(is_below));
-        let of_one = simd.block(&[wanted; 64]);
-        let any_below = is_below(&wanted) || bytes.iter().any(is_below);
-        assert_eq!(simd.has_below_space(simd.lowest(block, of_one)), any_below);
+    }
+
+    /// A block of plain bytes but for one.
+    fn check_alone<S: Simd>(simd: S, byte: u8, place: usize) {
+        let mut bytes = [b'~'; 64];
+        let plain = simd.block(&bytes);
+        bytes[place] = byte;
+        let block = simd.block(&bytes);
+        assert_eq!(simd.has_controls(block), byte < 0x20);
+        for block in [block, simd.lowest(block, plain), simd.lowest(plain, block)] {
+            assert_eq!(simd.has_below_space(block), byte < 0x20 || !byte.is_ascii());
+        }
     }
 
     proptest! {
         #[test]
         fn all_instructions_find_the_same(
             bytes in prop::array::uniform32(prop::sample::select(b"\x00\x1f\x20\x22\x5b\x5c\x7b\x7f\x80\xff".to_vec())),
-            place in 0usize..32,
+            place in 0usize..64,
             one in any::<u8>(),
         ) {
             let mut block = [b'x'; 64];
@@ -279,13 +288,16 @@ mod tests {
             block[place] = one;
             for wanted in [one, b'"', b'{', 0, 0xff] {
                 check(Portable, &block, wanted);
+                check_alone(Portable, wanted, place);
                 #[cfg(target_arch = "x86_64")]
                 {
                     if let Some(simd) = pulp::x86::V3::try_new() {
                         check(simd, &block, wanted);
+                        check_alone(simd, wanted, place);
                     }
                     if let Some(simd) = pulp::x86::V4::try_new() {
                         check(simd, &block, wanted);
+                        check_alone(simd, wanted, place);
                     }
                 }
             }

@@ -49,6 +49,7 @@ fn a_run_ends_with_its_line() {
         (format!(" \n{}\t\r", run("c")), &["a", "b", "c", "z"], &[]),
         (list.clone(), &["a", "b", "c", "z"], &[]),
         (list.replace("\"seed\"", "\"messages\""), &["a", "b", "c", "z"], &[3]),
+        (list.replace("\"seed\": 7", "\"messages\": []"), &["a", "b", "c", "z"], &[3]),
         (run("c").replace("\"t\"", "\"t\", \"pad\": \"é\""), &["a", "b", "c", "z"], &[]),
         // A list of runs behind the messages of one is a member like any other.
         (format!("{}, {}", run("c").trim_end_matches('}'), &list[1..]), &["a", "b", "c", "z"], &[]),
