@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tracelint::stats::{Outcome, f1_bootstrap};
-use tracelint::{ALL, CalibrationOptions, GoldenSet, calibrate, default_detectors};
+use wrongturn::stats::{Outcome, f1_bootstrap};
+use wrongturn::{ALL, CalibrationOptions, GoldenSet, calibrate, default_detectors};
 
 fn calibration(criterion: &mut Criterion) {
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use tracelint::{Trace, default_detectors};
+use wrongturn::{Trace, default_detectors};
 
 const SIZES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use tracelint::{ScanOptions, Scanner, default_detectors};
+use wrongturn::{ScanOptions, Scanner, default_detectors};
 
 /// As many files as keep two threads busy.
 const FILES: u64 = 8;
@@ -36,7 +36,7 @@ fn scan(criterion: &mut Criterion) {
         });
     });
 
-    let folder = std::env::temp_dir().join(format!("tracelint-bench-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("wrongturn-bench-{}", std::process::id()));
     if std::fs::create_dir_all(&folder).is_ok() {
         for (number, file) in files.iter().enumerate() {
             std::fs::write(folder.join(format!("{number}.json")), file).ok();

@@ -18,13 +18,13 @@ use common::records::{self, Shown, lines, sound};
 use common::tables::TableFiles;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tracelint::evaluation::{
+use wrongturn::evaluation::{
     AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionIntervals, EvolutionScorer,
     FunnelRule, GoldEpisode, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair, Record,
     ReflectOptions, agree, check_calls, detect_modes, evolve, gold_of_trace, predict, proximity, reflect,
     relate,
 };
-use tracelint::{
+use wrongturn::{
     Actors, Format, Preset, ReadOptions, Registry, Table, agreement_tables, call_tables, evolution_chart,
     evolution_tables, mode_tables, proximity_tables, read_traces, reflection_chart, reflection_tables,
     relation_tables,

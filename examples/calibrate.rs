@@ -15,7 +15,7 @@ use common::arguments::{Seed, Threads};
 use common::output::{is_stdout, write_json};
 use serde::Serialize;
 use serde_json::Value;
-use tracelint::{
+use wrongturn::{
     ALL, Actors, BaselineComparison, CalibrationOptions, CalibrationReport, Detector, GateOutcome, GoldenSet,
     Preset, Registry, Sweep, Tier, calibrate, calibration_html, calibration_markdown, compare_with_baseline,
     junit, render_calibration, render_explanation, render_gate, render_run, render_sweeps, sweep,

@@ -19,7 +19,7 @@ use clap::Parser;
 use common::arguments::{Reading, Resamples, Threads};
 use common::inputs::{self, Inputs};
 use common::tables::{self, TableFiles};
-use tracelint::{
+use wrongturn::{
     ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, comparison_html, comparison_tables,
     default_detectors, render_comparison, stats::Resampling,
 };

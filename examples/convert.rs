@@ -13,7 +13,7 @@ use clap::Parser;
 use common::arguments::Reading;
 use common::inputs::Inputs;
 use common::output::Output;
-use tracelint::{ScanEvent, Trace, read_files, read_joined};
+use wrongturn::{ScanEvent, Trace, read_files, read_joined};
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.
 #[derive(Parser)]

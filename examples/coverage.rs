@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use rayon::prelude::*;
-use tracelint::stats::{
+use wrongturn::stats::{
     ClusteredPearson, Interval, Resampling, cluster_bootstrap, pearson, permutation_test,
 };
 

@@ -25,7 +25,7 @@ use std::thread;
 
 use clap::Parser;
 use serde_json::{Value, json};
-use tracelint::{Action, Actor, Monitor, Status, StepInput, Trace, Verdict, default_detectors};
+use wrongturn::{Action, Actor, Monitor, Status, StepInput, Trace, Verdict, default_detectors};
 
 /// What a service would send: it owns its texts, since they cross a thread.
 enum Message {
@@ -111,7 +111,7 @@ fn told(verdict: &Verdict) -> String {
 }
 
 /// The verdicts on the whole run at once, for comparison.
-fn batch(wanted: &str) -> Result<Vec<(&'static str, Verdict)>, tracelint::Error> {
+fn batch(wanted: &str) -> Result<Vec<(&'static str, Verdict)>, wrongturn::Error> {
     let mut trace = Trace::builder();
     for message in recorded() {
         if let Message::Call { run, tool, arguments, answer } = message

@@ -19,7 +19,7 @@ use common::inputs;
 use common::output::Output;
 use common::parts;
 use common::replicated::{self, Options, Outputs};
-use tracelint::{PartialContent, PartialState};
+use wrongturn::{PartialContent, PartialState};
 
 /// Merges what was found in parts of a corpus.
 #[derive(Parser)]

@@ -17,11 +17,11 @@ use common::inputs::Faults;
 use common::records::{self, Shown, lines, sound};
 use common::tables::TableFiles;
 use serde_json::{Value, json};
-use tracelint::evaluation::{
+use wrongturn::evaluation::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
     compare, inherit, read_results, replay_commands, select,
 };
-use tracelint::{
+use wrongturn::{
     inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
 };
 
@@ -151,8 +151,8 @@ fn bundled(path: Option<&PathBuf>, name: &str) -> PathBuf {
     records::input(path, &format!("recovery/{name}"))
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, tracelint::Error> {
-    fs::read(path).map_err(tracelint::Error::from)
+fn bytes(path: &Path) -> Result<Vec<u8>, wrongturn::Error> {
+    fs::read(path).map_err(wrongturn::Error::from)
 }
 
 /// The exit status where `bad` of `all` files could not be read.

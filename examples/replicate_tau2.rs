@@ -19,7 +19,7 @@ use common::arguments::{Resamples, Threads};
 use common::inputs;
 use common::parts::{self, PartialFile};
 use common::replicated::{self, Options, Outputs};
-use tracelint::{
+use wrongturn::{
     Actors, ClusterBy, Detector, Format, GroupBy, PartialContent, ReadOptions, RecoveryByProgram,
     ReplicationPart, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
 };

@@ -18,7 +18,7 @@ use common::output::Output;
 use common::parts::{self, PartialFile};
 use common::tables::TableFiles;
 use serde_json::Value;
-use tracelint::{
+use wrongturn::{
     ALL, Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset, Registry,
     RunStrip, ScanOptions, ScanPart, Scanner, TraceRecord, otlp_json,
 };

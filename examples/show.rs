@@ -14,7 +14,7 @@ use std::sync::Arc;
 use clap::Parser;
 use common::arguments::Reading;
 use common::inputs::Inputs;
-use tracelint::{
+use wrongturn::{
     Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, read_files, read_joined,
     render_explanation, render_run, render_step, run_of,
 };

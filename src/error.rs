@@ -56,7 +56,7 @@ pub struct Location {
 /// The text is lower case, without a full stop: `path: run 3: line 10 column 7: what is wrong`.
 ///
 /// ```
-/// use tracelint::{ErrorKind, ReadOptions, read_traces};
+/// use wrongturn::{ErrorKind, ReadOptions, read_traces};
 ///
 /// let lines = b"{\"id\": \"a\", \"messages\": []}\n{\"id\": \"b\", \"messages\": 7}";
 /// let (_, reading) = read_traces(lines, &ReadOptions::default());

@@ -63,7 +63,7 @@ impl FromStr for Node {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Fingerprint, Status, Trace};
+/// use wrongturn::{Fingerprint, Status, Trace};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..3 {
@@ -72,7 +72,7 @@ impl FromStr for Node {
 /// let fingerprint = Fingerprint::of(&run.build()?);
 /// assert_eq!(serde_json::to_value(&fingerprint).unwrap(), json!({"tool:look": {"tool:look": 2}}));
 /// assert_eq!(fingerprint.distance(&fingerprint)?, 0.0);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fingerprint {
@@ -184,14 +184,14 @@ impl<'de> Deserialize<'de> for Fingerprint {
 /// Takes a [`Fingerprint`] step by step, for a run that is not in memory as a whole.
 ///
 /// ```
-/// use tracelint::{Action, Actor, Fingerprint, FingerprintBuilder, Gate, StepInput};
+/// use wrongturn::{Action, Actor, Fingerprint, FingerprintBuilder, Gate, StepInput};
 ///
 /// let (mut gate, mut builder) = (Gate::new(), FingerprintBuilder::default());
 /// builder.observe(&gate.admit(StepInput::message(Actor::User, "where is it?"))?);
 /// builder.observe(&gate.admit(StepInput::action(Actor::Agent, Action::new("look")))?);
 /// let fingerprint: Fingerprint = builder.finish();
 /// assert_eq!(serde_json::to_string(&fingerprint).unwrap(), r#"{"user":{"tool:look":1}}"#);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct FingerprintBuilder {

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use tracelint::{Detector, Loop, Status, Trace};
+//! use wrongturn::{Detector, Loop, Status, Trace};
 //!
 //! let mut run = Trace::builder();
 //! for _ in 0..5 {
@@ -25,7 +25,7 @@
 //! assert_eq!(verdict.detected(), Some(true));
 //! assert_eq!(verdict.findings()[0].mode.to_string(), "strategy/loop");
 //! assert_eq!((verdict.findings()[0].first, verdict.findings()[0].last), (0, 4));
-//! # Ok::<(), tracelint::Error>(())
+//! # Ok::<(), wrongturn::Error>(())
 //! ```
 //!
 //! # Detectors
@@ -55,7 +55,7 @@
 //! # Files
 //!
 //! ```
-//! use tracelint::{ReadOptions, read_traces};
+//! use wrongturn::{ReadOptions, read_traces};
 //!
 //! let file = br#"{"info": {"agent_info": {"llm": "m"}}, "tasks": [], "simulations": [
 //!     {"id": "a", "reward_info": {"reward": 1.0}, "messages": [

@@ -14,7 +14,7 @@ mod reading;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use reading::{Drip, stream, told};
-use tracelint::{
+use wrongturn::{
     Actor, Alignment, Error, ErrorKind, Event, Format, LabelledFailure, Location, Milestone, ReadOptions,
     Routing, Step, Trace, read_traces,
 };

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tracelint::stats::{Confusion, Outcome, f1_bootstrap, wilson};
-use tracelint::{
+use wrongturn::stats::{Confusion, Outcome, f1_bootstrap, wilson};
+use wrongturn::{
     ALL, CalibrationOptions, Detector, Difficulty, FailureClass, FailureMode, Finding, Fold, GoldenSet,
     Judgement, Perturbation, Routing, Step, TIER_GATES, Tier, TierGate, Verdict, calibrate,
     default_detectors, sweep, tier,
@@ -35,7 +35,7 @@ fn the_bundled_sets_are_as_promised() {
             _ => 30,
         };
         assert!(entries.len() >= at_least, "{}: {} entries", info.id, entries.len());
-        let count = |test: &dyn Fn(&&tracelint::GoldenEntry) -> bool| {
+        let count = |test: &dyn Fn(&&wrongturn::GoldenEntry) -> bool| {
             entries.iter().copied().filter(|e| test(e)).count()
         };
         let positives = count(&|entry| entry.label);
@@ -134,7 +134,7 @@ impl Detector for ByName {
 
 impl Fold for ByNameFold {
     fn observe(&mut self, step: &Step<'_>) {
-        self.fired |= step.action_of(tracelint::Actors::All).is_some_and(|action| action.name == "explode");
+        self.fired |= step.action_of(wrongturn::Actors::All).is_some_and(|action| action.name == "explode");
     }
 
     fn certain(&self) -> &[Finding] {
@@ -248,7 +248,7 @@ fn a_sweep_covers_the_main_parameter() {
         let sweep = sweep(&set, info).unwrap();
         assert!(sweep.points.len() >= 7, "{}", info.id);
         let default =
-            info.config(tracelint::Preset::Default, tracelint::Actors::Agent)[sweep.parameter].clone();
+            info.config(wrongturn::Preset::Default, wrongturn::Actors::Agent)[sweep.parameter].clone();
         let point = sweep.points.iter().find(|point| point.value == default).unwrap();
         let report = calibrate(&set, &[info.default_detector()], &CalibrationOptions::default());
         assert_eq!(point.confusion, report.detectors[0].figures.confusion, "{}", info.id);

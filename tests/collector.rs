@@ -114,7 +114,7 @@ fn answer(mut stream: TcpStream) -> (u16, String, String) {
 }
 
 fn number(metrics: &str, name: &str) -> u64 {
-    let line = metrics.lines().find_map(|line| line.strip_prefix(&format!("tracelint_{name} ")));
+    let line = metrics.lines().find_map(|line| line.strip_prefix(&format!("wrongturn_{name} ")));
     line.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
 }
 
@@ -123,7 +123,7 @@ struct File(PathBuf);
 
 impl File {
     fn new(test: &str) -> Self {
-        let name = format!("tracelint-collector-{}-{test}.jsonl", std::process::id());
+        let name = format!("wrongturn-collector-{}-{test}.jsonl", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_file(&path);
         Self(path)
@@ -449,7 +449,7 @@ fn the_metrics_are_what_prometheus_reads() {
     for metric in lines.chunks(3) {
         let (name, number) = metric[2].split_once(' ').unwrap();
         number.parse::<u64>().unwrap();
-        assert!(name.starts_with("tracelint_"), "{name}");
+        assert!(name.starts_with("wrongturn_"), "{name}");
         let help = metric[0].strip_prefix(&format!("# HELP {name} ")).unwrap();
         assert!(help.ends_with('.'), "{help}");
         let kind = if name.ends_with("_total") { "counter" } else { "gauge" };

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use tracelint::{Status, Trace, default_detectors};
+use wrongturn::{Status, Trace, default_detectors};
 
 use programs::program;
 
@@ -108,7 +108,7 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn commands_work_as_they_are_written() {
-    let folder = std::env::temp_dir().join(format!("tracelint-commands-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("wrongturn-commands-{}", std::process::id()));
     let mut failures = Vec::new();
     let mut ran = 0;
     for page in pages() {
@@ -222,7 +222,7 @@ fn every_help_says_the_same_things_in_the_same_way() {
 
 #[test]
 fn the_example_of_every_help_works() {
-    let folder = std::env::temp_dir().join(format!("tracelint-helps-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("wrongturn-helps-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("parts")).unwrap();
     symlink(package().join("golden"), folder.join("golden")).unwrap();

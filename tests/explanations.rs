@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tracelint::{ALL, Actors, Change, Detector, DetectorInfo, Explanation, Preset, Trace};
+use wrongturn::{ALL, Actors, Change, Detector, DetectorInfo, Explanation, Preset, Trace};
 
 /// A call, by numbers: tool, argument, answer, status, whether it is in the turn of the one before.
 type Call = (usize, u8, usize, u8, bool);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a wrong shape fails its test")]
 
 use serde_json::{Value, json};
-use tracelint::{
+use wrongturn::{
     Action, Actor, Detector, EventContext, EventLabel, Metadata, Monitor, SpanId, Status, StepInput, Trace,
     Update, UpdateKind, Usage, Verdict, default_detectors, otlp_json,
 };
@@ -41,7 +41,7 @@ fn verdicts() -> Vec<(&'static str, Verdict)> {
 fn records(line: &str) -> Vec<Value> {
     let request: Value = serde_json::from_str(line).unwrap();
     let scope = &request["resourceLogs"][0]["scopeLogs"][0];
-    assert_eq!(scope["scope"]["name"], "tracelint");
+    assert_eq!(scope["scope"]["name"], "wrongturn");
     scope["logRecords"].as_array().unwrap().clone()
 }
 
@@ -67,16 +67,16 @@ fn a_finding_is_parented_to_the_span_of_its_last_step() {
         ("gen_ai.evaluation.score.label", json!({"stringValue": "fail"})),
         ("gen_ai.agent.name", json!({"stringValue": "clerk"})),
         ("gen_ai.conversation.id", json!({"stringValue": "c-1"})),
-        ("tracelint.finding.id", json!({"stringValue": "loop:3"})),
-        ("tracelint.mode", json!({"stringValue": "strategy/loop"})),
-        ("tracelint.where", json!({"arrayValue": {"values": [{"intValue": "0"}, {"intValue": "4"}]}})),
-        ("tracelint.cost.steps", json!({"intValue": "5"})),
-        ("tracelint.cost.duration_ns", json!({"intValue": "50"})),
-        ("tracelint.cost.input_tokens", json!({"intValue": "35"})),
+        ("wrongturn.finding.id", json!({"stringValue": "loop:3"})),
+        ("wrongturn.mode", json!({"stringValue": "strategy/loop"})),
+        ("wrongturn.where", json!({"arrayValue": {"values": [{"intValue": "0"}, {"intValue": "4"}]}})),
+        ("wrongturn.cost.steps", json!({"intValue": "5"})),
+        ("wrongturn.cost.duration_ns", json!({"intValue": "50"})),
+        ("wrongturn.cost.input_tokens", json!({"intValue": "35"})),
     ] {
         assert_eq!(attribute(looping, name), Some(&value), "{name}");
     }
-    let evidence = attribute(looping, "tracelint.evidence").unwrap()["stringValue"].as_str().unwrap();
+    let evidence = attribute(looping, "wrongturn.evidence").unwrap()["stringValue"].as_str().unwrap();
     assert_eq!(serde_json::from_str::<Value>(evidence).unwrap()["repeat_count"], 5);
     assert_eq!(attribute(looping, "gen_ai.evaluation.score.value"), None, "a loop has no score");
 
@@ -98,7 +98,7 @@ fn what_is_no_id_is_left_out() {
     for member in ["traceId", "spanId", "timeUnixNano"] {
         assert_eq!(record.get(member), None, "{member}");
     }
-    assert_eq!(attribute(record, "tracelint.trace"), Some(&json!({"stringValue": "support-17"})));
+    assert_eq!(attribute(record, "wrongturn.trace"), Some(&json!({"stringValue": "support-17"})));
     // Digits that only begin like an id are none.
     assert_eq!(EventContext::new(&format!("{TRACE}0"), &Metadata::default()).trace, None);
 }
@@ -134,8 +134,8 @@ fn updates_are_events_of_one_id() {
     assert_eq!(kinds, [UpdateKind::Opened, UpdateKind::Closed]);
     for update in &updates {
         let record = &records(&otlp_json(&[context().of_update(update)]))[0];
-        assert_eq!(attribute(record, "tracelint.finding.id"), Some(&json!({"stringValue": "loop:3"})));
-        assert_eq!(attribute(record, "tracelint.update"), Some(&json!({"stringValue": update.kind.name()})));
+        assert_eq!(attribute(record, "wrongturn.finding.id"), Some(&json!({"stringValue": "loop:3"})));
+        assert_eq!(attribute(record, "wrongturn.update"), Some(&json!({"stringValue": update.kind.name()})));
     }
 }
 
@@ -145,10 +145,10 @@ fn evidence_that_is_too_long_is_counted() {
     for number in 0..1000 {
         builder.call("book", &json!({"n": number}), Status::Error, &number.to_string()).unwrap();
     }
-    let verdict = tracelint::ToolErrorRecovery::default().detect(&builder.build().unwrap());
+    let verdict = wrongturn::ToolErrorRecovery::default().detect(&builder.build().unwrap());
     let record = &records(&otlp_json(&context().of_verdict("tool_error_recovery", &verdict)))[0];
-    assert_eq!(attribute(record, "tracelint.evidence"), None);
-    let bytes = attribute(record, "tracelint.evidence.bytes").unwrap()["intValue"].as_str().unwrap();
+    assert_eq!(attribute(record, "wrongturn.evidence"), None);
+    let bytes = attribute(record, "wrongturn.evidence.bytes").unwrap()["intValue"].as_str().unwrap();
     assert!(bytes.parse::<u64>().unwrap() > 32 << 10);
 }
 
@@ -157,9 +157,9 @@ fn evidence_that_is_too_long_is_counted() {
 #[test]
 fn both_encodings_agree() {
     use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
-    use tracelint::TraceId;
+    use wrongturn::TraceId;
     let events = context().of_verdicts(&verdicts());
-    let request = tracelint::otlp_logs(&events);
+    let request = wrongturn::otlp_logs(&events);
     let ids = |record: &Value| {
         let member = |name: &str| record[name].as_str().unwrap().to_owned();
         (member("traceId"), member("spanId"))

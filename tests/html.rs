@@ -12,8 +12,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use tracelint::stats::{Interval, Resampling};
-use tracelint::{
+use wrongturn::stats::{Interval, Resampling};
+use wrongturn::{
     Actor, Bar, BarChart, CalibrationOptions, Chart, ComparedRun, Comparison, FailureCost, Files, GoldenSet,
     HtmlReport, IntervalChart, IntervalRow, Line, LineChart, RunStrip, ScanSummary, Status, StripFinding,
     StripStep, calibrate, calibration_html, comparison_html, default_detectors, scan_html,
@@ -231,7 +231,7 @@ fn chromium_has_nothing_to_say() {
         eprintln!("no Chromium here: the page was checked without a browser");
         return;
     };
-    let folder = std::env::temp_dir().join(format!("tracelint-html-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("wrongturn-html-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let page = folder.join("report.html");
     std::fs::write(&page, hostile_report()).unwrap();

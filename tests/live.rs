@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
-use tracelint::{
+use wrongturn::{
     Action, Actor, AssemblerCounts, AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Monitor,
     ReadOptions, Reply, SpanBatch, Status, StepInput, TraceAssembler, UpdateKind, Verdict, default_detectors,
     read_traces,
@@ -91,7 +91,7 @@ fn in_order(run: &[Made]) -> Vec<(&'static str, Verdict)> {
     for (number, made) in (0_u64..).zip(run) {
         let (status, text) = made.answer();
         let action = Action::new(made.name()).arguments(&json!({"a": made.argument})).answered(status, &text);
-        let usage = tracelint::Usage { duration_ns: Some(made.takes * SECOND + 1), ..Default::default() };
+        let usage = wrongturn::Usage { duration_ns: Some(made.takes * SECOND + 1), ..Default::default() };
         let step = StepInput::action(Actor::Agent, action).time(number * SECOND).usage(usage);
         monitor.observe(step).unwrap();
     }
@@ -135,7 +135,7 @@ proptest! {
             return Ok(());
         }
         prop_assert_eq!(&closed[0].verdicts, &in_order(&run));
-        prop_assert_eq!(closed[0].unpaired, tracelint::Unpaired::default());
+        prop_assert_eq!(closed[0].unpaired, wrongturn::Unpaired::default());
         prop_assert_eq!(traces.counts().out_of_order, 0);
         prop_assert!(balanced(traces.counts()));
         // What was opened is in the verdicts, by name.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracelint::{
+use wrongturn::{
     AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, ReadOptions, SpanBatch, TraceAssembler, Update,
     UpdateKind, default_detectors, read_traces,
 };

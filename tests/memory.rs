@@ -10,7 +10,7 @@ use std::alloc::System;
 
 use cap::Cap;
 use serde_json::json;
-use tracelint::{
+use wrongturn::{
     Action, Actor, AssemblerOptions, Monitor, ReadOptions, SpanBatch, SpanId, Status, StepInput,
     TraceAssembler, Usage, default_detectors,
 };

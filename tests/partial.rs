@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use programs::{Folder, ends};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracelint::{
+use wrongturn::{
     ErrorKind, FileReport, FileScan, FlaggedRun, Inference, InferenceOptions, PartialContent, PartialState,
     ReadOptions, ReplicationPart, ScanOptions, ScanPart, Scanner, SimulationRow, SummedReplication,
     default_detectors, pass_k_by_pair, render_files, render_inference, render_pass_k, render_summed,

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "for the benches beside it alone")]
 
 use serde_json::{Value, json};
-use tracelint::{Actor, ExpectedAction, Milestone, ReferenceRoute, Status, Trace};
+use wrongturn::{Actor, ExpectedAction, Milestone, ReferenceRoute, Status, Trace};
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Debug)]

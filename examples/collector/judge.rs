@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
-use tracelint::{EvaluationEvent, EventContext, LiveEvent, SpanBatch, TraceAssembler};
+use wrongturn::{EvaluationEvent, EventContext, LiveEvent, SpanBatch, TraceAssembler};
 
 use crate::metrics::Metrics;
 

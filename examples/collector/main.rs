@@ -33,7 +33,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
-use tracelint::{AssemblerOptions, TraceAssembler, default_detectors};
+use wrongturn::{AssemblerOptions, TraceAssembler, default_detectors};
 
 use metrics::Metrics;
 

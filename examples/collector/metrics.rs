@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracelint::{AssemblerCounts, Cost, TraceAssembler};
+use wrongturn::{AssemblerCounts, Cost, TraceAssembler};
 
 /// Counts that every part of the program adds to.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ impl Metrics {
         let metric = |(name, help, number): &(&str, &str, u64)| {
             let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
             format!(
-                "# HELP tracelint_{name} {help}\n# TYPE tracelint_{name} {kind}\ntracelint_{name} {number}\n"
+                "# HELP wrongturn_{name} {help}\n# TYPE wrongturn_{name} {kind}\nwrongturn_{name} {number}\n"
             )
         };
         numbers.iter().map(metric).collect()

@@ -1,7 +1,7 @@
 //! Flags that several examples have: each is written once, so that it means the same everywhere.
 
 use clap::builder::{StringValueParser, TypedValueParser};
-use tracelint::{Alignment, Format, ReadOptions};
+use wrongturn::{Alignment, Format, ReadOptions};
 
 use super::Failure;
 

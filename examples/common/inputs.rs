@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tracelint::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
+use wrongturn::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
 
 use super::{Failure, is_closed_pipe};
 
@@ -211,7 +211,7 @@ struct Input {
     runs_read: u64,
     runs_skipped: u64,
     runs_without_actions: u64,
-    passed_over: tracelint::PassedOver,
+    passed_over: wrongturn::PassedOver,
     /// The first of them.
     errors: Vec<String>,
 }
@@ -227,7 +227,7 @@ pub(crate) fn figures(files: &Files) -> impl Serialize {
     let Some(listed) = files.listed() else { return Inputs::Summed(files.sums()) };
     let input = |(path, report): (&Path, &'_ FileReport)| Input {
         file: path.display().to_string(),
-        format: report.format().map(tracelint::Format::name),
+        format: report.format().map(wrongturn::Format::name),
         runs_read: report.runs,
         runs_skipped: report.runs_lost,
         runs_without_actions: report.runs_without_actions,
@@ -242,7 +242,7 @@ pub(crate) fn figures(files: &Files) -> impl Serialize {
 pub(crate) struct Faults(Vec<String>);
 
 impl Faults {
-    pub(crate) fn of(&mut self, path: &Path, errors: &[tracelint::Error]) {
+    pub(crate) fn of(&mut self, path: &Path, errors: &[wrongturn::Error]) {
         self.0.extend(errors.iter().map(|error| format!("{}: {error}", path.display())));
     }
 

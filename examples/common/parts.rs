@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use tracelint::{
+use wrongturn::{
     Digest, FlaggedRuns, PartialContent, PartialState, ReadOptions, RunStrip, ScanPart, Table, render_files,
     scan_html,
 };

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tracelint::evaluation::{Lines, Record, read_lines};
-use tracelint::{Chart, HtmlReport, Table, render_tables};
+use wrongturn::evaluation::{Lines, Record, read_lines};
+use wrongturn::{Chart, HtmlReport, Table, render_tables};
 
 use super::Failure;
 use super::inputs::Faults;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tracelint::{
+use wrongturn::{
     Actors, ClusterBy, Files, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK, Relation,
     Replication, ReplicationPart, SimulationRow, SummedReplication, TEXT_WIDTH, Table, distinct_runs,
     forest_chart, grouped_tables, pass_k_by_pair, pass_k_table, render_grouped, render_inference,

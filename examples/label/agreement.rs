@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tracelint::stats::cohens_kappa;
+use wrongturn::stats::cohens_kappa;
 
 use super::cells::{Labelled, labelled};
 use super::common::{Failure, print};

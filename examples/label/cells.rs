@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use tracelint::{Difficulty, Trace, detector_info};
+use wrongturn::{Difficulty, Trace, detector_info};
 
 use super::common::Failure;
 

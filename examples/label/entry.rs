@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tracelint::{ALL, Actors, Difficulty, GoldenEntry, GoldenSet, Trace, TraceReference, trace_digest};
+use wrongturn::{ALL, Actors, Difficulty, GoldenEntry, GoldenSet, Trace, TraceReference, trace_digest};
 
 use super::Arguments;
 use super::cells::Span;

@@ -20,7 +20,7 @@ use clap::Parser;
 use common::arguments::Seed;
 use common::inputs::Inputs;
 use entry::Label;
-use tracelint::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_of};
+use wrongturn::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_of};
 
 /// Labels recorded runs by hand.
 ///
@@ -103,7 +103,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(id) = &arguments.detector {
-        tracelint::detector_info(id).ok_or_else(|| {
+        wrongturn::detector_info(id).ok_or_else(|| {
             let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
             format!("unknown detector `{id}`; known are {}", known.join(", "))
         })?;

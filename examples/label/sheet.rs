@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
-use tracelint::{
+use wrongturn::{
     Difficulty, GoldenEntry, HtmlReport, ReadOptions, RunFeatures, ScanEvent, Trace, draw, read_files,
     render_run, run_of, trace_digest,
 };
@@ -91,7 +91,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     }
     let mut sheet = Output::create(&out, &arguments.sample)?;
     let mut page = HtmlReport::new(format!("{} runs to read for {detector}", rows.len()));
-    let question = tracelint::detector_info(detector).map_or("", |info| info.summary);
+    let question = wrongturn::detector_info(detector).map_or("", |info| info.summary);
     page.lead(format!(
         "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
          beside this page: label true or false, where as [first, last] or \"first-last\" in the step numbers of the left column (null if \

@@ -72,7 +72,7 @@ class Task:
 
     def run(self, inputs, split, lines=None, cwd=None):
         """Runs the program over the inputs, which are files, or `-` with lines."""
-        with tempfile.TemporaryDirectory(prefix="tracelint-") as folder:
+        with tempfile.TemporaryDirectory(prefix="wrongturn-") as folder:
             with open(f"{folder}/errors", "w+b") as errors:
                 running = subprocess.Popen(
                     self.command(inputs, split, folder),
@@ -135,7 +135,7 @@ class Task:
         """Files that come with their content, from any store."""
 
         def run(pairs):
-            with tempfile.TemporaryDirectory(prefix="tracelint-") as folder:
+            with tempfile.TemporaryDirectory(prefix="wrongturn-") as folder:
                 files = []
                 for uri, content in pairs:
                     name = uri[len(root) :].lstrip("/") if uri.startswith(root) else uri.split(":", 1)[-1].lstrip("/")
@@ -164,7 +164,7 @@ class Task:
         if first is None:
             return
         # The name is known when all has been read, and the program is told it first: so all is read first.
-        with tempfile.TemporaryFile(prefix="tracelint-") as held:
+        with tempfile.TemporaryFile(prefix="wrongturn-") as held:
             held.write(first)
             for part in stream:
                 held.write(part)
@@ -193,7 +193,7 @@ def digest(names):
 
 def merge(one, other):
     """Merges two states."""
-    with tempfile.TemporaryDirectory(prefix="tracelint-") as folder:
+    with tempfile.TemporaryDirectory(prefix="wrongturn-") as folder:
         Path(folder, "one.json").write_text(one)
         Path(folder, "other.json").write_text(other)
         command = [program("merge"), "one.json", "other.json", "--partial", "both.json"]
@@ -294,7 +294,7 @@ def report(spark, state, bin_folder, root, in_place, out):
     Path(out).mkdir(parents=True, exist_ok=True)
     out = Path(out).resolve()
     out.joinpath("state.json").write_text(state)
-    with tempfile.TemporaryDirectory(prefix="tracelint-") as folder:
+    with tempfile.TemporaryDirectory(prefix="wrongturn-") as folder:
         if not in_place:
             for name in {run["file"] for run in json.loads(state)["state"].get("worst", ())} - {"-"}:
                 fetch(spark, f"{root}/{name}", Path(folder, name))
@@ -329,7 +329,7 @@ def main():
     # On one machine, workers are to have the packages that the driver has.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable if options.master is None else "python3")
     began = time.monotonic()
-    builder = SparkSession.builder.appName("tracelint")
+    builder = SparkSession.builder.appName("wrongturn")
     if options.master or "PYSPARK_GATEWAY_PORT" not in os.environ:
         builder = builder.master(options.master or "local[2,4]")
     spark = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
-use tracelint::{ScanEvent, ScanOptions, Scanner, default_detectors};
+use wrongturn::{ScanEvent, ScanOptions, Scanner, default_detectors};
 
 use super::{Arguments, Input, common, floor, in_folder, median};
 

@@ -24,7 +24,7 @@ use clap::Parser;
 use layout::Layout;
 use serde::de::IgnoredAny;
 use serde_json::json;
-use tracelint::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
+use wrongturn::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
 
 /// Measures the scan against a floor: the same bytes as JSON whose every value is ignored.
 #[derive(Parser)]
@@ -203,7 +203,7 @@ fn floor(mut bytes: &[u8]) -> bool {
 
 /// Does something in a new directory, which is removed behind it.
 fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, common::Failure>) -> Result<T, common::Failure> {
-    let folder = std::env::temp_dir().join(format!("tracelint-throughput-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("wrongturn-throughput-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
     let done = work(&folder);
     let _ = std::fs::remove_dir_all(&folder);

@@ -879,6 +879,7 @@ def layout(sim, policy, domain, number):
     start = EPOCH + timedelta(minutes=10 * number)
     duration = 2.5 * len(messages)
     return {
+        # The crate's first name stays in the seed, so the ids of the bundled runs never change.
         "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"tracelint/tau2/{policy}/{domain}/{sim.task_id}/{sim.trial}")),
         "task_id": sim.task_id,
         "timestamp": (start + timedelta(seconds=duration)).isoformat(),

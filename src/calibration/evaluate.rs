@@ -44,7 +44,7 @@ impl Default for CalibrationOptions {
 ///
 /// ```
 /// use std::path::Path;
-/// use tracelint::{CalibrationOptions, GoldenSet, calibrate, default_detectors};
+/// use wrongturn::{CalibrationOptions, GoldenSet, calibrate, default_detectors};
 ///
 /// let line = r#"{"id": "a", "detector": "loop", "difficulty": "easy", "label": true,
 ///     "description": "stuck", "source": "doc", "trace": {"version": 1, "steps": [

@@ -112,7 +112,7 @@ struct EarlierDetector {
 ///
 /// ```
 /// use std::path::Path;
-/// use tracelint::{
+/// use wrongturn::{
 ///     CalibrationOptions, GoldenSet, calibrate, compare_with_baseline, default_detectors,
 /// };
 ///
@@ -129,7 +129,7 @@ struct EarlierDetector {
 /// let compared = compare_with_baseline(&report, &earlier)?;
 /// assert_eq!(compared[0].mended, ["a"]);
 /// assert!(!compared[0].regression);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// # Errors

@@ -41,7 +41,7 @@ named! { Difficulty, "difficulty" { Easy => "easy", Medium => "medium", Hard => 
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"}
 ///     ]}}"##;
-/// let entry: tracelint::GoldenEntry = serde_json::from_str(line)?;
+/// let entry: wrongturn::GoldenEntry = serde_json::from_str(line)?;
 /// assert_eq!(entry.range, Some((1, 4)));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

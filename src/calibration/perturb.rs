@@ -81,7 +81,7 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Detector, Loop, Perturbation, Status, Trace, perturb};
+/// use wrongturn::{Detector, Loop, Perturbation, Status, Trace, perturb};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..4 {
@@ -92,7 +92,7 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 /// assert_ne!(perturbed, run);
 /// let detected = |trace| Loop::default().detect(trace).detected();
 /// assert_eq!(detected(&perturbed), detected(&run));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// # Errors

@@ -29,12 +29,12 @@ pub struct TraceReference {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Status, Trace, trace_digest};
+/// use wrongturn::{Status, Trace, trace_digest};
 ///
 /// let mut run = Trace::builder();
 /// run.call("look", &json!({}), Status::Ok, "a wall")?;
 /// assert_eq!(trace_digest(&run.build()?).len(), 32);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn trace_digest(trace: &Trace) -> String {
@@ -93,12 +93,12 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
 /// The run of a file by its id or, after `#`, by its 0-based place.
 ///
 /// ```
-/// use tracelint::{ReadOptions, read_traces, run_of};
+/// use wrongturn::{ReadOptions, read_traces, run_of};
 ///
 /// let lines = b"{\"id\": \"sim-17\", \"messages\": []}\n{\"id\": \"sim-18\", \"messages\": []}";
 /// let (runs, _) = read_traces(lines, &ReadOptions::default());
 /// assert_eq!(run_of(&runs, "sim-18")?, run_of(&runs, "#1")?);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// # Errors

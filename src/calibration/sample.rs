@@ -50,13 +50,13 @@ impl RunFeatures {
 /// in turn until there are enough.
 ///
 /// ```
-/// use tracelint::{RunFeatures, Trace, draw};
+/// use wrongturn::{RunFeatures, Trace, draw};
 ///
 /// let same = RunFeatures::of(&Trace::builder().build()?);
 /// let drawn = draw(&[same; 10], 4, 1);
 /// assert_eq!(drawn.len(), 4);
 /// assert_eq!(drawn, draw(&[same; 10], 4, 1));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn draw(runs: &[RunFeatures], count: usize, seed: u64) -> Vec<usize> {

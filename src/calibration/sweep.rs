@@ -43,13 +43,13 @@ pub struct SweepPoint {
 /// The values are those of [`Rule::grid`](crate::Rule::grid); a rule that names none has no points.
 ///
 /// ```
-/// use tracelint::{ALL, GoldenSet, sweep};
+/// use wrongturn::{ALL, GoldenSet, sweep};
 ///
 /// let info = ALL.iter().find(|info| info.id == "loop").unwrap();
 /// let found = sweep(&GoldenSet::default(), info)?;
 /// assert_eq!(found.parameter, "min_repeats");
 /// assert!(found.points.len() > 3);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// # Errors

@@ -64,8 +64,8 @@ pub const TIER_GATES: [TierGate; 3] = [
 /// The tier that these figures reach: that of the first gate they clear.
 ///
 /// ```
-/// use tracelint::stats::Confusion;
-/// use tracelint::{TIER_GATES, Tier, tier};
+/// use wrongturn::stats::Confusion;
+/// use wrongturn::{TIER_GATES, Tier, tier};
 ///
 /// assert_eq!(tier(&Confusion { tp: 7, fp: 3, fn_: 3, tn: 7 }, &TIER_GATES), Tier::Beta);
 /// assert_eq!(tier(&Confusion::default(), &TIER_GATES), Tier::Untested);

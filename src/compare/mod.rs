@@ -168,8 +168,8 @@ pub struct TaskDifference {
 /// Two agents, or one before and after a change, on the same tasks.
 ///
 /// ```
-/// use tracelint::stats::Resampling;
-/// use tracelint::{ComparedRun, Comparison, ScanOptions, Scanner, default_detectors};
+/// use wrongturn::stats::Resampling;
+/// use wrongturn::{ComparedRun, Comparison, ScanOptions, Scanner, default_detectors};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let runs = |reward: f64| {
@@ -184,7 +184,7 @@ pub struct TaskDifference {
 /// let comparison = Comparison::of(("before", &before), ("after", &after), &usual)?;
 /// assert_eq!((comparison.tasks, comparison.paired.second_only), (2, 1));
 /// assert_eq!(comparison.differing[0].task, "1");
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -16,15 +16,15 @@ use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
 /// reading by an error of its own.
 ///
 /// ```no_run
-/// use tracelint::{ReadOptions, ScanEvent, read_files};
+/// use wrongturn::{ReadOptions, ScanEvent, read_files};
 ///
 /// read_files(["results"], &ReadOptions::default(), |event| {
 ///     if let ScanEvent::Record(trace) = event {
 ///         println!("{} steps", trace.steps().len());
 ///     }
-///     Ok::<(), tracelint::Error>(())
+///     Ok::<(), wrongturn::Error>(())
 /// })?;
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// # Errors

@@ -18,7 +18,7 @@ const MOST_THREADS: usize = 1024;
 /// How a corpus is scanned. Fields may be added: write `..ScanOptions::default()` behind those that you set.
 ///
 /// ```
-/// use tracelint::{ReadOptions, ScanOptions, Scanner, default_detectors};
+/// use wrongturn::{ReadOptions, ScanOptions, Scanner, default_detectors};
 ///
 /// let options = ScanOptions {
 ///     read: ReadOptions { text_errors: false, ..ReadOptions::default() },
@@ -32,7 +32,7 @@ const MOST_THREADS: usize = 1024;
 /// assert!(file.traces[0].fingerprint.as_ref().is_some_and(|fingerprint| !fingerprint.is_empty()));
 /// // No threads at all, or more than can be started, are refused.
 /// assert!(Scanner::new(Vec::new(), ScanOptions { threads: Some(0), ..ScanOptions::default() }).is_err());
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
@@ -72,7 +72,7 @@ impl Default for ScanOptions {
 /// Runs detectors over corpora.
 ///
 /// ```no_run
-/// use tracelint::{ScanEvent, ScanOptions, Scanner, default_detectors};
+/// use wrongturn::{ScanEvent, ScanOptions, Scanner, default_detectors};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// scanner.scan(["results"], |_| {}, |event| {
@@ -80,7 +80,7 @@ impl Default for ScanOptions {
 ///         println!("{}", record.trace_id());
 ///     }
 /// })?;
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Scanner {

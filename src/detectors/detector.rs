@@ -13,7 +13,7 @@ use crate::trace::{Routing, Step, Trace};
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Status, Trace, default_detectors};
+/// use wrongturn::{Status, Trace, default_detectors};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..5 {
@@ -23,7 +23,7 @@ use crate::trace::{Routing, Step, Trace};
 /// let detectors = default_detectors();
 /// let fired = detectors.iter().filter(|detector| detector.detect(&trace).detected() == Some(true));
 /// assert!(fired.map(|detector| detector.id()).any(|id| id == "loop"));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 pub trait Detector: fmt::Debug + Send + Sync {
     /// The detector's name, in `snake_case`.
@@ -62,7 +62,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
 /// The state of a detector in the middle of a trace.
 ///
 /// ```
-/// use tracelint::{Action, Actor, Detector, Fold, Gate, Loop, Routing, Status, StepInput};
+/// use wrongturn::{Action, Actor, Detector, Fold, Gate, Loop, Routing, Status, StepInput};
 ///
 /// let mut gate = Gate::new();
 /// let mut fold: Box<dyn Fold> = Loop::default().start(&Routing::from(None));
@@ -73,7 +73,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
 /// // Certain, though the trace is not over.
 /// assert_eq!(fold.certain().len(), 1);
 /// assert_eq!(fold.verdict().detected(), Some(true));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 pub trait Fold: fmt::Debug + Send {
     /// Takes the next step.

@@ -16,7 +16,7 @@ pub(super) const SHOWN: usize = 3;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Change, Detector, Loop, Status, Trace};
+/// use wrongturn::{Change, Detector, Loop, Status, Trace};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..3 {
@@ -25,7 +25,7 @@ pub(super) const SHOWN: usize = 3;
 /// let why = Loop::default().explain(&run.build()?);
 /// assert_eq!(why.near[0].conditions[0].to_string(), "repeats 3, at least 4");
 /// assert_eq!(why.changes[0], Change::Repeat { step: 2, times: 1 });
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -121,7 +121,7 @@ impl Finding {
     /// A finding of this detector in the steps from `first` to `last`.
     ///
     /// ```
-    /// use tracelint::{Evidence, FailureClass, FailureMode, Finding};
+    /// use wrongturn::{Evidence, FailureClass, FailureMode, Finding};
     ///
     /// let mode = FailureMode::new(FailureClass::System, "too_long");
     /// let evidence = Evidence::Other(serde_json::json!({"steps": 900}));

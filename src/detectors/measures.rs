@@ -24,7 +24,7 @@ impl Measure {
 /// The numbers behind a judgement, in the order in which the detector names them: a list of [`Measure`]s.
 ///
 /// ```
-/// use tracelint::{Measure, Measures};
+/// use wrongturn::{Measure, Measures};
 ///
 /// let measures = Measures::from([Measure::count("calls", 7), Measure { name: "rate", value: 0.5 }]);
 /// assert_eq!(measures.iter().map(|measure| measure.name).collect::<Vec<_>>(), ["calls", "rate"]);

@@ -15,7 +15,7 @@ use crate::trace::Actors;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actors, Preset, Registry};
+/// use wrongturn::{Actors, Preset, Registry};
 ///
 /// let registry = Registry::default();
 /// let config = json!({"loop": {"min_repeats": 6}});
@@ -25,8 +25,8 @@ use crate::trace::Actors;
 /// // An opt-in detector runs where it is named, be it in the configuration.
 /// let config = json!({"malformed_call": {}});
 /// let detectors = registry.build(&[], Preset::Default, Actors::Agent, &config)?;
-/// assert_eq!(detectors.len(), tracelint::default_detectors().len() + 1);
-/// # Ok::<(), tracelint::Error>(())
+/// assert_eq!(detectors.len(), wrongturn::default_detectors().len() + 1);
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Registry {

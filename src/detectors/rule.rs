@@ -42,7 +42,7 @@ pub struct Grid {
 /// ```
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::json;
-/// use tracelint::{
+/// use wrongturn::{
 ///     Actors, Detector, DetectorInfo, Evidence, FailureClass, Finding, Fold, Judgement, Preset, Registry, Result,
 ///     Routing, Rule, Status, Step, Trace, Verdict,
 /// };
@@ -116,7 +116,7 @@ pub struct Grid {
 /// run.call("look", &json!({}), Status::Ok, "a wall")?;
 /// run.call("look", &json!({}), Status::Ok, "a wall")?;
 /// assert_eq!(short.detect(&run.build()?).detected(), Some(true));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
     /// The configuration. Its defaults are those for tool traces; in JSON it is an object.
@@ -201,7 +201,7 @@ impl<R: Rule> Detector for R {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actors, Preset, detector_info};
+/// use wrongturn::{Actors, Preset, detector_info};
 ///
 /// let info = detector_info("loop").unwrap();
 /// let config = info.config(Preset::Default, Actors::Agent);
@@ -210,7 +210,7 @@ impl<R: Rule> Detector for R {
 /// assert_eq!(detector.id(), "loop");
 /// let error = info.build(Preset::Default, Actors::Agent, &json!({"min_repeats": "many"})).unwrap_err();
 /// assert!(error.message().contains("min_repeats"));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]

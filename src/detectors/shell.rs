@@ -15,7 +15,7 @@ const MAX_SHELLS: u8 = 4;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{
+/// use wrongturn::{
 ///     Detector, Evidence, Status, ToolErrorRecovery, ToolErrorRecoveryConfig, Trace, default_subtools,
 /// };
 ///
@@ -28,7 +28,7 @@ const MAX_SHELLS: u8 = 4;
 /// let verdict = detector.detect(&run.build()?);
 /// let Evidence::ToolErrorRecovery(evidence) = &verdict.findings()[0].evidence else { panic!("{verdict:?}") };
 /// assert_eq!(evidence.errors[0].tool, "run_in_container:cargo test");
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn default_subtools() -> BTreeMap<String, String> {

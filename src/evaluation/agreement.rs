@@ -125,7 +125,7 @@ type Failures<'e> = Vec<&'e AnnotatedFailure>;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{AnnotatedEpisode, Definition, agree};
+/// use wrongturn::evaluation::{AnnotatedEpisode, Definition, agree};
 ///
 /// let episodes: Vec<AnnotatedEpisode> = serde_json::from_value(json!([{"id": "e",
 ///     "a": [{"type": "strategy/loop", "where": [0, 9], "tier": "core"}],

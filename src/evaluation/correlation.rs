@@ -88,7 +88,7 @@ pub struct GroupComparison {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{ReflectionRecord, relate};
+/// use wrongturn::evaluation::{ReflectionRecord, relate};
 ///
 /// let record = |case: &str, seen: bool, avoided: bool| {
 ///     serde_json::from_value(json!({"case": case, "class": "strategy", "detection": seen,

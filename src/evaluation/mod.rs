@@ -21,7 +21,7 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use tracelint::evaluation::{GoldEpisode, Prediction, ReflectOptions, Stage, reflect};
+//! use wrongturn::evaluation::{GoldEpisode, Prediction, ReflectOptions, Stage, reflect};
 //!
 //! let gold: Vec<GoldEpisode> = serde_json::from_value(json!([
 //!     {"id": "e", "task": "jericho", "failures": [{"type": "strategy/loop", "where": [0, 9]}]},

@@ -65,7 +65,7 @@ impl<T> Lines<T> {
 /// Blank lines are passed over. Of records with one key the first stands.
 ///
 /// ```
-/// use tracelint::evaluation::{GoldEpisode, read_lines};
+/// use wrongturn::evaluation::{GoldEpisode, read_lines};
 ///
 /// let text = br#"{"id": "e1", "task": "jericho", "failures": []}
 ///
@@ -127,7 +127,7 @@ impl StepRange {
     /// The size of the intersection over the size of the union; 0 where either range has no steps.
     ///
     /// ```
-    /// use tracelint::evaluation::StepRange;
+    /// use wrongturn::evaluation::StepRange;
     ///
     /// let (long, short) = (StepRange::from([0, 9]), StepRange::from([5, 9]));
     /// assert_eq!(long.jaccard(short), 0.5);

@@ -20,7 +20,7 @@ pub(super) fn first_word(text: &str) -> Option<&str> {
 /// A token is a maximal run of letters, numbers (general categories L and N) and underscores of the lower-cased text.
 ///
 /// ```
-/// use tracelint::evaluation::token_f1;
+/// use wrongturn::evaluation::token_f1;
 ///
 /// // 3 of 4 predicted tokens are right, 3 of 3 are found.
 /// assert_eq!(token_f1("c b a a", "a b c"), 2.0 * 0.75 / 1.75);

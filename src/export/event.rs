@@ -65,13 +65,13 @@ impl EventContext {
     pub fn new(id: &str, metadata: &Metadata) -> Self {
         let label = |name: &str| metadata.labels.get(name).map(String::as_str);
         let begun = id.get(..32).filter(|_| matches!(id.as_bytes().get(32), None | Some(b'/')));
-        let mut attributes = vec![("tracelint.trace", EventValue::Text(id.to_owned()))];
+        let mut attributes = vec![("wrongturn.trace", EventValue::Text(id.to_owned()))];
         let mut text = |name, value: Option<&str>| {
             if let Some(value) = value {
                 attributes.push((name, EventValue::Text(value.to_owned())));
             }
         };
-        text("tracelint.trace.parent", metadata.parent.as_deref());
+        text("wrongturn.trace.parent", metadata.parent.as_deref());
         text("gen_ai.agent.name", metadata.agent.as_deref());
         text("gen_ai.request.model", metadata.model.as_deref());
         text("gen_ai.conversation.id", label("conversation"));
@@ -124,8 +124,8 @@ impl EventContext {
     #[must_use]
     pub fn of_update(&self, update: &Update) -> EvaluationEvent {
         let mut event = self.of_finding(&update.finding, None);
-        event.push("tracelint.update", EventValue::Text(update.kind.to_string()));
-        event.text("tracelint.finding.into", update.into.as_deref());
+        event.push("wrongturn.update", EventValue::Text(update.kind.to_string()));
+        event.text("wrongturn.finding.into", update.into.as_deref());
         if update.kind == UpdateKind::Withdrawn {
             event.label = EventLabel::Pass;
         }
@@ -136,24 +136,24 @@ impl EventContext {
         let mut event = self.event(&finding.detector, EventLabel::Fail, score);
         event.span = finding.span.or(self.span);
         event.text("gen_ai.evaluation.explanation", Some(&finding.message));
-        event.text("tracelint.finding.id", Some(&finding.id));
-        event.push("tracelint.mode", EventValue::Text(finding.mode.to_string()));
-        event.push("tracelint.where", EventValue::Counts(vec![finding.first, finding.last]));
+        event.text("wrongturn.finding.id", Some(&finding.id));
+        event.push("wrongturn.mode", EventValue::Text(finding.mode.to_string()));
+        event.push("wrongturn.where", EventValue::Counts(vec![finding.first, finding.last]));
         if !finding.merged.is_empty() {
-            event.push("tracelint.finding.merged", EventValue::Texts(finding.merged.clone()));
+            event.push("wrongturn.finding.merged", EventValue::Texts(finding.merged.clone()));
         }
         let evidence = serde_json::to_string(&finding.evidence).unwrap_or_default();
         if evidence.len() <= MOST_EVIDENCE {
-            event.push("tracelint.evidence", EventValue::Text(evidence));
+            event.push("wrongturn.evidence", EventValue::Text(evidence));
         } else {
-            event.push("tracelint.evidence.bytes", EventValue::Count(evidence.len() as u64));
+            event.push("wrongturn.evidence.bytes", EventValue::Count(evidence.len() as u64));
         }
         if let Some(Cost { steps, duration_ns, input_tokens, output_tokens }) = finding.cost {
             let counts = [
-                ("tracelint.cost.steps", Some(steps)),
-                ("tracelint.cost.duration_ns", duration_ns),
-                ("tracelint.cost.input_tokens", input_tokens),
-                ("tracelint.cost.output_tokens", output_tokens),
+                ("wrongturn.cost.steps", Some(steps)),
+                ("wrongturn.cost.duration_ns", duration_ns),
+                ("wrongturn.cost.input_tokens", input_tokens),
+                ("wrongturn.cost.output_tokens", output_tokens),
             ];
             for (name, count) in counts {
                 if let Some(count) = count {

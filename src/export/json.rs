@@ -11,7 +11,7 @@ use super::event::{EvaluationEvent, EventValue, NAME};
 /// `/v1/logs`.
 ///
 /// ```
-/// use tracelint::{EventContext, Loop, Detector, Metadata, Trace, otlp_json};
+/// use wrongturn::{EventContext, Loop, Detector, Metadata, Trace, otlp_json};
 ///
 /// let verdict = Loop::default().detect(&Trace::builder().build()?);
 /// let context = EventContext::new("0af7651916cd43dd8448eb211c80319c", &Metadata::default());
@@ -20,7 +20,7 @@ use super::event::{EvaluationEvent, EventValue, NAME};
 /// let record = &request["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
 /// assert_eq!(record["eventName"], "gen_ai.evaluation.result");
 /// assert_eq!(record["traceId"], "0af7651916cd43dd8448eb211c80319c");
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn otlp_json(events: &[EvaluationEvent]) -> String {

@@ -125,7 +125,7 @@ format::formats! {
 /// How files are read. Fields may be added: write `..ReadOptions::default()` after those that you set.
 ///
 /// ```
-/// use tracelint::{Format, ReadOptions, read_traces};
+/// use wrongturn::{Format, ReadOptions, read_traces};
 ///
 /// let options = ReadOptions { format: Some(Format::Native), most_held: 64 << 20, ..ReadOptions::default() };
 /// let (traces, reading) = read_traces(br#"{"version": 1, "steps": []}"#, &options);
@@ -198,7 +198,7 @@ pub struct Reading {
 /// Reads the runs of a file in memory into a sink.
 ///
 /// ```
-/// use tracelint::{Actors, Ending, ReadOptions, Routing, Step, StepSink, read_slice};
+/// use wrongturn::{Actors, Ending, ReadOptions, Routing, Step, StepSink, read_slice};
 ///
 /// /// How many calls the agent made in each run.
 /// #[derive(Default)]
@@ -241,7 +241,7 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 /// model and domain are not known; the verdicts say so.
 ///
 /// ```
-/// use tracelint::{ReadOptions, TraceCollector, read_stream};
+/// use wrongturn::{ReadOptions, TraceCollector, read_stream};
 ///
 /// let lines = "{\"version\": 1, \"steps\": []}\n".repeat(3);
 /// let mut collector = TraceCollector::default();
@@ -255,7 +255,7 @@ pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepS
 /// Reads every run of a file in memory as a [`Trace`].
 ///
 /// ```
-/// use tracelint::{ReadOptions, read_traces};
+/// use wrongturn::{ReadOptions, read_traces};
 ///
 /// let file = br#"{"info": null, "tasks": [], "simulations": [{"id": "a", "messages": []}, 7]}"#;
 /// let (traces, reading) = read_traces(file, &ReadOptions::default());

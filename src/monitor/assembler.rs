@@ -35,7 +35,7 @@ use crate::trace::{Metadata, StepInput};
 /// pipeline in full.
 ///
 /// ```
-/// use tracelint::{
+/// use wrongturn::{
 ///     Action, Actor, AssemblerOptions, LiveEvent, Reply, Status, StepInput, TraceAssembler,
 ///     default_detectors,
 /// };
@@ -54,7 +54,7 @@ use crate::trace::{Metadata, StepInput};
 /// traces.close(9 * second, "support-17");
 /// let Some(LiveEvent::Closed(closed)) = traces.next_event() else { panic!("it is over") };
 /// assert_eq!((closed.steps, closed.verdicts[1].1.detected()), (5, Some(true)));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct TraceAssembler {

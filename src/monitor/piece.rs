@@ -10,13 +10,13 @@ use crate::trace::{
 /// The answer to a call that was handed in before.
 ///
 /// ```
-/// use tracelint::{AssemblerOptions, Reply, Status, TraceAssembler, default_detectors};
+/// use wrongturn::{AssemblerOptions, Reply, Status, TraceAssembler, default_detectors};
 ///
 /// let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
 /// let reply = Reply::new("call-1", Status::Error, "Error: no such order");
 /// traces.answer(20, "support-17", &reply.error_type("not_found").time(17));
 /// assert_eq!(traces.held(), 1, "until its call comes");
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Reply<'a> {

@@ -16,7 +16,7 @@ use crate::trace::{Gate, Routing, Step, StepInput};
 /// Runs detectors online over one open trace, step by step.
 ///
 /// ```
-/// use tracelint::{Action, Actor, Monitor, Status, StepInput, UpdateKind, default_detectors};
+/// use wrongturn::{Action, Actor, Monitor, Status, StepInput, UpdateKind, default_detectors};
 ///
 /// let detectors = default_detectors();
 /// let mut monitor = Monitor::new(&detectors, &None.into())?;
@@ -30,7 +30,7 @@ use crate::trace::{Gate, Routing, Step, StepInput};
 /// let closed = &end.updates[0];
 /// assert_eq!((closed.kind, closed.finding.id.as_str()), (UpdateKind::Closed, "loop:3"));
 /// assert_eq!(end.verdicts.len(), detectors.len());
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Monitor {

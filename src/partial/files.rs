@@ -21,7 +21,7 @@ const STDIN: &str = "-";
 /// cannot show in it.
 ///
 /// ```
-/// use tracelint::{FileReport, Files, ScanOptions, Scanner, default_detectors, render_files};
+/// use wrongturn::{FileReport, Files, ScanOptions, Scanner, default_detectors, render_files};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let scanned = scanner.scan_slice("a.jsonl".as_ref(), b"{\"id\": \"a\", \"messages\": 7}");
@@ -30,7 +30,7 @@ const STDIN: &str = "-";
 /// files.add("a.jsonl".as_ref(), true, &FileReport::of(&scanned.summary, &errors, 0));
 /// assert_eq!((files.count(), files.read_how_far()), (1, [0, 0, 1]));
 /// assert!(render_files(&files).starts_with("a.jsonl: "));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Files {

@@ -121,7 +121,7 @@ impl PartialContent {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{PartialContent, PartialState, ScanPart};
+/// use wrongturn::{PartialContent, PartialState, ScanPart};
 ///
 /// let part = |split: &str| {
 ///     let found = PartialContent::Scan(Box::new(ScanPart::default()));
@@ -134,7 +134,7 @@ impl PartialContent {
 /// assert_eq!(all.splits().collect::<Vec<_>>(), ["day-1", "day-2"]);
 /// let bytes = all.to_json()?;
 /// assert_eq!(PartialState::from_json(&bytes)?, all);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartialState {
@@ -148,7 +148,7 @@ pub struct PartialState {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<O, S> {
-    tracelint: String,
+    wrongturn: String,
     version: u64,
     #[serde(rename = "crate")]
     made_by: String,
@@ -260,7 +260,7 @@ impl PartialState {
     /// [`ErrorKind::Partial`] where it cannot be written.
     pub fn to_json(&self) -> Result<Vec<u8>> {
         let written = Written {
-            tracelint: MARK.to_owned(),
+            wrongturn: MARK.to_owned(),
             version: VERSION,
             made_by: env!("CARGO_PKG_VERSION").to_owned(),
             kind: self.kind(),
@@ -283,17 +283,17 @@ impl PartialState {
         #[derive(Deserialize)]
         struct Head {
             #[serde(default)]
-            tracelint: Option<String>,
+            wrongturn: Option<String>,
             version: Option<u64>,
             #[serde(rename = "crate")]
             made_by: Option<String>,
         }
         let no_state = || Error::new(ErrorKind::Partial, NO_STATE);
-        let begins = format!("{{\"tracelint\":\"{MARK}\"");
+        let begins = format!("{{\"wrongturn\":\"{MARK}\"");
         let head: Head = serde_json::from_slice(bytes).map_err(|error| {
             if bytes.starts_with(begins.as_bytes()) { damaged(&error) } else { no_state() }
         })?;
-        if head.tracelint.as_deref() != Some(MARK) {
+        if head.wrongturn.as_deref() != Some(MARK) {
             return Err(no_state());
         }
         let version = head.version.map_or_else(|| "none".to_owned(), |version| version.to_string());

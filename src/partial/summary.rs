@@ -13,14 +13,14 @@ use crate::detectors::Cost;
 /// Counts, per detector and model, over the runs of a scan, and what failures cost.
 ///
 /// ```
-/// use tracelint::{ScanOptions, ScanSummary, Scanner, default_detectors};
+/// use wrongturn::{ScanOptions, ScanSummary, Scanner, default_detectors};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let scanned = scanner.scan_slice("a.jsonl".as_ref(), b"{\"id\": \"a\", \"messages\": []}");
 /// let mut summary = ScanSummary::default();
 /// scanned.traces.iter().for_each(|record| summary.add(record));
 /// assert_eq!((summary.runs(), summary.flagged()), (1, 0));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// It merges: in which parts, and in which order, runs were counted cannot show in it.

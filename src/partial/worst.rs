@@ -161,7 +161,7 @@ fn covered(findings: &[StripFinding]) -> u64 {
 /// A scan does not keep steps. [`FlaggedRuns::read`] reads the files of these runs once more.
 ///
 /// ```no_run
-/// use tracelint::{
+/// use wrongturn::{
 ///     Files, FlaggedRun, FlaggedRuns, ReadOptions, ScanEvent, ScanOptions, ScanSummary, Scanner, default_detectors,
 ///     scan_html,
 /// };
@@ -176,7 +176,7 @@ fn covered(findings: &[StripFinding]) -> u64 {
 /// })?;
 /// let flagged = flagged.read(&ReadOptions::default());
 /// let html = scan_html(&summary, &summary.costs(), flagged, &Files::default());
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]

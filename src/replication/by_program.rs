@@ -18,7 +18,7 @@ use crate::trace::{Actors, Routing};
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{
+/// use wrongturn::{
 ///     Actors, Detector, RecoveryByProgram, Status, ToolErrorRecovery, ToolErrorRecoveryConfig, Trace,
 /// };
 ///
@@ -30,7 +30,7 @@ use crate::trace::{Actors, Routing};
 /// let by_program = RecoveryByProgram::new(Actors::All, 0.5)?;
 /// assert_eq!(published.detect(&run).measure("recovered"), Some(1.0));
 /// assert_eq!(by_program.detect(&run).measure("recovered"), Some(0.0));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct RecoveryByProgram(ToolErrorRecovery);

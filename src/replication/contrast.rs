@@ -20,7 +20,7 @@ use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampl
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tracelint::{
+/// use wrongturn::{
 ///     Inference, InferenceOptions, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
 /// };
 ///
@@ -31,7 +31,7 @@ use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampl
 /// let rows: Vec<SimulationRow> = runs.filter_map(SimulationRow::of).collect();
 /// let inference = Inference::of(&rows, &InferenceOptions::default())?;
 /// assert!(inference.contrasts[0].to_string().starts_with("On the same 40 runs, r with reward is +0.365 for recovery"));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

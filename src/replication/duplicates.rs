@@ -26,7 +26,7 @@ pub struct Duplicate {
 /// A run without a digest repeats none, and different trials of one task in one file are never taken for repetitions.
 ///
 /// ```
-/// use tracelint::{ScanOptions, Scanner, SimulationRow, default_detectors, distinct_runs};
+/// use wrongturn::{ScanOptions, Scanner, SimulationRow, default_detectors, distinct_runs};
 ///
 /// let options = ScanOptions { digests: true, ..ScanOptions::default() };
 /// let scanner = Scanner::new(default_detectors(), options)?;
@@ -38,7 +38,7 @@ pub struct Duplicate {
 ///     .collect();
 /// let (kept, duplicates) = distinct_runs(&rows);
 /// assert_eq!((kept.len(), duplicates[0].of_file.as_str()), (1, "one.json"));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn distinct_runs(rows: &[SimulationRow]) -> (Vec<SimulationRow>, Vec<Duplicate>) {

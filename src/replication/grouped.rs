@@ -62,7 +62,7 @@ pub struct NamedGroup {
 /// The replication over groups of one's choice, such as agents or tasks.
 ///
 /// ```
-/// use tracelint::{
+/// use wrongturn::{
 ///     GroupBy, GroupedReplication, InferenceOptions, ScanOptions, Scanner, SimulationRow,
 ///     default_detectors,
 /// };
@@ -76,7 +76,7 @@ pub struct NamedGroup {
 /// let grouped = GroupedReplication::of(&rows, &[GroupBy::Task], &InferenceOptions::default())?;
 /// assert_eq!(grouped.groups[0].names, [Some("1".to_owned())]);
 /// assert_eq!(grouped.groups[0].group.mean_reward, Some(1.0));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

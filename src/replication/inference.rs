@@ -105,7 +105,7 @@ pub struct Associations {
 /// The replication of the runs that count, with how far its correlations can be trusted.
 ///
 /// ```
-/// use tracelint::{
+/// use wrongturn::{
 ///     Inference, InferenceOptions, ScanOptions, Scanner, SimulationRow, default_detectors, render_inference,
 /// };
 ///
@@ -120,7 +120,7 @@ pub struct Associations {
 /// let why = inference.tables.overall.r_recovery_reward.0.as_ref().unwrap_err();
 /// assert_eq!(why.to_string(), "2 observations are too few, 3 are needed");
 /// assert!(render_inference(&inference).starts_with("Overall\n  2 runs"));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// The result depends on the rows and the options alone, not on the number of threads.

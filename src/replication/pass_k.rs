@@ -35,7 +35,7 @@ pub struct PassK {
 /// pass^k of every model in every domain, sorted by both.
 ///
 /// ```
-/// use tracelint::{ScanOptions, Scanner, SimulationRow, default_detectors, pass_k_by_pair};
+/// use wrongturn::{ScanOptions, Scanner, SimulationRow, default_detectors, pass_k_by_pair};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let file = br#"{"simulations": [
@@ -44,7 +44,7 @@ pub struct PassK {
 /// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
 /// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
 /// assert_eq!(pass_k_by_pair(&rows)[0].pass, [0.5, 0.0]);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn pass_k_by_pair(rows: &[SimulationRow]) -> Vec<PassK> {

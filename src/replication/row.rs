@@ -16,7 +16,7 @@ use crate::trace::Digest;
 /// In JSON, what is not known is null.
 ///
 /// ```
-/// use tracelint::{Replication, ScanOptions, Scanner, SimulationRow, default_detectors};
+/// use wrongturn::{Replication, ScanOptions, Scanner, SimulationRow, default_detectors};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let file = br#"{"simulations": [
@@ -25,7 +25,7 @@ use crate::trace::Digest;
 /// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
 /// assert!(rows[0].succeeded());
 /// assert_eq!(Replication::of(&rows).overall.mean_reward, Some(1.0));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

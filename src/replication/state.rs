@@ -20,7 +20,7 @@ use crate::trace::{Digest, Distinct};
 /// cannot show in it.
 ///
 /// ```
-/// use tracelint::{ReplicationState, ScanOptions, Scanner, SimulationRow, default_detectors};
+/// use wrongturn::{ReplicationState, ScanOptions, Scanner, SimulationRow, default_detectors};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let rows = |file: &str| {
@@ -34,7 +34,7 @@ use crate::trace::{Digest, Distinct};
 /// other.extend(rows("a.json"));
 /// one.merge(&other);
 /// assert_eq!(one.rows().unwrap()[0].file, "a.json");
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ReplicationState {

@@ -51,7 +51,7 @@ pub struct SummedPair {
 /// permutations and tables by groups need the runs.
 ///
 /// ```
-/// use tracelint::{
+/// use wrongturn::{
 ///     InferenceOptions, ReplicationState, ScanOptions, Scanner, SimulationRow, SummedReplication,
 ///     default_detectors,
 /// };
@@ -67,7 +67,7 @@ pub struct SummedPair {
 /// assert_eq!(state.rows(), None);
 /// let summed = SummedReplication::of(&state, &InferenceOptions::default())?.unwrap();
 /// assert_eq!(summed.tables.overall.mean_reward, Some(0.5));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

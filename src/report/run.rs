@@ -16,7 +16,7 @@ const MARKS: usize = 26;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Detector, Loop, Status, Trace, render_run};
+/// use wrongturn::{Detector, Loop, Status, Trace, render_run};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..4 {
@@ -26,7 +26,7 @@ const MARKS: usize = 26;
 /// let text = render_run(&run, Loop::default().detect(&run).findings(), 80);
 /// let first = r#"a     0    0 agent  ok/flag           look {"at":"wall"} → a wall"#;
 /// assert_eq!(text.lines().next(), Some(first));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {

@@ -31,14 +31,14 @@ struct Column {
 /// A table of results, with its forms as text, Markdown, LaTeX and CSV.
 ///
 /// ```
-/// use tracelint::{Inference, InferenceOptions, replication_tables};
+/// use wrongturn::{Inference, InferenceOptions, replication_tables};
 ///
 /// let inference = Inference::of(&[], &InferenceOptions::default())?;
 /// for table in replication_tables(&inference) {
 ///     assert!(table.text(80).lines().all(|line| line.chars().count() <= 80));
 ///     assert!(table.csv()?.contains(','));
 /// }
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {

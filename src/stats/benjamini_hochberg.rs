@@ -17,11 +17,11 @@ use super::{Side, StatsError, float};
 /// Adjusts the p-values of several tests for their number (Benjamini and Hochberg), in their order.
 ///
 /// ```
-/// use tracelint::stats::benjamini_hochberg;
+/// use wrongturn::stats::benjamini_hochberg;
 ///
 /// let q = benjamini_hochberg(&[0.01, 0.5, 0.03])?;
 /// assert_eq!(q, [0.03, 0.5, 0.045]);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

@@ -54,7 +54,7 @@ impl<T> ExactSizeIterator for Resample<'_, T> {}
 /// The percentile-bootstrap interval of any statistic of a sample.
 ///
 /// ```
-/// use tracelint::stats::bootstrap_percentile;
+/// use wrongturn::stats::bootstrap_percentile;
 ///
 /// let steps = [3.0, 5.0, 4.0, 9.0, 4.0, 6.0, 5.0, 7.0];
 /// let found = bootstrap_percentile(&steps, 2000, 7, 0.95, |resample| {
@@ -63,7 +63,7 @@ impl<T> ExactSizeIterator for Resample<'_, T> {}
 /// })?;
 /// let interval = found.interval.unwrap();
 /// assert!(interval.low < 5.375 && 5.375 < interval.high, "the mean of the sample");
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// The same items in the same order, the same seed and the same number of resamples give the same

@@ -26,7 +26,7 @@ pub struct Outcome {
 /// How many yes/no answers were right and wrong, by label.
 ///
 /// ```
-/// use tracelint::stats::{Confusion, Outcome};
+/// use wrongturn::stats::{Confusion, Outcome};
 ///
 /// let outcomes = [(true, true), (true, true), (true, false), (false, true), (false, false)];
 /// let confusion: Confusion =

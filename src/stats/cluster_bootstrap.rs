@@ -46,7 +46,7 @@ const MIN_WIDENED: usize = 5;
 /// Correlations and differences are there ([`ClusteredPearson`](super::ClusteredPearson) and its like). One of your own:
 ///
 /// ```
-/// use tracelint::stats::{ClusterStatistic, Resampling, cluster_bootstrap};
+/// use wrongturn::stats::{ClusterStatistic, Resampling, cluster_bootstrap};
 ///
 /// /// The success rate of the runs of tasks, each with its runs and its successes.
 /// struct SuccessRate(Vec<(f64, f64)>);
@@ -79,7 +79,7 @@ const MIN_WIDENED: usize = 5;
 /// let found = cluster_bootstrap(&tasks, &Resampling::default())?;
 /// assert_eq!(found.estimate, Some(14.0 / 24.0));
 /// assert!(found.widened.unwrap().low < 0.4, "six tasks leave much open");
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 pub trait ClusterStatistic: Sync {
     /// What is summed.

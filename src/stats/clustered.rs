@@ -28,7 +28,7 @@ const ROUNDING: f64 = 1e-11;
 /// Pearson's r of pairs that lie in clusters, for the [cluster bootstrap](super::cluster_bootstrap()).
 ///
 /// ```
-/// use tracelint::stats::{ClusteredPearson, Resampling, cluster_bootstrap};
+/// use wrongturn::stats::{ClusteredPearson, Resampling, cluster_bootstrap};
 ///
 /// // Ten tasks with two runs each, which are more alike than runs of different tasks.
 /// let task: Vec<usize> = (0..20).map(|run| run / 2).collect();
@@ -38,7 +38,7 @@ const ROUNDING: f64 = 1e-11;
 /// let found = cluster_bootstrap(&statistic, &Resampling::default())?;
 /// assert_eq!(found.clusters, 10);
 /// assert!(found.widened.unwrap().low > 0.0, "clearly above 0, with tasks drawn whole");
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ClusteredPearson {
@@ -134,7 +134,7 @@ impl ClusterStatistic for ClusteredPearson {
 /// The difference of two statistics on the same draws of the same clusters: the paired bootstrap.
 ///
 /// ```
-/// use tracelint::stats::{ClusteredPearson, PairedDifference, Resampling, cluster_bootstrap};
+/// use wrongturn::stats::{ClusteredPearson, PairedDifference, Resampling, cluster_bootstrap};
 ///
 /// let task: Vec<usize> = (0..12).collect();
 /// let reward = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0];
@@ -144,7 +144,7 @@ impl ClusterStatistic for ClusteredPearson {
 /// let second = ClusteredPearson::new(&rate, &reward, &task)?;
 /// let found = cluster_bootstrap(&PairedDifference { first, second }, &Resampling::default())?;
 /// assert!(found.percentile.unwrap().low > 0.0, "the rate says more than the calls do");
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct PairedDifference<A, B> {

@@ -36,7 +36,7 @@ const CARRY_EVERY: u32 = 1 << 28;
 /// In JSON the sum as text, `<hexadecimal integer>p<exponent of two>`, and the count.
 ///
 /// ```
-/// use tracelint::stats::ExactSum;
+/// use wrongturn::stats::ExactSum;
 ///
 /// let sum: ExactSum = [1e308, 1e-300, 1e308, -1e308].into_iter().collect();
 /// assert_eq!(sum.value(), 1e308);

@@ -39,11 +39,11 @@ impl From<Interval> for [f64; 2] {
 /// The Wilson score interval of the proportion `successes / trials`.
 ///
 /// ```
-/// use tracelint::stats::wilson;
+/// use wrongturn::stats::wilson;
 ///
 /// let interval = wilson(9, 10, 0.95)?;
 /// assert!(0.59 < interval.low && interval.low < 0.60 && interval.high < 0.99);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

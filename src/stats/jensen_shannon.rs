@@ -16,7 +16,7 @@
 /// A column that is shorter has none at its end. `None` where a side counts nothing.
 ///
 /// ```
-/// use tracelint::stats::jensen_shannon;
+/// use wrongturn::stats::jensen_shannon;
 ///
 /// assert_eq!(jensen_shannon(&[1.0, 3.0], &[10.0, 30.0]), Some(0.0), "only shares count");
 /// assert_eq!(jensen_shannon(&[1.0], &[0.0, 1.0]), Some(1.0), "nothing in common");

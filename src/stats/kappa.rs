@@ -46,12 +46,12 @@ pub struct Kappa {
 /// category only.
 ///
 /// ```
-/// use tracelint::stats::cohens_kappa;
+/// use wrongturn::stats::cohens_kappa;
 ///
 /// // 20 and 15 items that both call yes or both call no, 5 and 10 on which they differ.
 /// let kappa = cohens_kappa(&[&[20, 5], &[10, 15]])?.unwrap();
 /// assert!((kappa.kappa - 0.4).abs() < 1e-12);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors
@@ -77,7 +77,7 @@ pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
 /// only.
 ///
 /// ```
-/// use tracelint::stats::kappa_of_labels;
+/// use wrongturn::stats::kappa_of_labels;
 ///
 /// let kappa = kappa_of_labels([("x", "x"), ("x", "x"), ("x", "y"), ("y", "y")]).unwrap();
 /// assert_eq!((kappa.kappa, kappa.n), (0.5, 4));

@@ -32,12 +32,12 @@ pub struct Kendall {
 /// Kendall's τ-b of things by two values each.
 ///
 /// ```
-/// use tracelint::stats::kendall;
+/// use wrongturn::stats::kendall;
 ///
 /// let found = kendall(&[(0.35, 0.27), (0.50, 0.40), (0.30, 0.30)])?;
 /// assert_eq!((found.concordant, found.discordant), (2, 1));
 /// assert!((found.tau_b.unwrap() - 1.0 / 3.0).abs() < 1e-15);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

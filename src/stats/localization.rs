@@ -20,7 +20,7 @@ use super::float;
 /// The Jaccard index of two ranges; 0 when both are empty.
 ///
 /// ```
-/// use tracelint::stats::jaccard;
+/// use wrongturn::stats::jaccard;
 ///
 /// assert_eq!(jaccard(&(0..=9), &(5..=9)), 0.5);
 /// ```
@@ -36,7 +36,7 @@ pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
 /// `None` when nothing was predicted; 0 when something was, but nothing is labelled.
 ///
 /// ```
-/// use tracelint::stats::{localization_recall, localization_similarity};
+/// use wrongturn::stats::{localization_recall, localization_similarity};
 ///
 /// let (predicted, labelled) = ([0..=9, 50..=59], [5..=9]);
 /// assert_eq!(localization_similarity(&predicted, &labelled), Some(0.25));

@@ -24,7 +24,7 @@ use super::float;
 /// The p-value of McNemar's exact test, two-sided: `first_only` pairs say yes only first, `second_only` only second.
 ///
 /// ```
-/// use tracelint::stats::mcnemar;
+/// use wrongturn::stats::mcnemar;
 ///
 /// // Of the tasks that only one agent solved, the first solved one and the second nine.
 /// assert!((mcnemar(1, 9) - 22.0 / 1024.0).abs() < 1e-12);

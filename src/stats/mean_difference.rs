@@ -57,7 +57,7 @@ pub struct MeanDifference {
 /// Clusters with no observation on either side do not count.
 ///
 /// ```
-/// use tracelint::stats::{Resampling, TwoSides, mean_difference};
+/// use wrongturn::stats::{Resampling, TwoSides, mean_difference};
 ///
 /// // Of each task, how many runs a side made and how many of them succeeded.
 /// let tasks = [(1.0, 2.0), (0.0, 1.0), (2.0, 2.0), (1.0, 1.0), (0.0, 2.0), (1.0, 2.0)];
@@ -65,7 +65,7 @@ pub struct MeanDifference {
 /// let found = mean_difference(&tasks, &Resampling::default())?;
 /// assert_eq!((found.first, found.second), (5.0 / 12.0, 10.0 / 12.0));
 /// assert!(found.ci95.unwrap().low > 0.0);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

@@ -29,12 +29,12 @@ pub struct TaskTrials {
 /// The chance that `k` independent trials of a task all succeed (pass^k), as a mean over tasks.
 ///
 /// ```
-/// use tracelint::stats::{TaskTrials, pass_hat_k};
+/// use wrongturn::stats::{TaskTrials, pass_hat_k};
 ///
 /// let tasks = [TaskTrials { trials: 4, successes: 4 }, TaskTrials { trials: 4, successes: 2 }];
 /// assert_eq!(pass_hat_k(&tasks, 1)?, 0.75);
 /// assert_eq!(pass_hat_k(&tasks, 2)?, (1.0 + 1.0 / 6.0) / 2.0);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

@@ -58,7 +58,7 @@ pub struct Correlation {
 /// Pearson's correlation of `x` with `y`.
 ///
 /// ```
-/// use tracelint::stats::{StatsError, pearson};
+/// use wrongturn::stats::{StatsError, pearson};
 ///
 /// let correlation = pearson(&[1.0, 2.0, 3.0, 4.0], &[2.0, 1.0, 4.0, 3.0])?;
 /// assert_eq!((correlation.r, correlation.n), (0.6, 4));
@@ -91,7 +91,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
 /// exactly.
 ///
 /// ```
-/// use tracelint::stats::{PearsonAccumulator, pearson};
+/// use wrongturn::stats::{PearsonAccumulator, pearson};
 ///
 /// let (x, y) = ([1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 4.0, 3.0]);
 /// let (mut one, mut other) = (PearsonAccumulator::new(), PearsonAccumulator::new());
@@ -101,7 +101,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
 /// }
 /// one.merge(&other);
 /// assert_eq!(one.correlation()?, pearson(&x, &y)?);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PearsonAccumulator {

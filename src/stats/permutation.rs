@@ -48,13 +48,13 @@ pub struct PermutationTest {
 /// `None`: in no stratum do both vary, so that there is nothing to rearrange.
 ///
 /// ```
-/// use tracelint::stats::{Resampling, permutation_test};
+/// use wrongturn::stats::{Resampling, permutation_test};
 ///
 /// let (x, y) = ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0]);
 /// let test = permutation_test(&x, &y, &[0; 4], &Resampling::default())?.unwrap();
 /// // Of the 24 orders of y, only this one and its reverse are as far from chance.
 /// assert_eq!((test.p, test.arrangements, test.exact), (2.0 / 24.0, 24, true));
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

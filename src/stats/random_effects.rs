@@ -50,12 +50,12 @@ pub struct RandomEffects {
 /// Pools the correlations of several groups, each given as `(r, n)`.
 ///
 /// ```
-/// use tracelint::stats::random_effects;
+/// use wrongturn::stats::random_effects;
 ///
 /// let pooled = random_effects(&[(0.5, 40), (0.3, 60), (0.4, 50)])?;
 /// assert_eq!(pooled.groups, 3);
 /// assert!(pooled.ci95.low > 0.0 && pooled.i2 < 0.1, "all groups are alike");
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

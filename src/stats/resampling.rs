@@ -11,7 +11,7 @@ use super::interval::checked_confidence;
 /// How often to resample, from which seed, and to which confidence.
 ///
 /// ```
-/// use tracelint::stats::Resampling;
+/// use wrongturn::stats::Resampling;
 ///
 /// let usual = Resampling::default();
 /// assert_eq!((usual.resamples, usual.seed, usual.confidence), (2000, 0, 0.95));

@@ -24,11 +24,11 @@ use super::{Correlation, StatsError, float, pearson};
 /// Spearman's rank correlation of `x` with `y`.
 ///
 /// ```
-/// use tracelint::stats::spearman;
+/// use wrongturn::stats::spearman;
 ///
 /// // Any rising curve is a perfect order.
 /// assert_eq!(spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 4.0, 9.0, 16.0])?.r, 1.0);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors
@@ -53,11 +53,11 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
 /// The point-biserial correlation of a yes/no column with `y`: Pearson's, with 1 for yes and 0 for no.
 ///
 /// ```
-/// use tracelint::stats::point_biserial;
+/// use wrongturn::stats::point_biserial;
 ///
 /// let correlation = point_biserial(&[true, true, false, false], &[1.0, 0.8, 0.1, 0.3])?;
 /// assert!(correlation.r > 0.9);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

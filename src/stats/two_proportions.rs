@@ -35,7 +35,7 @@ pub struct TwoProportions {
 /// `None`: a group is empty, or all or nobody succeeded.
 ///
 /// ```
-/// use tracelint::stats::two_proportions;
+/// use wrongturn::stats::two_proportions;
 ///
 /// let found = two_proportions((258, 745 - 258), (1016, 2565 - 1016)).unwrap();
 /// assert!(found.z < -2.4 && found.p < 0.014);

@@ -24,14 +24,14 @@ use super::{Correlation, StatsError, float, pearson};
 /// The correlation of `x` with `y` within the groups that `group` numbers.
 ///
 /// ```
-/// use tracelint::stats::{pearson, within_group};
+/// use wrongturn::stats::{pearson, within_group};
 ///
 /// // Two models: the one with the higher x has the lower y, yet inside of each y rises with x.
 /// let x = [1.0, 2.0, 3.0, 11.0, 12.0, 13.0];
 /// let y = [21.0, 22.0, 23.0, 1.0, 2.0, 3.0];
 /// assert!(pearson(&x, &y)?.r < -0.9);
 /// assert_eq!(within_group(&x, &y, &[0, 0, 0, 1, 1, 1])?.r, 1.0);
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors

@@ -146,7 +146,7 @@ impl<'a> Arguments<'a> {
 /// One action with its observation: a tool call and its answer, or a command and what it printed.
 ///
 /// ```
-/// use tracelint::{Action, Status};
+/// use wrongturn::{Action, Status};
 ///
 /// let arguments = serde_json::json!({"order_id": "#W1"});
 /// let action = Action::new("get_order").arguments(&arguments).answered(Status::Error, "Error: not found");
@@ -255,7 +255,7 @@ impl<'a> Action<'a> {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actors, Digests, Status, Trace};
+/// use wrongturn::{Actors, Digests, Status, Trace};
 ///
 /// let mut run = Trace::builder();
 /// run.call("Look", &json!({"x": 1, "y": 2}), Status::Ok, "a wall")?;
@@ -267,7 +267,7 @@ impl<'a> Action<'a> {
 /// assert_eq!(digests[0].folded_name, digests[1].folded_name);
 /// assert_eq!(digests[0].arguments, digests[1].arguments);
 /// assert_ne!(digests[0].observation, digests[1].observation);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -7,7 +7,7 @@
 /// of records: two that leave the same out are equal.
 ///
 /// ```
-/// use tracelint::Content;
+/// use wrongturn::Content;
 ///
 /// let masked: Content<&str> = Content::NotRecorded;
 /// assert!(masked.present().is_none() && !masked.is_recorded());

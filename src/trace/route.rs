@@ -24,7 +24,7 @@ pub enum Target {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actor, ExpectedAction};
+/// use wrongturn::{Actor, ExpectedAction};
 ///
 /// // Whatever the reason is, the order decides.
 /// let compare = Some(vec!["order".to_owned()]);
@@ -121,7 +121,7 @@ impl ExpectedAction {
 /// One point that the reference route passes.
 ///
 /// ```
-/// use tracelint::{Milestone, Target};
+/// use wrongturn::{Milestone, Target};
 ///
 /// let lamp = Milestone::score(12, 5.0).label("take the lamp");
 /// assert_eq!((lamp.reference_step, lamp.target), (12, Target::Score(5.0)));
@@ -161,7 +161,7 @@ impl Milestone {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actor, ExpectedAction, Milestone, ReferenceRoute, Trace};
+/// use wrongturn::{Actor, ExpectedAction, Milestone, ReferenceRoute, Trace};
 ///
 /// let expected = |name: &str| ExpectedAction::new(Actor::Agent, name, &json!({}), None);
 /// let route = ReferenceRoute::new(vec![
@@ -173,7 +173,7 @@ impl Milestone {
 /// // Scores and actions do not mix.
 /// let mixed = vec![Milestone::score(0, 1.0), Milestone::action(3, expected("take_lamp"))];
 /// assert!(ReferenceRoute::new(mixed).is_err());
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WireRoute", into = "WireRoute")]

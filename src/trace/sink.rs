@@ -82,14 +82,14 @@ pub struct LabelledFailure {
 /// What is known of a run when its last step is over.
 ///
 /// ```
-/// use tracelint::{Ending, Metadata, Unpaired};
+/// use wrongturn::{Ending, Metadata, Unpaired};
 ///
 /// let mut metadata = Metadata::default();
 /// metadata.id = Some("run 7".to_owned());
 /// let ending = Ending::new(metadata, Some(0.5))?.with_unpaired(Unpaired { calls: 1, messages: 0 });
 /// assert_eq!((ending.reward(), ending.unpaired().calls), (Some(0.5), 1));
 /// assert!(Ending::new(Metadata::default(), Some(f64::NAN)).is_err());
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ending {
@@ -164,7 +164,7 @@ impl Ending {
 /// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
 ///
 /// ```
-/// use tracelint::{Ending, Event, ReadOptions, Routing, Status, Step, StepSink, read_slice};
+/// use wrongturn::{Ending, Event, ReadOptions, Routing, Status, Step, StepSink, read_slice};
 ///
 /// /// How many actions of each run failed.
 /// #[derive(Default)]
@@ -219,13 +219,13 @@ pub trait StepSink {
 /// Validates the steps of one run, in order. The only maker of a [`Step`].
 ///
 /// ```
-/// use tracelint::{Action, Actor, Gate, StepInput};
+/// use wrongturn::{Action, Actor, Gate, StepInput};
 ///
 /// let mut gate = Gate::new();
 /// let step = gate.admit(StepInput::action(Actor::Agent, Action::new("look")))?;
 /// assert_eq!(step.index(), 0);
 /// assert!(gate.admit(StepInput::message(Actor::User, "hi").at(0)).is_err());
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Gate {

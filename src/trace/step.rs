@@ -64,7 +64,7 @@ pub enum Event<'a> {
 /// A step as it is handed in, before validation.
 ///
 /// ```
-/// use tracelint::{Action, Actor, StepInput};
+/// use wrongturn::{Action, Actor, StepInput};
 ///
 /// let step = StepInput::action(Actor::Agent, Action::new("look")).at(7).location("kitchen").progress(3.0);
 /// # let _ = step;
@@ -164,7 +164,7 @@ impl<'a> StepInput<'a> {
 /// Only a [`Gate`](crate::Gate) makes one, be it for a whole [`Trace`](crate::Trace) or online.
 ///
 /// ```
-/// use tracelint::{Action, Actor, Actors, Gate, StepInput};
+/// use wrongturn::{Action, Actor, Actors, Gate, StepInput};
 ///
 /// let mut gate = Gate::new();
 /// let step = gate.admit(StepInput::action(Actor::User, Action::new("look")).location("kitchen"))?;
@@ -172,7 +172,7 @@ impl<'a> StepInput<'a> {
 /// // What detectors fold over: the actions of those whom they are asked about.
 /// assert!(step.action_of(Actors::Agent).is_none());
 /// assert_eq!(step.action_of(Actors::All).map(|action| action.name), Some("look"));
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Step<'a> {

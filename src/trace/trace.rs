@@ -12,7 +12,7 @@ use crate::error::Result;
 /// One recorded run: ordered steps, metadata, an optional reward, an optional reference route.
 ///
 /// ```
-/// use tracelint::{Action, Actor, Status, StepInput, Trace};
+/// use wrongturn::{Action, Actor, Status, StepInput, Trace};
 ///
 /// let mut builder = Trace::builder();
 /// builder.push(StepInput::message(Actor::User, "where is my order?"))?;
@@ -22,7 +22,7 @@ use crate::error::Result;
 /// ))?;
 /// let trace = builder.reward(1.0).build()?;
 /// assert_eq!(trace.steps().count(), 2);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
@@ -146,7 +146,7 @@ impl Trace {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::{Actor, Metadata, Status, StepInput, Trace};
+/// use wrongturn::{Actor, Metadata, Status, StepInput, Trace};
 ///
 /// let mut metadata = Metadata::default();
 /// metadata.id = Some("run 7".to_owned());
@@ -157,7 +157,7 @@ impl Trace {
 /// assert!(builder.push(StepInput::message(Actor::Agent, "gone").at(2)).is_err());
 /// let trace = builder.metadata(metadata).reward(0.5).build()?;
 /// assert_eq!(trace.steps().map(|step| step.index()).collect::<Vec<_>>(), [4, 5]);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct TraceBuilder {

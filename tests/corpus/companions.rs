@@ -19,7 +19,7 @@ fn result(reward: &str, exception: &str) -> String {
 type Told = (String, Option<f64>, Option<String>, Option<String>);
 
 fn told(files: &[FileScan]) -> Vec<Told> {
-    let of = |record: &tracelint::TraceRecord| {
+    let of = |record: &wrongturn::TraceRecord| {
         let metadata = &record.metadata;
         (record.trace_id(), record.reward, metadata.task.clone(), metadata.termination.clone())
     };
@@ -33,7 +33,7 @@ fn run_of(id: &str, reward: Option<f64>, task: Option<&str>, termination: Option
 /// What reading as traces says of the same runs.
 fn told_by_traces(folder: &Folder) -> Vec<Told> {
     let mut all = Vec::new();
-    tracelint::read_files([&folder.0], &ReadOptions::default(), |event| {
+    wrongturn::read_files([&folder.0], &ReadOptions::default(), |event| {
         match event {
             ScanEvent::Record(trace) => {
                 let metadata = trace.metadata();
@@ -43,7 +43,7 @@ fn told_by_traces(folder: &Folder) -> Vec<Told> {
             ScanEvent::Error(error) => panic!("{error}"),
             _ => {}
         }
-        Ok::<(), tracelint::Error>(())
+        Ok::<(), wrongturn::Error>(())
     })
     .unwrap();
     all
@@ -115,7 +115,7 @@ fn a_result_that_is_a_run_is_read_and_one_that_is_nothing_is_an_error() {
     folder.write("c/result.json", &result("1.0", "null")[..40]);
     let files = scan(&[folder.path("")]);
     assert_eq!(ids(&files), ["s", "sub"]);
-    let kinds = |file: &FileScan| file.errors.iter().map(tracelint::Error::kind).collect::<Vec<_>>();
+    let kinds = |file: &FileScan| file.errors.iter().map(wrongturn::Error::kind).collect::<Vec<_>>();
     let errors: Vec<Vec<ErrorKind>> = files.iter().map(kinds).collect();
     let expected: [Vec<ErrorKind>; 3] = [vec![], vec![ErrorKind::Format], vec![ErrorKind::Truncated]];
     assert_eq!(errors, expected);

@@ -177,7 +177,7 @@ fn a_record_has_every_detector_and_a_fingerprint_only_where_asked() {
             for verdict in verdicts.values() {
                 assert!(verdict["detected"].is_boolean() && verdict["findings"].is_array(), "{verdict}");
             }
-            let read: tracelint::TraceRecord = serde_json::from_value(value.clone()).unwrap();
+            let read: wrongturn::TraceRecord = serde_json::from_value(value.clone()).unwrap();
             assert_eq!(serde_json::to_value(&read).unwrap(), value);
             assert_eq!(read.fingerprint, record.fingerprint);
             for (detector, verdict) in &record.verdicts {
@@ -217,7 +217,7 @@ fn documents_in_lines_of_which_none_is_sound_are_an_error() {
             let options = ScanOptions { whole_file_limit, piece_bytes: 5_000, ..threads(count) };
             let files = scanner(options).collect(std::slice::from_ref(&path)).unwrap();
             let [file] = &files[..] else { panic!("{files:?}") };
-            let kinds: Vec<ErrorKind> = file.errors.iter().map(tracelint::Error::kind).collect();
+            let kinds: Vec<ErrorKind> = file.errors.iter().map(wrongturn::Error::kind).collect();
             assert_eq!((file.traces.len(), &kinds), (traces, &expected), "{name}, {count} threads");
             assert_eq!(file.summary.errors, file.errors.len() as u64);
             assert_eq!(

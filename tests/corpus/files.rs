@@ -100,7 +100,7 @@ fn a_file_is_read_once_and_a_pipe_only_where_it_is_named() {
     assert!(made.success());
     let files = scan(&[folder.path("runs")]);
     assert_eq!(ids(&files), ["a"]);
-    let errors: Vec<&tracelint::Error> = files.iter().flat_map(|file| &file.errors).collect();
+    let errors: Vec<&wrongturn::Error> = files.iter().flat_map(|file| &file.errors).collect();
     assert_eq!(errors.len(), 1);
     assert_eq!((errors[0].kind(), errors[0].path()), (ErrorKind::Io, Some(&*pipe)));
     let writer = std::thread::spawn({

@@ -241,10 +241,10 @@ fn every_file_is_read_by_its_own_format_and_foreign_ones_are_named() {
     }
     // As traces, the same.
     let (mut runs, mut errors) = (0, 0);
-    tracelint::read_files([&folder.0], &ReadOptions::default(), |event| {
+    wrongturn::read_files([&folder.0], &ReadOptions::default(), |event| {
         runs += usize::from(matches!(event, ScanEvent::Record(_)));
         errors += usize::from(matches!(event, ScanEvent::Error(_)));
-        Ok::<(), tracelint::Error>(())
+        Ok::<(), wrongturn::Error>(())
     })
     .unwrap();
     let expected = OWN.iter().map(|(_, _, runs, _)| runs.len()).sum::<usize>();

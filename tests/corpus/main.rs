@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 use discovery::split_results;
 use order::mixed_corpus;
 use serde_json::{Value, json};
-use tracelint::{
+use wrongturn::{
     Actors, Detector, ErrorKind, FailureClass, FailureMode, FileScan, Finding, Fingerprint, Fold, Format,
     Judgement, Location, Measure, PassK, ReadOptions, Replication, Routing, ScanEvent, ScanOptions, Scanner,
     SimulationRow, Step, ToolErrorRecovery, ToolErrorRecoveryConfig, Verdict, default_detectors,
@@ -40,7 +40,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-corpus-{}-{test}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("wrongturn-corpus-{}-{test}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
@@ -142,7 +142,7 @@ fn names(files: &[FileScan], folder: &Folder) -> Vec<String> {
 }
 
 fn ids(files: &[FileScan]) -> Vec<String> {
-    files.iter().flat_map(|file| &file.traces).map(tracelint::TraceRecord::trace_id).collect()
+    files.iter().flat_map(|file| &file.traces).map(wrongturn::TraceRecord::trace_id).collect()
 }
 
 /// The scan of a text that is called `name`.

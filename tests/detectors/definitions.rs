@@ -1,7 +1,7 @@
 //! Each detector against the naive statement of its definition, on drawn runs.
 
 use proptest::prelude::*;
-use tracelint::{
+use wrongturn::{
     Action, Detector, FeedbackBlindness, Loop, LoopDefinition, MalformedCall, MissedAction,
     RouteInefficiency, Status, ToolErrorRecovery, Trace, TransientRules, WastedActions,
 };

@@ -1,7 +1,7 @@
 //! A table of the sharp edges, spelled out by hand; in one pass over a whole trace and step by step.
 
 use serde_json::{Value, json};
-use tracelint::{
+use wrongturn::{
     ALL, Action, Actor, Actors, DetectorInfo, Evidence, Milestone, Miss, Preset, ReferenceRoute, Status,
     StepInput, Trace, Verdict, detector_info,
 };

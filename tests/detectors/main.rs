@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
-use tracelint::{
+use wrongturn::{
     Detector, Evidence, FeedbackBlindness, FeedbackBlindnessConfig, Finding, Loop, LoopConfig,
     LoopDefinition, MalformedCall, MalformedCallConfig, MissedAction, MissedActionConfig, Monitor,
     RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence, ToolErrorRecovery,
@@ -49,7 +49,7 @@ const MALFORMED: usize = 5;
 const MISSED: usize = 6;
 
 impl Configs {
-    fn detectors(&self) -> tracelint::Result<Vec<Arc<dyn Detector>>> {
+    fn detectors(&self) -> wrongturn::Result<Vec<Arc<dyn Detector>>> {
         Ok(vec![
             Arc::new(FeedbackBlindness::new(self.blindness.clone())?),
             Arc::new(Loop::new(self.looping.clone())?),
@@ -105,7 +105,7 @@ fn detect(detectors: &[Arc<dyn Detector>], trace: &Trace) -> Vec<Verdict> {
 type Told = Vec<Vec<Finding>>;
 
 /// Feeds a run step by step.
-fn follow(detectors: &[Arc<dyn Detector>], run: &Run) -> tracelint::Result<(Vec<Told>, Vec<Verdict>)> {
+fn follow(detectors: &[Arc<dyn Detector>], run: &Run) -> wrongturn::Result<(Vec<Told>, Vec<Verdict>)> {
     let mut monitor = Monitor::new(detectors, &run.route.clone().into())?;
     let mut told: Told = vec![Vec::new(); detectors.len()];
     let mut after_each = Vec::new();

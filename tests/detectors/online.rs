@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tracelint::{
+use wrongturn::{
     Action, Actor, ErrorKind, Finding, Monitor, Status, StepInput, Update, UpdateKind, Usage, Verdict,
     default_detectors, detector_info,
 };

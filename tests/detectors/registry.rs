@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use tracelint::{ALL, Actors, DetectorInfo, GoldenSet, Preset, Trace, Verdict};
+use wrongturn::{ALL, Actors, DetectorInfo, GoldenSet, Preset, Trace, Verdict};
 
 use crate::config;
 use crate::naive::{self, cases, draw};

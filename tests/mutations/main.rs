@@ -1,8 +1,8 @@
 //! Mutated documents of every format: nothing panics, a slice, a stream and a scan with any number of threads say the
 //! same, every run is counted once, and nothing is passed over in silence.
 //!
-//! `TRACELINT_CASES` says how many mutations are tried, `TRACELINT_SEED` which ones, `TRACELINT_FIRST` from which on:
-//! `TRACELINT_CASES=1000000 cargo test --release --test mutations`.
+//! `WRONGTURN_CASES` says how many mutations are tried, `WRONGTURN_SEED` which ones, `WRONGTURN_FIRST` from which on:
+//! `WRONGTURN_CASES=1000000 cargo test --release --test mutations`.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use mutate::Random;
 use reading::Drip;
 use serde_json::Value;
-use tracelint::{
+use wrongturn::{
     Error, ErrorKind, FileScan, Format, Location, PassedOver, ReadOptions, Reading, ScanOptions, Scanner,
     Trace, TraceCollector, default_detectors, read_stream, read_traces,
 };
@@ -36,7 +36,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tracelint-mutations-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("wrongturn-mutations-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -412,8 +412,8 @@ fn what_is_wrong_far_behind_is_the_same_in_files() {
 fn mutations_are_read_alike_by_all_and_accounted_for() {
     let seeds = seeds::all();
     let keys = mutate::keys(seeds.iter().map(|seed| &*seed.text));
-    let (cases, seed) = (setting("TRACELINT_CASES", 200), setting("TRACELINT_SEED", 1));
-    let first = setting("TRACELINT_FIRST", 0);
+    let (cases, seed) = (setting("WRONGTURN_CASES", 200), setting("WRONGTURN_SEED", 1));
+    let first = setting("WRONGTURN_FIRST", 0);
     let folder = Folder::new(&seed.to_string());
     let mut faults = BTreeMap::new();
     for number in first..first + cases {

@@ -1,7 +1,7 @@
 //! Small documents of every format and every framing, from which mutations start.
 
 use serde_json::Value;
-use tracelint::Format;
+use wrongturn::Format;
 
 /// A document, and what it is read as.
 pub(crate) struct Seed {

@@ -7,7 +7,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
-use tracelint::{
+use wrongturn::{
     Actor, Actors, ExpectedAction, FeedbackBlindnessConfig, FeedbackKey, LoopConfig, LoopDefinition,
     MalformedCallConfig, Milestone, MissedActionConfig, PollingCall, ReferenceRoute, Report,
     RouteInefficiencyConfig, Routes, Status, ToolErrorRecoveryConfig, TransientRules, WastedActionsConfig,

@@ -1,7 +1,7 @@
 //! `expected_action`, as its page says it.
 
 use serde_json::Value;
-use tracelint::{Actor, Evidence, ExpectedAction, Miss, MissedActionConfig, MissedActionEvidence, Target};
+use wrongturn::{Actor, Evidence, ExpectedAction, Miss, MissedActionConfig, MissedActionEvidence, Target};
 
 use super::Expected;
 use super::run::{Done, Run, same_json};

@@ -1,6 +1,6 @@
 //! Section 3.3.
 
-use tracelint::{Evidence, FeedbackBlindnessConfig, FeedbackBlindnessEvidence, FeedbackKey, Report};
+use wrongturn::{Evidence, FeedbackBlindnessConfig, FeedbackBlindnessEvidence, FeedbackKey, Report};
 
 use super::Expected;
 use super::novelty::{is_novel, is_poll, segments};

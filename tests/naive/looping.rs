@@ -1,6 +1,6 @@
 //! Section 3.2.
 
-use tracelint::{Evidence, LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
+use wrongturn::{Evidence, LoopConfig, LoopDefinition, LoopEvidence, LoopKind};
 
 use super::Expected;
 use super::novelty::{folded, is_novel, is_poll, same_key, segments};

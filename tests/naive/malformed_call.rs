@@ -1,7 +1,7 @@
 //! `malformed_call`, as its page says it.
 
 use serde_json::Value;
-use tracelint::{Evidence, MalformedCallConfig, MalformedCallEvidence, MalformedReason};
+use wrongturn::{Evidence, MalformedCallConfig, MalformedCallEvidence, MalformedReason};
 
 use super::Expected;
 use super::run::{Done, Run};

@@ -25,7 +25,7 @@ pub(crate) use transient::is_transient;
 pub(crate) use wasted_actions::wasted_actions;
 
 use serde_json::Value;
-use tracelint::{Evidence, Finding, Verdict};
+use wrongturn::{Evidence, Finding, Verdict};
 
 /// What a detector ought to say.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! What several rules ask: which actions are the same, which are new, which are polls.
 
 use serde_json::{Value, json};
-use tracelint::PollingCall;
+use wrongturn::PollingCall;
 
 use super::run::Done;
 

@@ -1,6 +1,6 @@
 //! Section 3.4.
 
-use tracelint::{
+use wrongturn::{
     Actor, Actors, Evidence, ExpectedAction, Milestone, MilestoneEvidence, PairEvidence, ReferenceRoute,
     RouteInefficiencyConfig, RouteInefficiencyEvidence, Routes, RunEvidence, Target, WastedActionsConfig,
 };

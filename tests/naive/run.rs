@@ -1,7 +1,7 @@
 //! Runs as the definitions speak of them.
 
 use serde_json::{Map, Value};
-use tracelint::{Action, Actor, Actors, Arguments, Content, ReferenceRoute, Status, StepInput, Trace};
+use wrongturn::{Action, Actor, Actors, Arguments, Content, ReferenceRoute, Status, StepInput, Trace};
 
 /// A call and its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,7 +148,7 @@ impl Run {
         Self { events, route }
     }
 
-    pub(crate) fn trace(&self) -> tracelint::Result<Trace> {
+    pub(crate) fn trace(&self) -> wrongturn::Result<Trace> {
         let mut builder = Trace::builder();
         for event in &self.events {
             builder.push(event.input())?;

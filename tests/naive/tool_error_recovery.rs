@@ -1,6 +1,6 @@
 //! Section 3.1.
 
-use tracelint::{Evidence, ToolError, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence};
+use wrongturn::{Evidence, ToolError, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence};
 
 use super::Expected;
 use super::run::{Run, same_json};

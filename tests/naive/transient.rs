@@ -1,6 +1,6 @@
 //! Transient failures.
 
-use tracelint::{Status, TransientRules};
+use wrongturn::{Status, TransientRules};
 
 use super::run::{Call, Done};
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use tracelint::{Evidence, WastedActionsConfig, WastedActionsEvidence, WastedTool};
+use wrongturn::{Evidence, WastedActionsConfig, WastedActionsEvidence, WastedTool};
 
 use super::Expected;
 use super::novelty::{is_poll, same_key};

@@ -59,7 +59,7 @@ impl Folder {
         let program = std::env::current_exe().unwrap();
         let program = program.file_stem().unwrap().to_str().unwrap();
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("tracelint-{program}-{}-{number}-{test}", std::process::id());
+        let name = format!("wrongturn-{program}-{}-{number}-{test}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();

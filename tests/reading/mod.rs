@@ -4,7 +4,7 @@
 
 use std::io::{self, Read};
 
-use tracelint::{Actor, Error, Event, ReadOptions, Reading, Step, Trace, TraceCollector, read_stream};
+use wrongturn::{Actor, Error, Event, ReadOptions, Reading, Step, Trace, TraceCollector, read_stream};
 
 /// Gives so many bytes at a time, at the most.
 pub(crate) struct Drip<'a>(pub(crate) &'a [u8], pub(crate) usize);

@@ -1,7 +1,7 @@
 //! Sessions of Claude Code: lines, sub-agents, statuses, copies.
 
 use serde_json::{Value, json};
-use tracelint::Format;
+use wrongturn::Format;
 
 use crate::{costs, lines, read, said, sole_outcome, told};
 

@@ -17,7 +17,7 @@ mod damage;
 mod reading;
 
 use reading::said;
-use tracelint::{Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
+use wrongturn::{Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
 
 /// Reads an input that must be of this format.
 fn read(format: Format, input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {

@@ -29,7 +29,7 @@ use damage::{three_runs, with_member};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use reading::{Drip, stream, told};
-use tracelint::{
+use wrongturn::{
     Arguments, Detector, Error, ErrorKind, Event, ExpectedAction, Format, Location, Metadata, ReadOptions,
     RouteInefficiency, Routing, ScanOptions, Scanner, Step, Target, Trace, TraceCollector, Unpaired, Verdict,
     default_detectors, read_stream, read_traces,

@@ -101,9 +101,9 @@ fn reached(expected: &str, call: &str) -> f64 {
             "simulations": [{{"id": "r", "task_id": "t", "messages": [
                 {{"role": "assistant", "tool_calls": [{call}]}}]}}]}}"#
     ));
-    let everybody = tracelint::RouteInefficiencyConfig {
-        actors: tracelint::Actors::All,
-        ..tracelint::RouteInefficiencyConfig::default()
+    let everybody = wrongturn::RouteInefficiencyConfig {
+        actors: wrongturn::Actors::All,
+        ..wrongturn::RouteInefficiencyConfig::default()
     };
     RouteInefficiency::new(everybody).unwrap().detect(&trace).measure("milestones_reached").unwrap()
 }

@@ -1,6 +1,6 @@
 //! Messages of `OpenAI`'s chat and of Anthropic's models.
 
-use tracelint::Format;
+use wrongturn::Format;
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 
@@ -263,7 +263,7 @@ fn an_element_that_is_none_is_found_wherever_it_stands() {
                     assert_eq!((traces.len(), reading.errors.len()), (1, 0));
                 } else {
                     assert!(traces.is_empty(), "{wrong} at {place}");
-                    assert_eq!(reading.errors[0].kind(), tracelint::ErrorKind::Format, "{wrong} at {place}");
+                    assert_eq!(reading.errors[0].kind(), wrongturn::ErrorKind::Format, "{wrong} at {place}");
                 }
             }
         }

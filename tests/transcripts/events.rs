@@ -2,7 +2,7 @@
 //! events.
 
 use serde_json::{Value, json};
-use tracelint::{Format, Trace};
+use wrongturn::{Format, Trace};
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 

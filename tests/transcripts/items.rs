@@ -1,7 +1,7 @@
 //! Items of `OpenAI`'s Responses.
 
 use serde_json::{Value, json};
-use tracelint::Format;
+use wrongturn::Format;
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 

@@ -14,7 +14,7 @@ mod recognition;
 mod trajectories;
 
 use reading::said;
-use tracelint::{Action, Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
+use wrongturn::{Action, Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
 
 /// Reads an input.
 fn read(input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {

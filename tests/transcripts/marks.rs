@@ -1,7 +1,7 @@
 //! How calls ended: the marks and texts of results in chats.
 
 use serde_json::{Value, json};
-use tracelint::Format;
+use wrongturn::Format;
 
 use super::{actions, one};
 

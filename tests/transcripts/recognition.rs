@@ -1,6 +1,6 @@
 //! Whose an input is: minimal documents of every format, and what is none of them.
 
-use tracelint::{ErrorKind, Event, Format, ReadOptions, read_traces};
+use wrongturn::{ErrorKind, Event, Format, ReadOptions, read_traces};
 
 use super::read;
 

@@ -1,11 +1,11 @@
 //! SWE-agent and mini-swe-agent: the trajectories of agents that work on repositories.
 
 use serde_json::{Value, json};
-use tracelint::Format;
+use wrongturn::Format;
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 
-fn swe_agent(steps: &Value) -> tracelint::Trace {
+fn swe_agent(steps: &Value) -> wrongturn::Trace {
     one(Format::SweAgent, json!({"trajectory": steps, "history": [], "info": {}}).to_string())
 }
 

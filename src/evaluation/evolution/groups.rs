@@ -147,7 +147,7 @@ impl Evolution {
     /// the same intervals.
     ///
     /// ```
-    /// use tracelint::evaluation::{EvolutionCase, EvolutionScorer, evolve};
+    /// use wrongturn::evaluation::{EvolutionCase, EvolutionScorer, evolve};
     ///
     /// let cases: Vec<EvolutionCase> = Vec::new();
     /// let evolution = evolve(&cases, EvolutionScorer::Paper);

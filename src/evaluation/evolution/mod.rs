@@ -277,7 +277,7 @@ impl EvolutionCase {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{EvolutionCase, EvolutionScorer, evolve};
+/// use wrongturn::evaluation::{EvolutionCase, EvolutionScorer, evolve};
 ///
 /// let eats_the_lamp = json!([
 ///     {"step": 1, "obs": "Kitchen", "action": "eat lamp"},

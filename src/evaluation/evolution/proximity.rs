@@ -85,7 +85,7 @@ pub struct Proximity {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{Definition, ProximityPair, proximity};
+/// use wrongturn::evaluation::{Definition, ProximityPair, proximity};
 ///
 /// let pair: ProximityPair = serde_json::from_value(json!({"id": "p",
 ///     "signal": {"episode": "a", "task": "jericho", "subtask": "zork1",

@@ -78,7 +78,7 @@ pub struct CallReport {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{CallRun, check_calls};
+/// use wrongturn::evaluation::{CallRun, check_calls};
 ///
 /// let run: CallRun = serde_json::from_value(json!({"id": "r",
 ///     "actions": [{"step": 0, "name": "get_order", "arguments": {"id": 7}, "status": "ok"}],

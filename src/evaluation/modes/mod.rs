@@ -121,7 +121,7 @@ pub struct ModeReport {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{ModeEpisode, ModeRules, detect_modes};
+/// use wrongturn::evaluation::{ModeEpisode, ModeRules, detect_modes};
 ///
 /// let episode: ModeEpisode = serde_json::from_value(json!({"id": "e", "trajectory": [
 ///     {"step": 0, "obs": "Kitchen\nObvious exits: north, south.", "action": "s"},

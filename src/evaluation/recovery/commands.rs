@@ -105,7 +105,7 @@ impl ReplayCommand {
 /// The file is an ATIF trajectory, or the replies of Terminus v1 (`{"responses": [{"episode", "text"}]}`).
 ///
 /// ```
-/// use tracelint::evaluation::{ReplayMode, replay_commands};
+/// use wrongturn::evaluation::{ReplayMode, replay_commands};
 ///
 /// let trajectory = br#"{"steps": [{"step_id": 1, "source": "agent", "tool_calls": [
 ///     {"arguments": {"keystrokes": "make\n", "duration": 2.5}},
@@ -113,7 +113,7 @@ impl ReplayCommand {
 /// let replay = replay_commands(trajectory, ReplayMode::Default)?;
 /// assert_eq!(replay.commands[0].command.as_deref(), Some("make"));
 /// assert!(replay.commands[0].interrupted && replay.commands[1].control);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// # Errors

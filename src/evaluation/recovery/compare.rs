@@ -129,7 +129,7 @@ pub struct McNemar {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{ComparedTrial, compare};
+/// use wrongturn::evaluation::{ComparedTrial, compare};
 ///
 /// let trial = |context: &str, task: &str, resolved: bool| {
 ///     json!({"model": "m", "context": context, "task": task, "trial": task, "resolved": resolved})

@@ -150,7 +150,7 @@ pub struct Inheritance {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{InheritancePair, inherit};
+/// use wrongturn::evaluation::{InheritancePair, inherit};
 ///
 /// let make = |step: i64, command: &str| json!([{"step": step, "name": "bash",
 ///     "arguments": {"command": command}, "status": "error", "observation": "no rule"}]);

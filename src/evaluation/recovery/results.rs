@@ -162,13 +162,13 @@ struct AgentResult {
 /// Reads a result file of Terminal-Bench v1 or of Harbor.
 ///
 /// ```
-/// use tracelint::evaluation::{Results, read_results};
+/// use wrongturn::evaluation::{Results, read_results};
 ///
 /// let file = br#"{"task_name": "t", "trial_name": "t__x",
 ///     "verifier_result": {"rewards": {"reward": 1.0}}}"#;
 /// let Results::Trials { trials, .. } = read_results(file)? else { panic!() };
 /// assert!(trials[0].resolved && trials[0].scored);
-/// # Ok::<(), tracelint::Error>(())
+/// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// # Errors

@@ -113,7 +113,7 @@ pub struct Selection {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{Candidate, LeftOut, SelectionRule, select};
+/// use wrongturn::evaluation::{Candidate, LeftOut, SelectionRule, select};
 ///
 /// let candidates: Vec<Candidate> = serde_json::from_value(json!([
 ///     {"trial": "a", "task": "t", "resolved": false, "interactions": 12},

@@ -238,7 +238,7 @@ impl Reflection {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tracelint::evaluation::{Figure, GoldEpisode, ReflectOptions, reflect};
+    /// use wrongturn::evaluation::{Figure, GoldEpisode, ReflectOptions, reflect};
     ///
     /// let gold: Vec<GoldEpisode> =
     ///     serde_json::from_value(json!([{"id": "e", "task": "jericho", "failures": []}]))?;

@@ -10,8 +10,8 @@ use crate::trace::Trace;
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::Trace;
-/// use tracelint::evaluation::gold_of_trace;
+/// use wrongturn::Trace;
+/// use wrongturn::evaluation::gold_of_trace;
 ///
 /// let trace: Trace = serde_json::from_value(json!({"version": 1, "id": "e", "task": "jericho",
 ///     "failures": [{"mode": "strategy/loop", "where": [0, 1], "core": true}],
@@ -46,8 +46,8 @@ pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
 ///
 /// ```
 /// use serde_json::json;
-/// use tracelint::evaluation::{Answer, GoldEpisode, predict};
-/// use tracelint::{Status, Trace, default_detectors};
+/// use wrongturn::evaluation::{Answer, GoldEpisode, predict};
+/// use wrongturn::{Status, Trace, default_detectors};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..4 {

@@ -11,7 +11,7 @@ use crate::input::{ReadOptions, Reading};
 /// [`TraceAssembler`](crate::TraceAssembler).
 ///
 /// ```
-/// use tracelint::{ReadOptions, SpanBatch};
+/// use wrongturn::{ReadOptions, SpanBatch};
 ///
 /// let body = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "0af7651916cd43dd8448eb211c80319c",
 ///     "spanId": "b7ad6b7169203331", "name": "execute_tool look", "startTimeUnixNano": "5"}]}]}]}"#;

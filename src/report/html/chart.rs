@@ -12,7 +12,7 @@ use crate::stats::Interval;
 /// A chart with its title and a sentence that says what it shows, drawn as SVG.
 ///
 /// ```
-/// use tracelint::{Bar, BarChart, Chart};
+/// use wrongturn::{Bar, BarChart, Chart};
 ///
 /// let bar = Bar { label: "loop".into(), share: 0.25, note: "25%".into() };
 /// let (title, caption) = ("Cost".into(), "Share of steps.".into());
@@ -33,8 +33,8 @@ pub enum Chart {
 /// A chart of estimates with their intervals, one per row: a forest plot.
 ///
 /// ```
-/// use tracelint::stats::wilson;
-/// use tracelint::{Chart, IntervalChart, IntervalRow};
+/// use wrongturn::stats::wilson;
+/// use wrongturn::{Chart, IntervalChart, IntervalRow};
 ///
 /// let row = IntervalRow {
 ///     label: "loop".into(),
@@ -53,7 +53,7 @@ pub enum Chart {
 ///     reference: None,
 /// });
 /// assert!(chart.svg().contains("9 of 10"));
-/// # Ok::<(), tracelint::stats::StatsError>(())
+/// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalChart {

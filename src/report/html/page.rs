@@ -13,7 +13,7 @@ use crate::report::table::Table;
 /// forbids that it should.
 ///
 /// ```
-/// use tracelint::{Bar, BarChart, Chart, HtmlReport};
+/// use wrongturn::{Bar, BarChart, Chart, HtmlReport};
 ///
 /// let bar = Bar { label: "<loop>".into(), share: 0.25, note: "25%".into() };
 /// let (title, caption) = ("Cost".into(), "Share of steps.".into());
@@ -183,7 +183,7 @@ impl HtmlReport {
             }
         });
         body.line();
-        body.leaf("footer", &[], concat!("Made by tracelint ", env!("CARGO_PKG_VERSION"), "."));
+        body.leaf("footer", &[], concat!("Made by wrongturn ", env!("CARGO_PKG_VERSION"), "."));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sharp edges of section 3.2.
 
 use serde_json::{Value, json};
-use tracelint::{Actor, Preset};
+use wrongturn::{Actor, Preset};
 
 use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, AB, B, BA, C, Case, finds, novel, passes};

@@ -1,7 +1,7 @@
 //! Sharp edges of `malformed_call`.
 
 use serde_json::{Value, json};
-use tracelint::{Actor, Preset};
+use wrongturn::{Actor, Preset};
 
 use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, Case};

@@ -9,7 +9,7 @@ mod tool_error_recovery;
 mod wasted_actions;
 
 use serde_json::{Value, json};
-use tracelint::Preset;
+use wrongturn::Preset;
 
 use super::run::{Event, Run, ok};
 

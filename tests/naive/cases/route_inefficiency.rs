@@ -1,7 +1,7 @@
 //! Sharp edges of section 3.4.
 
 use serde_json::{Value, json};
-use tracelint::{Actor, ExpectedAction, Milestone, Preset, ReferenceRoute};
+use wrongturn::{Actor, ExpectedAction, Milestone, Preset, ReferenceRoute};
 
 use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, AB, B, BA, Case, finds, novel, passes};
