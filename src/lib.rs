@@ -125,7 +125,7 @@ mod calibration;
 mod compare;
 #[cfg(feature = "scan")]
 mod corpus;
-mod detectors;
+mod detect;
 mod error;
 #[cfg(feature = "statistics")]
 pub mod evaluation;
@@ -155,7 +155,7 @@ pub use calibration::*;
 pub use compare::*;
 #[cfg(feature = "scan")]
 pub use corpus::*;
-pub use detectors::*;
+pub use detect::*;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use export::*;
 pub use fingerprint::*;

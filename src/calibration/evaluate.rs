@@ -13,7 +13,7 @@ use super::report::{
 };
 use super::tier::{TIER_GATES, Tier, TierGate, tier};
 use super::trials::pass_k;
-use crate::detectors::{Detector, Explanation, Verdict};
+use crate::detect::{Detector, Explanation, Verdict};
 use crate::stats::{Outcome, float, localization_recall, localization_similarity};
 
 /// How detectors are calibrated: trials, seed, resamples, gates.

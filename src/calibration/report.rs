@@ -9,7 +9,7 @@ use super::golden::Difficulty;
 use super::needs::Needs;
 use super::perturb::Perturbation;
 use super::tier::{Tier, TierGate};
-use crate::detectors::Explanation;
+use crate::detect::Explanation;
 use crate::stats::{BootstrapInterval, Confusion, Interval, Outcome, f1_bootstrap, wilson};
 
 /// The level of all intervals.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::golden::GoldenSet;
-use crate::detectors::{DetectorInfo, Grid, Preset};
+use crate::detect::{DetectorInfo, Grid, Preset};
 use crate::error::Result;
 use crate::stats::{Confusion, Outcome};
 use crate::trace::Actors;

@@ -7,7 +7,7 @@ use super::golden::GoldenEntry;
 use super::perturb::{Perturbation, perturb};
 use super::report::{Flip, PassKReport};
 use super::tier::tier;
-use crate::detectors::Detector;
+use crate::detect::Detector;
 use crate::stats::{Confusion, Outcome};
 
 /// The trials of a detector; the first is the golden set as it stands, with these outcomes.

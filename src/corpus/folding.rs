@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::companion::Companion;
 use super::record::TraceRecord;
 use super::scan::Scanner;
-use crate::detectors::Verdict;
+use crate::detect::Verdict;
 use crate::error::Error;
 use crate::fingerprint::FingerprintBuilder;
 use crate::monitor::Monitor;

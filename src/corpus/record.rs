@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::detectors::{Cost, Verdict};
+use crate::detect::{Cost, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::input::{Format, PassedOver, Reading, no_document};

@@ -8,7 +8,7 @@ use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::source::{Discovered, discover};
 use super::work::Work;
-use crate::detectors::{Detector, check_ids};
+use crate::detect::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Beside, KnownTasks, ReadOptions, Window, read_window};
 

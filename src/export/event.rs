@@ -1,6 +1,6 @@
 //! The evaluation event: what one verdict or finding says, by the names of OpenTelemetry's conventions.
 
-use crate::detectors::{Cost, Finding, Verdict};
+use crate::detect::{Cost, Finding, Verdict};
 use crate::input::SPAN_LABEL;
 use crate::monitor::{Update, UpdateKind};
 use crate::names::named;

@@ -9,7 +9,7 @@ use super::options::AssemblerOptions;
 use super::piece::{Kept, KeptReply, Piece, Reply};
 use super::remembered::Remembered;
 use super::session::Monitor;
-use crate::detectors::Detector;
+use crate::detect::Detector;
 use crate::error::{Error, Result};
 use crate::input::SpanBatch;
 use crate::trace::{Metadata, StepInput};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::update::Update;
-use crate::detectors::Verdict;
+use crate::detect::Verdict;
 use crate::names::named;
 use crate::trace::{Metadata, Unpaired};
 

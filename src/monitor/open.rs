@@ -8,7 +8,7 @@ use super::pairing::Pairing;
 use super::session::Monitor;
 use super::spans::{HeldSpans, follow};
 use super::update::{Update, UpdateKind};
-use crate::detectors::Detector;
+use crate::detect::Detector;
 use crate::input::Span;
 use crate::trace::{Metadata, Routing, Unpaired};
 

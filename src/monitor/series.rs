@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::update::{Update, UpdateKind};
-use crate::detectors::{Finding, Verdict};
+use crate::detect::{Finding, Verdict};
 
 /// The findings that stand, as they were last reported.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 use super::series::Series;
 use super::update::{Update, UpdateKind};
 #[cfg(feature = "scan")]
-use crate::detectors::Cost;
-use crate::detectors::{Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
+use crate::detect::Cost;
+use crate::detect::{Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
 use crate::error::Result;
 use crate::trace::{Gate, Routing, Step, StepInput};
 

@@ -11,7 +11,7 @@ use super::options::nanoseconds;
 use super::series::Series;
 use super::session::Monitor;
 use super::update::Update;
-use crate::detectors::Finding;
+use crate::detect::Finding;
 use crate::input::{AgentRun, LogRecord, Span, put_in_order, runs_of_trace, runs_so_far};
 use crate::trace::{Assembler, Metadata, Unpaired};
 

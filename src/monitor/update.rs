@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::detectors::Finding;
+use crate::detect::Finding;
 use crate::names::named;
 
 /// What an update says of a finding: opened, grown, merged, closed or withdrawn.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::ids::{Ids, Repeats};
 use crate::corpus::TraceRecord;
-use crate::detectors::Cost;
+use crate::detect::Cost;
 
 /// Counts, per detector and model, over the runs of a scan, and what failures cost.
 ///

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::corpus::{ScanOptions, Scanner};
-use crate::detectors::default_detectors;
+use crate::detect::default_detectors;
 
 fn report(text: &str) -> FileReport {
     let scanner = Scanner::new(default_detectors(), ScanOptions::default()).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::corpus::TraceRecord;
-use crate::detectors::{
+use crate::detect::{
     Detector, FailureMode, Fold, Rule, ToolErrorRecovery, ToolErrorRecoveryConfig, default_subtools,
 };
 use crate::error::Result;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::by_program::ByProgram;
 use super::row::SimulationRow;
 use super::sums::GroupSums;
-use crate::detectors::recovery_rate;
+use crate::detect::recovery_rate;
 use crate::trace::{Digest, Distinct};
 
 /// The runs of a replication, in a state that merges with those of other parts of a corpus.

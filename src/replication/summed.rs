@@ -215,7 +215,7 @@ mod tests {
                     reward: (n % 31 != 5).then(|| f64::from(n * n % 7) / 6.0),
                     errors,
                     recovered,
-                    recovery_rate: crate::detectors::recovery_rate(recovered, errors),
+                    recovery_rate: crate::detect::recovery_rate(recovered, errors),
                     position: u64::from(n),
                     termination: (n % 29 == 0).then(|| "infrastructure_error".to_owned()),
                     ..row(model, n, true, 1.0)

@@ -2,7 +2,7 @@
 
 use super::table::TEXT_WIDTH;
 use super::wrap::wrapped;
-use crate::detectors::Explanation;
+use crate::detect::Explanation;
 
 /// An explanation as lines of at most 80 columns: what came near, what was passed over, what turns the verdict.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::wrap::wrapped;
-use crate::detectors::Finding;
+use crate::detect::Finding;
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
 /// How many findings are marked beside the steps.

@@ -1,6 +1,6 @@
 //! Names under a substitution of letters.
 
-use crate::detectors::is_known_tool;
+use crate::detect::is_known_tool;
 use crate::stats::Rng;
 
 /// A substitution of letters without a fixed point, the same for both cases: equal names stay equal, different

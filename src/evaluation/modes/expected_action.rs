@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::calls::{CheckedCall, ExpectedCall};
 use super::{ModeFinding, ModeVerdict};
-use crate::detectors::{Expectation, ExpectedCalls, Missed};
+use crate::detect::{Expectation, ExpectedCalls, Missed};
 use crate::trace::{Digest, Status};
 
 const PERCEPTION: &str = "operation/perception_error";

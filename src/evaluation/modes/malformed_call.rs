@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::calls::CheckedCall;
 use super::{ModeFinding, ModeVerdict};
-use crate::detectors::{CallRules, MalformedReason, Written};
+use crate::detect::{CallRules, MalformedReason, Written};
 use crate::trace::Status;
 
 const MODE: &str = "system/format";

@@ -14,7 +14,7 @@ pub use episode::{ModeEpisode, ModeMilestone, ModeStep};
 pub use expected_action::ExpectedActions;
 pub use malformed_call::MalformedCalls;
 
-pub use crate::detectors::MalformedReason;
+pub use crate::detect::MalformedReason;
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Detectors as predictors: their verdicts in the form of a model's predictions, so that both stand in one table.
 
 use super::{Answer, GoldEpisode, GoldFailure, PredictedDiagnosis, Prediction, StepRange};
-use crate::detectors::{Detector, Finding, Verdict};
+use crate::detect::{Detector, Finding, Verdict};
 use crate::trace::Trace;
 
 /// The annotated episode that a trace with labelled failures holds: its core failures, in order.
