@@ -1,5 +1,5 @@
-//! The detectors against the definitions: a naive statement of each definition on drawn runs, and a table of the
-//! sharp edges, spelled out by hand. Both in one pass over a whole trace and step by step.
+//! The detectors against the definitions: a naive statement of each definition on drawn runs, in one pass over a whole
+//! trace and step by step. Cases written by hand are in `tests/detect`.
 
 #![allow(
     clippy::indexing_slicing,
@@ -7,7 +7,6 @@
 )]
 
 mod definitions;
-mod edges;
 #[path = "../naive/mod.rs"]
 mod naive;
 mod online;

@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use wrongturn::{ALL, Actors, DetectorInfo, GoldenSet, Preset, Trace, Verdict};
+use serde_json::Value;
+use wrongturn::{
+    ALL, Action, Actor, Actors, DetectorInfo, GoldenSet, Milestone, Preset, ReferenceRoute, Status,
+    StepInput, Trace, Verdict,
+};
 
 use crate::config;
-use crate::naive::{self, cases, draw};
+use crate::naive::{self, draw};
 
 /// Without content there is nothing to compare: no detector that compares makes something of it. How tools recover
 /// does not depend on it.
@@ -53,18 +57,18 @@ fn every_detector_has_its_page_golden_entries_cases_and_naive_statement() {
     let mut missing = Vec::new();
     for info in ALL {
         let id = info.id;
-        let page =
-            std::fs::read_to_string(root.join(format!("src/detectors/docs/{id}.md"))).unwrap_or_default();
+        let page = std::fs::read_to_string(root.join(format!("src/detect/docs/{id}.md"))).unwrap_or_default();
         if page != info.docs {
-            missing.push(format!("{id}: no page src/detectors/docs/{id}.md, or another one"));
+            missing.push(format!("{id}: no page src/detect/docs/{id}.md, or another one"));
         }
         let entries = golden.of(id).count();
         // What is opt-in is seldom asked for, and makes no promise of a tier: its entries show what it means.
         if entries < if info.opt_in { 10 } else { 20 } {
             missing.push(format!("{id}: {entries} golden entries in golden/{id}.jsonl are not enough"));
         }
-        if !cases::all().iter().any(|case| case.detector == id) {
-            missing.push(format!("{id}: no sharp edges in tests/naive/cases"));
+        let cases = std::fs::read_dir(root.join("tests/detect").join(id)).into_iter().flatten().flatten();
+        if !cases.into_iter().any(|file| file.path().extension().is_some_and(|extension| extension == "md")) {
+            missing.push(format!("{id}: no cases in tests/detect/{id}/*.md"));
         }
         if let Err(error) = naive::expected(id, info.config(Preset::Default, Actors::Agent), &empty) {
             missing.push(format!("{id}: {error} in tests/naive"));
@@ -73,16 +77,22 @@ fn every_detector_has_its_page_golden_entries_cases_and_naive_statement() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
+/// Sums of steps that no number holds.
 #[test]
-fn verdicts_are_read_back_from_their_json() {
-    for case in cases::all() {
-        let info = ALL.iter().find(|info| info.id == case.detector).unwrap();
-        let detector = info.build(case.preset, Actors::Agent, &case.config).unwrap();
-        let trace: Trace = case.run.trace().unwrap();
-        let verdict = detector.detect(&trace);
-        let json = serde_json::to_value(&verdict).unwrap();
-        let read: Verdict = serde_json::from_value(json.clone()).unwrap();
-        assert_eq!(read.findings(), verdict.findings(), "{}", case.name);
-        assert_eq!(serde_json::to_value(&read).unwrap(), json, "{}", case.name);
+fn milestones_at_the_end_of_all_numbers_do_not_overflow() {
+    for preset in [Preset::Default, Preset::BenchTrace] {
+        let milestones = [(0, 0.0), (1, 1.0), (2, 9.0), (u64::MAX, 9.0), (u64::MAX, 8.0)];
+        let milestones = milestones.map(|(step, score)| Milestone::score(step, score));
+        let mut builder = Trace::builder().route(ReferenceRoute::new(milestones.to_vec()).unwrap());
+        for (step, progress) in [(0, 0.0), (1, 1.0), (u64::MAX - 1, 2.0), (u64::MAX, 2.0)] {
+            let action = Action::new("look").answered(Status::Ok, "x");
+            let step = StepInput::action(Actor::Agent, action).at(step).turn(step);
+            builder.push(step.progress(progress)).unwrap();
+        }
+        let trace = builder.build().unwrap();
+        for info in ALL {
+            let detector = info.build(preset, Actors::All, &Value::Null).unwrap();
+            let _ = detector.detect(&trace);
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The definitions of the detectors, stated once more without any regard for speed: no fold, no
 //! digest, no state, every question asked anew of the whole run. Where the page leaves a choice, a comment says which.
 
-pub(crate) mod cases;
 pub(crate) mod draw;
 mod expected_action;
 mod feedback_blindness;

@@ -34,72 +34,23 @@ pub(crate) struct Event {
     pub(crate) call: Option<Call>,
 }
 
-/// An action of the agent that succeeded.
-pub(crate) fn ok(name: &'static str, arguments: Option<&str>, observation: &str) -> Event {
-    Event::agent(name, arguments, Status::Ok, Some(observation))
-}
-
 /// An action of the agent that failed.
 pub(crate) fn error(name: &'static str, arguments: Option<&str>, observation: &str) -> Event {
-    Event::agent(name, arguments, Status::Error, Some(observation))
-}
-
-/// An action of the agent that was never answered.
-pub(crate) fn unanswered(name: &'static str, arguments: Option<&str>) -> Event {
-    Event::agent(name, arguments, Status::Unknown, None)
-}
-
-/// A message.
-pub(crate) fn say(actor: Actor) -> Event {
-    Event { skip: 0, index: 0, turn: 0, same_turn: false, actor, location: None, progress: None, call: None }
+    let (arguments, observation) = (arguments.map(str::to_owned), Some(observation.to_owned()));
+    let (status, error_type, left_out) = (Status::Error, None, (false, false));
+    Event {
+        skip: 0,
+        index: 0,
+        turn: 0,
+        same_turn: false,
+        actor: Actor::Agent,
+        location: None,
+        progress: None,
+        call: Some(Call { name, arguments, observation, status, error_type, left_out }),
+    }
 }
 
 impl Event {
-    fn agent(name: &'static str, arguments: Option<&str>, status: Status, observation: Option<&str>) -> Self {
-        let (arguments, observation) = (arguments.map(str::to_owned), observation.map(str::to_owned));
-        let call = Call { name, arguments, observation, status, error_type: None, left_out: (false, false) };
-        Self { call: Some(call), ..say(Actor::Agent) }
-    }
-
-    pub(crate) fn by(self, actor: Actor) -> Self {
-        Self { actor, ..self }
-    }
-
-    /// After so many steps that the source leaves out.
-    pub(crate) fn after(self, skip: u64) -> Self {
-        Self { skip, ..self }
-    }
-
-    pub(crate) fn near(self, location: &'static str) -> Self {
-        Self { location: Some(location), ..self }
-    }
-
-    pub(crate) fn scored(self, progress: f64) -> Self {
-        Self { progress: Some(progress), ..self }
-    }
-
-    pub(crate) fn typed(self, error_type: &'static str) -> Self {
-        let call = self.call.map(|call| Call { error_type: Some(error_type), ..call });
-        Self { call, ..self }
-    }
-
-    /// In the turn of the event before.
-    pub(crate) fn too(self) -> Self {
-        Self { same_turn: true, ..self }
-    }
-
-    /// As a source tells it that leaves out arguments, observations or both.
-    pub(crate) fn left_out(self, arguments: bool, observation: bool) -> Self {
-        let call = self.call.map(|call| Call { left_out: (arguments, observation), ..call });
-        Self { call, ..self }
-    }
-
-    /// With an answer, but no text in it.
-    pub(crate) fn unheard(self) -> Self {
-        let call = self.call.map(|call| Call { observation: None, ..call });
-        Self { call, ..self }
-    }
-
     pub(crate) fn input(&self) -> StepInput<'_> {
         let mut input = match &self.call {
             None => StepInput::message(self.actor, "as I was saying"),
