@@ -33,16 +33,15 @@ pub(super) fn explain(
 ) -> Explanation {
     trace.steps().for_each(|step| fold.observe(&step));
     let verdict = fold.verdict();
-    let detected = match &verdict {
-        Verdict::Judged(judgement) => judgement.detected,
-        Verdict::NotApplicable { reason } => {
-            let (near_misses, counterfactuals) = (Vec::new(), Vec::new());
-            let not_applicable = Some(reason.clone());
-            return Explanation { detector, detected: None, not_applicable, near_misses, counterfactuals };
-        }
+    let (detected, near_misses, counterfactuals) = (verdict.detected(), Vec::new(), Vec::new());
+    let not_applicable = match &verdict {
+        Verdict::NotApplicable { reason } => Some(reason.clone()),
+        Verdict::Judged(_) => None,
     };
-    let mut near_misses = fold.near_misses();
-    near_misses.truncate(MAX_NEAR_MISSES);
+    let mut explanation = Explanation { detector, detected, not_applicable, near_misses, counterfactuals };
+    let Some(detected) = detected else { return explanation };
+    explanation.near_misses = fold.near_misses();
+    explanation.near_misses.truncate(MAX_NEAR_MISSES);
     let actors = config.get("actors").and_then(|actors| Actors::deserialize(actors).ok());
     let actions = trace.steps().filter(|step| step.action_of(actors.unwrap_or(Actors::All)).is_some());
     let actions: Vec<Step<'_>> = actions.collect();
@@ -50,7 +49,7 @@ pub(super) fn explain(
     if detected {
         search.succeed(&actions, verdict.findings());
     } else {
-        let near = near_misses.iter().filter_map(|near| near.steps.map(|(_, last)| last));
+        let near = explanation.near_misses.iter().filter_map(|near| near.steps.map(|(_, last)| last));
         search.repeat(&actions, near.collect());
     }
     for (field, value) in config {
@@ -59,8 +58,8 @@ pub(super) fn explain(
     if detected {
         search.remove(verdict.findings());
     }
-    let counterfactuals = search.found;
-    Explanation { detector, detected: Some(detected), not_applicable: None, near_misses, counterfactuals }
+    explanation.counterfactuals = search.found;
+    explanation
 }
 
 /// A search for changes that flip a verdict.
@@ -96,15 +95,10 @@ impl Search<'_> {
         if most == 0 || !self.flips(&change(most)) {
             return None;
         }
-        let (mut below, mut flipping, mut next) = (0, most, 1);
+        let (mut below, mut flipping) = (0, most);
         while below + 1 < flipping {
-            let number = next.min(below.midpoint(flipping)).max(below + 1);
-            if self.flips(&change(number)) {
-                flipping = number;
-            } else {
-                below = number;
-            }
-            next = number.saturating_mul(2);
+            let number = below.saturating_mul(2).max(1).min(below.midpoint(flipping));
+            if self.flips(&change(number)) { flipping = number } else { below = number }
         }
         Some(flipping)
     }
@@ -118,11 +112,7 @@ impl Search<'_> {
         while place < items.len() && items.len() > 1 {
             let mut fewer = items.clone();
             fewer.remove(place);
-            if self.flips(&change(fewer.clone())) {
-                items = fewer;
-            } else {
-                place += 1;
-            }
+            if self.flips(&change(fewer.clone())) { items = fewer } else { place += 1 }
         }
         self.found.push(change(items));
     }
@@ -150,26 +140,23 @@ impl Search<'_> {
         let failed = actions.iter().rev().filter(|step| has_failed(step) && inside(step.index()));
         let mut known = BTreeSet::new();
         let last = failed.filter(|step| call(step).is_none_or(|call| known.insert(call)));
-        let mut steps: Vec<u64> = last.map(Step::index).take(MAX_SUCCESSES).collect();
-        steps.reverse();
-        self.fewest(steps, &|steps| Counterfactual::Succeed { steps });
+        let steps: BTreeSet<u64> = last.map(Step::index).take(MAX_SUCCESSES).collect();
+        self.fewest(steps.into_iter().collect(), &|steps| Counterfactual::Succeed { steps });
     }
 
     /// Removes the last steps of each finding, as few as possible.
     fn remove(&mut self, findings: &[Finding]) {
         let steps: Vec<u64> = self.trace.steps().map(|step| step.index()).collect();
-        let inside = |found: &Finding| {
+        let inside = findings.iter().filter_map(|found| {
             let from = steps.partition_point(|step| *step < found.first);
-            steps.get(from..steps.partition_point(|step| *step <= found.last)).unwrap_or_default()
-        };
-        let longest = findings.iter().map(|found| inside(found).len() as u64).max().unwrap_or(0);
+            steps.get(from..steps.partition_point(|step| *step <= found.last))
+        });
+        let inside: Vec<&[u64]> = inside.collect();
+        let longest = inside.iter().map(|steps| steps.len() as u64).max().unwrap_or(0);
         let tails = |length: u64| {
-            let tail = |found| {
-                let mut tail = inside(found).iter().rev().take(usize::try_from(length).unwrap_or(usize::MAX));
-                let last = *tail.next()?;
-                Some((*tail.last().unwrap_or(&last), last))
-            };
-            findings.iter().filter_map(tail).collect::<Vec<_>>()
+            let length = usize::try_from(length).unwrap_or(usize::MAX);
+            let tails = inside.iter().filter_map(|steps| steps.get(steps.len().saturating_sub(length)..));
+            tails.filter_map(|tail| tail.first().copied().zip(tail.last().copied())).collect::<Vec<_>>()
         };
         let remove = |ranges| Counterfactual::Remove { ranges };
         if let Some(length) = self.smallest(longest, &|length| remove(tails(length))) {
@@ -181,7 +168,7 @@ impl Search<'_> {
     /// one above every count. In a quiet run, lists are emptied and objects set to null as well.
     fn vary(&mut self, value: &Value, change: &dyn Fn(Value) -> Counterfactual) {
         let last = self.trace.steps().next_back().map_or(0, |step| step.index());
-        let above = i64::try_from(last).unwrap_or(i64::MAX).saturating_add(2);
+        let above = i64::from(u32::try_from(last).unwrap_or(u32::MAX)) + 2;
         let switched_off = match value {
             Value::Number(number) => return self.vary_number(number, above, change),
             Value::Null => return self.vary_number(&above.into(), above, change),
@@ -216,12 +203,12 @@ impl Search<'_> {
                 change(if unit == 1 { value.into() } else { (value as f64 / FLOAT_UNITS).into() })
             };
             // The farthest value that the rule accepts.
+            let accepts = |distance| (self.start)(&at(distance)).is_some();
             let far = far.unsigned_abs();
-            let (mut most, mut rejected) =
-                if (self.start)(&at(far)).is_some() { (far, far) } else { (0, far) };
+            let (mut most, mut rejected) = if accepts(far) { (far, far) } else { (0, far) };
             while most + 1 < rejected {
                 let middle = most.midpoint(rejected);
-                if (self.start)(&at(middle)).is_some() { most = middle } else { rejected = middle }
+                if accepts(middle) { most = middle } else { rejected = middle }
             }
             let nearest = self.smallest(most, &at);
             self.found.extend(nearest.map(at));
