@@ -186,9 +186,9 @@ impl Fold for State {
 
     fn near_misses(&self) -> Vec<NearMiss> {
         let missed = self.calls.missed().count() as u64;
-        let condition =
-            Condition::count("missed_actions", missed, Comparator::AtLeast, self.config.min_missed);
-        vec![NearMiss::new("missed_actions", vec![condition])]
+        let conditions =
+            vec![Condition::count("actions", missed, Comparator::AtLeast, self.config.min_missed)];
+        if missed == 0 { Vec::new() } else { vec![NearMiss::new("missed_action", conditions)] }
     }
 
     fn memory(&self) -> usize {

@@ -224,3 +224,48 @@ fn call(step: &Step<'_>) -> Option<Digest> {
 fn has_failed(step: &Step<'_>) -> bool {
     step.action_of(Actors::All).is_some_and(|action| action.status == Status::Error)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::detect::Judgement;
+
+    /// Fires if it is told to, and counts its verdicts.
+    #[derive(Debug)]
+    struct Told(bool, Arc<AtomicU32>);
+
+    impl Fold for Told {
+        fn observe(&mut self, _step: &Step<'_>) {}
+
+        fn certain(&self) -> &[Finding] {
+            &[]
+        }
+
+        fn verdict(&self) -> Verdict {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            Verdict::Judged(Judgement { detected: self.0, ..Judgement::default() })
+        }
+    }
+
+    #[test]
+    fn the_runs_of_a_rule_are_bounded() {
+        let runs = Arc::new(AtomicU32::new(0));
+        let config: Map<String, Value> =
+            (0..50).map(|field| (format!("f{field:02}"), json!(1_000_000))).collect();
+        let start = |change: &Counterfactual| {
+            let Counterfactual::Config(fields) = change else { return None };
+            let detected = fields.values().any(|value| value.as_i64() < Some(1000));
+            Some(Box::new(Told(detected, Arc::clone(&runs))) as Box<dyn Fold>)
+        };
+        let fold = Box::new(Told(false, Arc::clone(&runs)));
+        let explanation = explain("told", &Trace::default(), &config, fold, &start);
+        assert_eq!(runs.load(Ordering::Relaxed), MAX_RUNS + 1);
+        let first = Counterfactual::Config([("f00".to_owned(), json!(999))].into_iter().collect());
+        assert_eq!(explanation.counterfactuals.first(), Some(&first));
+    }
+}

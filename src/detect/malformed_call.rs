@@ -303,15 +303,11 @@ impl Fold for State {
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {
-        let found = self.findings.len() as u64;
-        let condition =
-            Condition::count("malformed_calls", found, Comparator::AtLeast, self.detector.config.min_calls);
-        let near = NearMiss::new("malformed_calls", vec![condition]);
-        let steps = self.findings.first().zip(self.findings.last());
-        vec![match steps {
-            Some((first, last)) => near.at((first.first, last.last)),
-            None => near,
-        }]
+        let (count, limit) = (self.findings.len() as u64, self.detector.config.min_calls);
+        let conditions = vec![Condition::count("calls", count, Comparator::AtLeast, limit)];
+        let ends = self.findings.first().zip(self.findings.last());
+        let near = ends.map(|(first, last)| (first.first, last.last));
+        near.map(|steps| NearMiss::new("malformed_call", conditions).at(steps)).into_iter().collect()
     }
 
     fn memory(&self) -> usize {
