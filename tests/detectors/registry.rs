@@ -54,9 +54,9 @@ fn every_detector_has_its_page_golden_entries_cases_and_naive_statement() {
     for info in ALL {
         let id = info.id;
         let page =
-            std::fs::read_to_string(root.join(format!("src/detectors/docs/{id}.md"))).unwrap_or_default();
+            std::fs::read_to_string(root.join(format!("src/detect/docs/{id}.md"))).unwrap_or_default();
         if page != info.docs {
-            missing.push(format!("{id}: no page src/detectors/docs/{id}.md, or another one"));
+            missing.push(format!("{id}: no page src/detect/docs/{id}.md, or another one"));
         }
         let entries = golden.of(id).count();
         // What is opt-in is seldom asked for, and makes no promise of a tier: its entries show what it means.
