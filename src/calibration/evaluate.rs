@@ -168,9 +168,10 @@ fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),
         Verdict::Judged(judgement) if judgement.findings.is_empty() => {
-            match explanation.near_misses.first() {
-                Some(near) => format!("nothing; nearest: {near}"),
-                None => "nothing".to_owned(),
+            match (explanation.near_misses.first(), explanation.counterfactuals.first()) {
+                (Some(near), _) => format!("nothing; nearest: {near}"),
+                (None, Some(change)) => format!("nothing; would be detected {change}"),
+                (None, None) => "nothing".to_owned(),
             }
         }
         Verdict::Judged(judgement) => {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::detector::Fold;
@@ -15,9 +14,9 @@ use crate::trace::{Actors, Digest, DigestMap, Status, Step, Trace};
 const MAX_RUNS: u32 = 200;
 const MAX_NEAR_MISSES: usize = 3;
 const MAX_REPEATS: u64 = 16;
-/// The most failed steps that succeed at once.
-const MAX_SUCCESSES: usize = 32;
-/// Floats are varied on a grid of 0.0001.
+/// The most failed steps, or findings, that one change covers.
+const MAX_TOGETHER: usize = 32;
+/// Units of 1 in which floats are varied.
 const FLOAT_UNITS: f64 = 1e4;
 
 /// Starts a fold of the rule under a change; `None` if the rule rejects the changed configuration.
@@ -42,9 +41,9 @@ pub(super) fn explain(
     let Some(detected) = detected else { return explanation };
     explanation.near_misses = fold.near_misses();
     explanation.near_misses.truncate(MAX_NEAR_MISSES);
-    let actors = config.get("actors").and_then(|actors| Actors::deserialize(actors).ok());
-    let actions = trace.steps().filter(|step| step.action_of(actors.unwrap_or(Actors::All)).is_some());
-    let actions: Vec<Step<'_>> = actions.collect();
+    let actors = config.get("actors").and_then(|actors| serde_json::from_value(actors.clone()).ok());
+    let actors = actors.unwrap_or(Actors::All);
+    let actions: Vec<_> = trace.steps().filter(|step| step.action_of(actors).is_some()).collect();
     let mut search = Search { trace, start, detected, runs: MAX_RUNS, found: Vec::new() };
     if detected {
         search.succeed(&actions, verdict.findings());
@@ -55,7 +54,7 @@ pub(super) fn explain(
     for (field, value) in config {
         search.vary(value, &|value| Counterfactual::Config([(field.clone(), value)].into_iter().collect()));
     }
-    if detected {
+    if detected && verdict.findings().len() <= MAX_TOGETHER {
         search.remove(verdict.findings());
     }
     explanation.counterfactuals = search.found;
@@ -77,14 +76,12 @@ impl Search<'_> {
     fn flips(&mut self, change: &Counterfactual) -> bool {
         let Some(mut fold) = (self.start)(change).filter(|_| self.runs > 0) else { return false };
         self.runs -= 1;
-        let observe = |step: Step<'_>| fold.observe(&step);
+        let (trace, observe) = (self.trace, |step: Step<'_>| fold.observe(&step));
         match change {
-            Counterfactual::Config(_) => self.trace.steps().for_each(observe),
-            Counterfactual::Repeat { step, times } => {
-                self.trace.with_repeats(*step, *times).for_each(observe);
-            }
-            Counterfactual::Succeed { steps } => self.trace.with_successes(steps).for_each(observe),
-            Counterfactual::Remove { ranges } => self.trace.without(ranges).for_each(observe),
+            Counterfactual::Config(_) => trace.steps().for_each(observe),
+            Counterfactual::Repeat { step, times } => trace.with_repeats(*step, *times).for_each(observe),
+            Counterfactual::Succeed { steps } => trace.with_successes(steps).for_each(observe),
+            Counterfactual::Remove { ranges } => trace.without(ranges).for_each(observe),
         }
         fold.verdict().detected() == Some(!self.detected)
     }
@@ -140,7 +137,7 @@ impl Search<'_> {
         let failed = actions.iter().rev().filter(|step| has_failed(step) && inside(step.index()));
         let mut known = BTreeSet::new();
         let last = failed.filter(|step| call(step).is_none_or(|call| known.insert(call)));
-        let steps: BTreeSet<u64> = last.map(Step::index).take(MAX_SUCCESSES).collect();
+        let steps: BTreeSet<u64> = last.map(Step::index).take(MAX_TOGETHER).collect();
         self.fewest(steps.into_iter().collect(), &|steps| Counterfactual::Succeed { steps });
     }
 

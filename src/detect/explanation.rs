@@ -18,7 +18,6 @@ use crate::names::named;
 ///     run.call("look", &json!({}), Status::Ok, "a wall")?;
 /// }
 /// let explanation = Loop::default().explain(&run.build()?);
-/// assert_eq!(explanation.detected, Some(false));
 /// // One more identical call would make it a loop.
 /// assert_eq!(explanation.counterfactuals[0], Counterfactual::Repeat { step: 2, times: 1 });
 /// # Ok::<(), wrongturn::Error>(())
@@ -44,8 +43,8 @@ pub struct Explanation {
 /// ```
 /// use wrongturn::{Comparator, Condition, NearMiss};
 ///
-/// let repeats = Condition::count("repeats", 3, Comparator::AtLeast, 4);
-/// let near = NearMiss::new("repeated_call", vec![repeats]).tool("look").at((3, 9));
+/// let conditions = vec![Condition::count("repeats", 3, Comparator::AtLeast, 4)];
+/// let near = NearMiss::new("repeated_call", conditions).tool("look").at((3, 9));
 /// assert_eq!(near.to_string(), "repeated_call of `look`, steps 3–9: repeats 3, at least 4");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]

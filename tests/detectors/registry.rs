@@ -53,8 +53,7 @@ fn every_detector_has_its_page_golden_entries_cases_and_naive_statement() {
     let mut missing = Vec::new();
     for info in ALL {
         let id = info.id;
-        let page =
-            std::fs::read_to_string(root.join(format!("src/detect/docs/{id}.md"))).unwrap_or_default();
+        let page = std::fs::read_to_string(root.join(format!("src/detect/docs/{id}.md"))).unwrap_or_default();
         if page != info.docs {
             missing.push(format!("{id}: no page src/detect/docs/{id}.md, or another one"));
         }
