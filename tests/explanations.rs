@@ -239,6 +239,18 @@ fn a_rule_reports_its_near_misses() {
 }
 
 #[test]
+fn a_detour_that_is_short_enough_is_a_near_miss() {
+    let steps: Vec<Value> = (0..7).map(|at| json!({"name": "go", "turn": at, "progress": at / 6})).collect();
+    let milestones = json!([{"reference_step": 1, "score": 0.0}, {"reference_step": 3, "score": 1.0}]);
+    let route = json!({"kind": "scores", "milestones": milestones});
+    let info = ALL.iter().find(|info| info.id == "route_inefficiency").unwrap();
+    let found = explain(info, Preset::Default, &json!({}), &steps, Some(&route)).unwrap();
+    let near = "detour, steps 0–6: ratio 3, above 2 (holds); extra_steps 4, at least 5";
+    assert_eq!(found.near_misses[0].to_string(), near);
+    assert!(found.counterfactuals.contains(&config(&json!({"min_extra": 4}))), "{found:?}");
+}
+
+#[test]
 fn a_verdict_that_is_not_applicable_has_no_counterfactuals() {
     let found = explained("route_inefficiency", &json!({}), &[("get", 0, "no", "ok")]);
     assert_eq!((found.detected, found.near_misses.len(), found.counterfactuals.len()), (None, 0, 0));

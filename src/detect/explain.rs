@@ -16,7 +16,6 @@ const MAX_NEAR_MISSES: usize = 3;
 const MAX_REPEATS: u64 = 16;
 /// The most failed steps, or findings, that one change covers.
 const MAX_TOGETHER: usize = 32;
-/// Units of 1 in which floats are varied.
 const FLOAT_UNITS: f64 = 1e4;
 
 /// Starts a fold of the rule under a change; `None` if the rule rejects the changed configuration.
@@ -187,8 +186,8 @@ impl Search<'_> {
         }
     }
 
-    /// Varies a number to the nearest value below and above that flips the verdict and that the rule accepts, up to
-    /// `above` more than it is.
+    /// Varies a number to the nearest value below and above that flips the verdict and that the rule accepts, by at
+    /// most its own size and `above`. Floats move on a grid of `1 / FLOAT_UNITS`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "saturates; below 2^53")]
     fn vary_number(&mut self, number: &Number, above: i64, change: &dyn Fn(Value) -> Counterfactual) {
         let float = number.as_f64().map_or(0, |float| (float * FLOAT_UNITS).round() as i64);

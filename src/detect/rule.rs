@@ -155,7 +155,7 @@ pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
     /// [`ErrorKind::Config`], naming the field, where a value is out of range; see [`Error::config`].
     fn configured(config: Self::Config) -> Result<Self>;
 
-    /// The configuration that the detector was made with.
+    /// The configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a time.
     fn config(&self) -> &Self::Config;
 
     /// As [`Detector::start`].
