@@ -39,7 +39,7 @@ struct Arguments {
     /// Print the run in the native form instead, as JSON
     #[arg(long, alias = "json")]
     native: bool,
-    /// Say why this detector fires on the run or does not, and what would turn it
+    /// Explain the verdict of this detector: near misses, and changes that flip it
     #[arg(long, value_name = "ID")]
     explain: Option<String>,
     /// JSON object with detectors for keys and configurations for values, put over the defaults

@@ -83,8 +83,8 @@
 //!
 //! # Calibration and statistics
 //!
-//! [`Detector::explain`] says how near a trace came to another verdict, and what turns it. [`calibrate`] holds detectors
-//! against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
+//! [`Detector::explain`] shows how close a trace came to another verdict, and changes that flip it. [`calibrate`] holds
+//! detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
 //! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
 //! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what BenchTrace and Recovery-Bench ask of
 //! models: to find and explain failures, to avoid them, to recover from them.

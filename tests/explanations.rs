@@ -1,10 +1,13 @@
-//! What an explanation says turns a verdict, turns it.
+//! Explanations: every counterfactual flips the verdict.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests say what they expect by failing")]
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
-use wrongturn::{ALL, Actors, Change, Detector, DetectorInfo, Explanation, Preset, Trace};
+use serde_json::{Value, json};
+use wrongturn::{
+    ALL, Actors, Counterfactual, Detector, DetectorInfo, Explanation, FailureClass, FailureMode, Finding,
+    Fold, Judgement, Preset, Routing, Step, Trace, Verdict,
+};
 
 /// A call, by numbers: tool, argument, answer, status, whether it is in the turn of the one before.
 type Call = (usize, u8, usize, u8, bool);
@@ -46,98 +49,91 @@ fn trace(steps: &[Value], route: Option<&Value>) -> Trace {
     serde_json::from_value(trace).unwrap()
 }
 
-/// The steps after a change; they are numbered by their places.
-fn changed(steps: &[Value], change: &Change) -> Vec<Value> {
-    let mut all: Vec<Value> = Vec::new();
-    // Turns are given anew: whatever is put in stands in one of its own.
-    let (mut turn, mut before) = (0, None);
-    for (place, step) in steps.iter().enumerate() {
-        if before != Some(&step["turn"]) {
-            turn += 1;
+/// Applies a change to steps that are numbered by their places.
+fn changed(steps: &[Value], change: &Counterfactual) -> Vec<Value> {
+    let turn = |step: &Value| step["turn"].as_u64().unwrap();
+    let mut all = steps.to_vec();
+    match change {
+        Counterfactual::Config(_) => {}
+        Counterfactual::Repeat { step, times } => {
+            let after = usize::try_from(*step).unwrap() + 1;
+            let (repeated, later) = (all[after - 1].clone(), all.split_off(after));
+            all.extend((1..=*times).map(|by| with_turn(&repeated, turn(&repeated) + by)));
+            all.extend(later.iter().map(|step| with_turn(step, turn(step) + times + 1)));
         }
-        before = Some(&step["turn"]);
-        let mut step = step.clone();
-        step["turn"] = json!(turn);
-        all.push(step.clone());
-        if let Change::Repeat { step: at, times } = change
-            && *at == place as u64
-        {
-            for _ in 0..*times {
-                turn += 1;
-                step["turn"] = json!(turn);
-                all.push(step.clone());
+        Counterfactual::Succeed { steps } => {
+            let last = all.iter().map(turn).max().unwrap();
+            for (at, by) in steps.iter().zip(1..) {
+                let mut step = with_turn(&all[usize::try_from(*at).unwrap()], last + by);
+                step["status"] = json!("ok");
+                for field in ["observation", "progress", "not_recorded"] {
+                    step.as_object_mut().unwrap().remove(field);
+                }
+                all.push(step);
             }
-            before = None;
         }
-    }
-    if let Change::Succeed { steps: succeeding } = change {
-        for at in succeeding {
-            turn += 1;
-            let mut step = steps[usize::try_from(*at).unwrap()].clone();
-            step["turn"] = json!(turn);
-            step["status"] = json!("ok");
-            all.push(step);
+        Counterfactual::Remove { ranges } => {
+            let mut place = 0..;
+            all.retain(|_| {
+                let place = place.next().unwrap();
+                !ranges.iter().any(|(first, last)| (*first..=*last).contains(&place))
+            });
         }
+        other => unimplemented!("{other:?}"),
     }
     all
 }
 
-fn build(info: &DetectorInfo, preset: Preset, config: &Map<String, Value>) -> std::sync::Arc<dyn Detector> {
-    info.build(preset, Actors::Agent, &Value::Object(config.clone())).unwrap()
+fn with_turn(step: &Value, turn: u64) -> Value {
+    let mut step = step.clone();
+    step["turn"] = json!(turn);
+    step
 }
 
-/// Every change that the explanation names turns the verdict; gives how many there were.
-fn holds(
+/// Explains a run, and checks that every counterfactual flips the verdict.
+fn explain(
     info: &DetectorInfo,
     preset: Preset,
-    config: &Map<String, Value>,
+    config: &Value,
     steps: &[Value],
     route: Option<&Value>,
 ) -> Result<Explanation, TestCaseError> {
-    let run = trace(steps, route);
-    let detector = build(info, preset, config);
-    let explanation = detector.explain(&run);
-    let detected = detector.detect(&run).detected();
+    let verdict = |config: &Value, steps: &[Value]| {
+        info.build(preset, Actors::Agent, config).unwrap().detect(&trace(steps, route)).detected()
+    };
+    let explanation = info.build(preset, Actors::Agent, config).unwrap().explain(&trace(steps, route));
+    let detected = verdict(config, steps);
     prop_assert_eq!(explanation.detected, detected);
     prop_assert_eq!(explanation.not_applicable.is_some(), detected.is_none());
-    for change in &explanation.changes {
-        let turned = if let Change::Config(fields) = change {
-            let mut config = config.clone();
-            config.extend(fields.clone());
-            build(info, preset, &config).detect(&run).detected()
-        } else {
-            detector.detect(&trace(&changed(steps, change), route)).detected()
-        };
-        prop_assert_eq!(turned, detected.map(|detected| !detected), "{}: {:?}", info.id, change);
-    }
-    // One fewer does not do: the change is the nearest of its kind.
-    if let Some(Change::Repeat { step, times }) = explanation.changes.first()
-        && *times > 1
-        && steps.windows(2).all(|pair| pair[0]["turn"] != pair[1]["turn"])
-    {
-        let fewer = Change::Repeat { step: *step, times: times - 1 };
-        let verdict = detector.detect(&trace(&changed(steps, &fewer), route));
-        prop_assert_eq!(verdict.detected(), detected, "{}: {:?} is enough", info.id, fewer);
+    for change in &explanation.counterfactuals {
+        let mut config = config.clone();
+        if let Counterfactual::Config(fields) = change {
+            let known = config.as_object_mut().unwrap();
+            known.extend(fields.clone());
+        }
+        let flipped = verdict(&config, &changed(steps, change));
+        prop_assert_eq!(flipped, detected.map(|detected| !detected), "{}: {:?}", info.id, change);
+        if let Counterfactual::Repeat { step, times: times @ 2.. } = change {
+            let fewer = Counterfactual::Repeat { step: *step, times: times - 1 };
+            let flipped = verdict(&config, &changed(steps, &fewer));
+            prop_assert_eq!(flipped, detected, "{}: {:?} is enough", info.id, fewer);
+        }
     }
     Ok(explanation)
 }
 
-fn object(value: impl Into<Value>) -> Map<String, Value> {
-    value.into().as_object().unwrap().clone()
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_stated_change_turns_the_verdict(calls in calls(), progress in any::<bool>()) {
+    fn every_counterfactual_flips_the_verdict(calls in calls(), progress in any::<bool>()) {
         let steps = steps(&calls, progress);
         let expected = json!({"kind": "actions", "milestones": [
             {"reference_step": 1, "actor": "agent", "name": "look"},
             {"reference_step": 3, "actor": "agent", "name": "edit", "compare": []}]});
         for info in ALL {
             for preset in Preset::VARIANTS {
-                holds(info, *preset, &Map::new(), &steps, Some(&expected))?;
+                explain(info, *preset, &json!({}), &steps, Some(&expected))?;
             }
         }
         let configs = [
@@ -154,7 +150,7 @@ proptest! {
         ];
         for (id, config) in configs {
             let info = ALL.iter().find(|info| info.id == id).unwrap();
-            holds(info, Preset::Default, &object(config), &steps, Some(&expected))?;
+            explain(info, Preset::Default, &config, &steps, Some(&expected))?;
         }
     }
 
@@ -165,84 +161,142 @@ proptest! {
             {"reference_step": 1, "score": 0.0}, {"reference_step": 3, "score": 2.0}, {"reference_step": 4, "score": 4.0}]});
         let info = ALL.iter().find(|info| info.id == "route_inefficiency").unwrap();
         for preset in Preset::VARIANTS {
-            holds(info, *preset, &Map::new(), &steps, Some(&scores))?;
+            explain(info, *preset, &json!({}), &steps, Some(&scores))?;
         }
     }
 }
 
-fn explained(id: &str, steps: &[Value]) -> Explanation {
+fn explained(id: &str, config: &Value, calls: &[(&str, u64, &str, &str)]) -> Explanation {
     let info = ALL.iter().find(|info| info.id == id).unwrap();
-    holds(info, Preset::Default, &Map::new(), steps, None).unwrap()
+    let step = |(turn, (tool, argument, answer, status)): (usize, &(&str, u64, &str, &str))| json!({"name": tool, "arguments": {"n": argument}, "observation": answer, "status": status, "turn": turn});
+    let steps: Vec<Value> = calls.iter().enumerate().map(step).collect();
+    explain(info, Preset::Default, config, &steps, None).unwrap()
 }
 
-fn call(tool: &str, argument: u64, answer: &str, status: &str) -> Value {
-    json!({"name": tool, "arguments": {"n": argument}, "observation": answer, "status": status})
-}
-
-fn numbered(mut steps: Vec<Value>) -> Vec<Value> {
-    for (place, step) in steps.iter_mut().enumerate() {
-        step["turn"] = json!(place);
-    }
-    steps
-}
-
-fn conditions(explanation: &Explanation) -> Vec<(&'static str, Vec<String>)> {
-    let near = explanation.near.iter();
-    near.map(|near| (near.what, near.conditions.iter().map(ToString::to_string).collect())).collect()
+fn config(fields: &Value) -> Counterfactual {
+    Counterfactual::Config(fields.as_object().unwrap().clone())
 }
 
 #[test]
-fn a_gap_that_is_too_wide_is_named() {
-    let mut steps = Vec::new();
-    for round in 0..4 {
-        steps.push(call("test", 0, "1 failed", "ok"));
-        steps.extend((0..5).map(|n| call("edit", round * 10 + n, "done", "ok")));
-    }
-    let found = explained("loop", &numbered(steps));
-    assert_eq!(found.near[0].tool.as_deref(), Some("test"));
-    assert_eq!(conditions(&found)[0].1, ["repeats 4, at least 4 (holds)", "gap 5, at most 3"]);
-    assert!(found.changes.contains(&Change::Config(object(json!({"max_gap": 5})))));
+fn one_more_call_makes_a_loop() {
+    let found = explained("loop", &json!({}), &[("look", 0, "a wall", "ok"); 3]);
+    let expected = [Counterfactual::Repeat { step: 2, times: 1 }, config(&json!({"min_repeats": 3}))];
+    assert_eq!((found.detected, &found.counterfactuals[..]), (Some(false), &expected[..]));
 }
 
 #[test]
-fn other_answers_and_passed_over_failures_are_named() {
-    let asks = (0..5).map(|n| call("job", 0, &format!("{n} %"), "ok")).collect();
-    let found = explained("loop", &numbered(asks));
-    assert!(conditions(&found).contains(&(
-        "repeated_call",
-        vec!["calls 5, at least 4 (holds)".to_owned(), "other answers 4, at most 0".to_owned()]
-    )));
-
-    let refused = (0..5).map(|_| call("get", 0, "connection refused", "error")).collect();
-    let found = explained("loop", &numbered(refused));
-    assert_eq!((found.detected, found.transient), (Some(false), 5));
-    assert!(found.changes.contains(&Change::Config(object(json!({"transient": null})))));
+fn one_call_fewer_ends_a_loop() {
+    let found = explained("loop", &json!({}), &[("look", 0, "a wall", "ok"); 5]);
+    assert_eq!(found.detected, Some(true));
+    let expected = [config(&json!({"min_repeats": 6})), Counterfactual::Remove { ranges: vec![(3, 4)] }];
+    assert_eq!(found.counterfactuals, expected);
+    assert_eq!(found.counterfactuals[1].to_string(), "without steps 3–4");
 }
 
 #[test]
-fn a_repeat_with_other_feedback_is_named() {
-    let steps = vec![call("push", 0, "rejected: stale", "error"), call("push", 0, "rejected: hook", "error")];
-    let found = explained("feedback_blindness", &numbered(steps));
-    assert_eq!(found.near[0].place, Some((0, 1)));
-    assert_eq!(conditions(&found)[0].1, ["other feedback 1, at most 0", "gap 0, at most 2 (holds)"]);
-    assert_eq!(found.changes, [Change::Repeat { step: 1, times: 1 }]);
-}
-
-#[test]
-fn a_rate_at_the_threshold_is_named() {
-    let steps =
-        vec![call("get", 0, "no", "error"), call("get", 1, "yes", "ok"), call("put", 0, "no", "error")];
-    let found = explained("tool_error_recovery", &numbered(steps));
-    assert_eq!(conditions(&found)[0].1, ["errors 2, at least 1 (holds)", "recovery_rate 0.5, below 0.5"]);
-    assert_eq!(found.changes[0], Change::Repeat { step: 2, times: 1 });
+fn unrecovered_failures_could_have_succeeded() {
+    let calls = [("get", 0, "no", "error"), ("get", 1, "no", "error"), ("put", 0, "no", "error")];
+    let found = explained("tool_error_recovery", &json!({}), &calls);
+    // The success of one call of `get` makes up for both of its failures.
+    assert_eq!(found.counterfactuals[0], Counterfactual::Succeed { steps: vec![1] });
     let json = serde_json::to_value(&found).unwrap();
-    assert_eq!(json["changes"][0], json!({"repeat": {"step": 2, "times": 1}}));
-    assert_eq!(json["near"][0]["conditions"][1]["bound"], "below");
+    assert_eq!(json["counterfactuals"][0], json!({"succeed": {"steps": [1]}}));
 }
 
 #[test]
-fn a_detector_of_ones_own_tells_its_verdict() {
-    let found = explained("route_inefficiency", &numbered(vec![call("get", 0, "no", "ok")]));
-    assert_eq!((found.detected, found.near.len(), found.changes.len()), (None, 0, 0));
+fn a_limit_that_is_too_narrow_is_widened() {
+    let mut calls = Vec::new();
+    for round in 0..4 {
+        calls.push(("test", 0, "1 failed", "ok"));
+        calls.extend((0..5).map(|n| ("edit", round * 10 + n, "done", "ok")));
+    }
+    let found = explained("loop", &json!({}), &calls);
+    assert!(found.counterfactuals.contains(&config(&json!({"max_gap": 5}))), "{found:?}");
+}
+
+#[test]
+fn skipped_failures_are_counted_in() {
+    let found = explained("loop", &json!({}), &[("get", 0, "connection refused", "error"); 5]);
+    assert_eq!(found.counterfactuals, [config(&json!({"transient": null}))]);
+}
+
+#[test]
+fn a_float_is_varied_to_four_decimals() {
+    let calls = [("get", 0, "no", "error"), ("get", 1, "yes", "ok"), ("put", 0, "no", "error")];
+    let found = explained("tool_error_recovery", &json!({}), &calls);
+    let expected = [Counterfactual::Repeat { step: 2, times: 1 }, config(&json!({"threshold": 0.5001}))];
+    assert_eq!(found.counterfactuals, expected);
+}
+
+#[test]
+fn a_rule_reports_its_near_misses() {
+    let found = explained("malformed_call", &json!({"min_calls": 3}), &[("", 0, "no", "error"); 2]);
+    assert_eq!(found.near_misses[0].steps, Some((0, 1)));
+    assert_eq!(found.near_misses[0].conditions[0].to_string(), "calls 2, at least 3");
+    assert_eq!(found.counterfactuals[0], Counterfactual::Repeat { step: 1, times: 1 });
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["near_misses"][0]["conditions"][0]["comparator"], "at_least");
+}
+
+#[test]
+fn a_detour_that_is_short_enough_is_a_near_miss() {
+    let steps: Vec<Value> = (0..7).map(|at| json!({"name": "go", "turn": at, "progress": at / 6})).collect();
+    let milestones = json!([{"reference_step": 1, "score": 0.0}, {"reference_step": 3, "score": 1.0}]);
+    let route = json!({"kind": "scores", "milestones": milestones});
+    let info = ALL.iter().find(|info| info.id == "route_inefficiency").unwrap();
+    let found = explain(info, Preset::Default, &json!({}), &steps, Some(&route)).unwrap();
+    let near = "detour, steps 0–6: ratio 3, above 2 (holds); extra_steps 4, at least 5";
+    assert_eq!(found.near_misses[0].to_string(), near);
+    assert!(found.counterfactuals.contains(&config(&json!({"min_extra": 4}))), "{found:?}");
+}
+
+#[test]
+fn a_verdict_that_is_not_applicable_has_no_counterfactuals() {
+    let found = explained("route_inefficiency", &json!({}), &[("get", 0, "no", "ok")]);
+    assert_eq!((found.detected, found.near_misses.len(), found.counterfactuals.len()), (None, 0, 0));
     assert!(found.not_applicable.is_some());
+}
+
+/// Fires on runs of at least ten steps. It has no configuration that an explanation could vary.
+#[derive(Debug)]
+struct TenSteps;
+
+#[derive(Debug)]
+struct Count(u64);
+
+impl Detector for TenSteps {
+    fn id(&self) -> &'static str {
+        "ten_steps"
+    }
+
+    fn mode(&self) -> FailureMode {
+        FailureMode::new(FailureClass::System, "ten_steps")
+    }
+
+    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(Count(0))
+    }
+}
+
+impl Fold for Count {
+    fn observe(&mut self, _step: &Step<'_>) {
+        self.0 += 1;
+    }
+
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn verdict(&self) -> Verdict {
+        Verdict::Judged(Judgement { detected: self.0 >= 10, ..Judgement::default() })
+    }
+}
+
+#[test]
+fn a_bare_detector_is_explained_by_steps() {
+    let steps = |count: usize| vec![json!({"name": "look", "status": "ok"}); count];
+    let found = TenSteps.explain(&trace(&steps(7), None));
+    assert_eq!(found.counterfactuals, [Counterfactual::Repeat { step: 6, times: 3 }]);
+    // Its findings name no steps to remove.
+    assert_eq!(TenSteps.explain(&trace(&steps(12), None)).counterfactuals, []);
 }

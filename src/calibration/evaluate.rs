@@ -163,19 +163,16 @@ fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector
         .collect()
 }
 
-/// What the detector saw, in a sentence.
+/// Describes what the detector saw in a sentence.
 fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),
         Verdict::Judged(judgement) if judgement.findings.is_empty() => {
-            let mut parts = vec!["nothing".to_owned()];
-            parts.extend(explanation.near.first().map(|near| format!("nearest: {near}")));
-            for (count, what) in
-                [(explanation.transient, "transient failures"), (explanation.exempt, "polling calls")]
-            {
-                parts.extend((count > 0).then(|| format!("passed over: {count} {what}")));
+            match (explanation.near_misses.first(), explanation.counterfactuals.first()) {
+                (Some(near), _) => format!("nothing; nearest: {near}"),
+                (None, Some(change)) => format!("nothing; would be detected {change}"),
+                (None, None) => "nothing".to_owned(),
             }
-            parts.join("; ")
         }
         Verdict::Judged(judgement) => {
             let findings = judgement.findings.iter();

@@ -144,7 +144,7 @@ pub struct WrongVerdict {
     pub reason: String,
     /// What the detector saw.
     pub saw: String,
-    /// Why it says what it says, and what would turn it.
+    /// Why the detector gave this verdict, and what would flip it.
     pub explanation: Explanation,
 }
 

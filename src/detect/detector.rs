@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde_json::Map;
+
 use super::cost::Meter;
-use super::explanation::Explanation;
+use super::explain::explain;
+use super::explanation::{Explanation, NearMiss};
 use super::finding::{FailureMode, Finding, Verdict};
 use crate::trace::{Routing, Step, Trace};
 
@@ -52,10 +55,13 @@ pub trait Detector: fmt::Debug + Send + Sync {
         meter.seal(fold.verdict())
     }
 
-    /// Why the detector fires on a trace or does not, how near it is, and what would turn its verdict. It replays the
-    /// trace: whoever does not ask pays nothing.
+    /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::Rule) also names
+    /// changes to its configuration.
+    ///
+    /// Every change is found by running the detector again on the changed trace, at most 200 times. Free unless called.
     fn explain(&self, trace: &Trace) -> Explanation {
-        Explanation::of(self.id(), &self.detect(trace))
+        let start = || self.start(trace.routing());
+        explain(self.id(), trace, &Map::new(), start(), &|_| Some(start()))
     }
 }
 
@@ -88,6 +94,16 @@ pub trait Fold: fmt::Debug + Send {
 
     /// The verdict on the steps so far, as if the trace ended here.
     fn verdict(&self) -> Verdict;
+
+    /// Candidates that came closest to a finding, or became one, the closest first: the kind of candidate, its tool and
+    /// steps, and the conditions with value, comparator and limit. Called after the last step, for
+    /// [`Detector::explain`] alone.
+    ///
+    /// A fold reports what its state holds anyway. An explanation shows the first three, and tries to repeat their last
+    /// steps, so a candidate should end at a step that would complete it if repeated.
+    fn near_misses(&self) -> Vec<NearMiss> {
+        Vec::new()
+    }
 
     /// About how many bytes the fold holds beside itself; 0 where nobody counts them.
     fn memory(&self) -> usize {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::expected_calls::{Expectation, ExpectedCalls, Missed};
-use super::explanation::Explanation;
+use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::rule::{Grid, Rule};
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::names::named;
 use crate::trace::{
-    Action, Actor, Actors, Content, Digest, ExpectedAction, Members, Routing, Status, Step, Target, Trace,
+    Action, Actor, Actors, Content, Digest, ExpectedAction, Members, Routing, Status, Step, Target,
 };
 
 const PERCEPTION: FailureMode = FailureMode::new(FailureClass::Operation, "perception_error");
@@ -87,15 +87,12 @@ impl Rule for MissedAction {
         Self::new(config)
     }
 
-    fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
-        Box::new(State::new(self.config.clone(), routing))
+    fn config(&self) -> &Self::Config {
+        &self.config
     }
 
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        let mut state = State::new(self.config.clone(), trace.routing());
-        trace.steps().for_each(|step| state.observe(&step));
-        let missed = state.calls.missed().count() as u64;
-        explanation.counted("missed_actions", "min_missed", missed, self.config.min_missed);
+    fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
+        Box::new(State::new(self.config.clone(), routing))
     }
 
     fn needs_argument_texts(&self) -> bool {
@@ -185,6 +182,13 @@ impl Fold for State {
             .into(),
             ..Judgement::default()
         })
+    }
+
+    fn near_misses(&self) -> Vec<NearMiss> {
+        let missed = self.calls.missed().count() as u64;
+        let conditions =
+            vec![Condition::count("actions", missed, Comparator::AtLeast, self.config.min_missed)];
+        if missed == 0 { Vec::new() } else { vec![NearMiss::new("missed_action", conditions)] }
     }
 
     fn memory(&self) -> usize {

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::explanation::Explanation;
-use super::feedback_explain;
 use super::feedback_memory::{Attempt, Attempts, Refusals};
 use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
@@ -19,7 +17,7 @@ use super::rule::{Grid, Rule};
 use super::transient::TransientRules;
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Action, Actors, Digest, Digests, Routing, Status, Step, Trace};
+use crate::trace::{Action, Actors, Digest, Digests, Routing, Status, Step};
 
 /// How much of an observation the evidence quotes, in characters.
 pub(super) const QUOTED: usize = 200;
@@ -207,6 +205,10 @@ impl Rule for FeedbackBlindness {
         Self::new(config)
     }
 
+    fn config(&self) -> &Self::Config {
+        &self.0.config
+    }
+
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State {
             rules: Arc::clone(&self.0),
@@ -221,10 +223,6 @@ impl Rule for FeedbackBlindness {
 
     fn needs_argument_texts(&self) -> bool {
         self.0.passed_over.needs_texts()
-    }
-
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        feedback_explain::explain(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {

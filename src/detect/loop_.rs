@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::explanation::Explanation;
 use super::finding::{FINDING_BYTES, FailureClass, Finding, Judgement, Verdict};
-use super::loop_explain;
 use super::loop_parts::Span;
 use super::loop_polls::Polls;
 use super::loop_segment::Segment;
@@ -20,7 +18,7 @@ use super::seen::Gains;
 use super::transient::TransientRules;
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Actors, Routing, Step, Trace};
+use crate::trace::{Actors, Routing, Step};
 
 /// What counts as a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -144,6 +142,10 @@ impl Rule for Loop {
         Self::new(config)
     }
 
+    fn config(&self) -> &Self::Config {
+        &self.config
+    }
+
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State {
             segment: Segment::new(&self.config),
@@ -161,10 +163,6 @@ impl Rule for Loop {
 
     fn needs_argument_texts(&self) -> bool {
         self.passed_over.needs_texts()
-    }
-
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        loop_explain::explain(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::explanation::Explanation;
+use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::phrases::Phrases;
@@ -14,7 +14,7 @@ use super::rule::{Grid, Rule};
 use crate::error::{Error, Result};
 use crate::json::{Json, Kind};
 use crate::names::named;
-use crate::trace::{Action, Actors, Arguments, Routing, Status, Step, Trace, first_chars};
+use crate::trace::{Action, Actors, Arguments, Routing, Status, Step, first_chars};
 
 /// Characters of an observation that are looked at.
 const LOOKED_AT: usize = 300;
@@ -161,9 +161,7 @@ impl Written {
 #[doc = include_str!("docs/malformed_call.md")]
 #[derive(Debug, Clone)]
 pub struct MalformedCall {
-    actors: Actors,
-    min_calls: u64,
-    objects_only: bool,
+    config: Arc<MalformedCallConfig>,
     rules: Arc<CallRules>,
 }
 
@@ -190,16 +188,11 @@ impl MalformedCall {
 
     fn from_checked(config: &MalformedCallConfig) -> Self {
         let rules = CallRules::new(config.rejections.iter().map(String::as_str));
-        Self {
-            actors: config.actors,
-            min_calls: config.min_calls,
-            objects_only: config.objects_only,
-            rules: Arc::new(rules),
-        }
+        Self { config: Arc::new(config.clone()), rules: Arc::new(rules) }
     }
 
     fn reason(&self, action: &Action<'_>) -> Option<MalformedReason> {
-        let arguments = action.arguments.as_ref().present().filter(|_| self.objects_only);
+        let arguments = action.arguments.as_ref().present().filter(|_| self.config.objects_only);
         let written = arguments.and_then(Arguments::json).map(Written::of_recorded);
         let observation = action.observation.present().filter(|_| action.status == Status::Error);
         let head = observation.map(|observation| observation.head(LOOKED_AT));
@@ -224,18 +217,16 @@ impl Rule for MalformedCall {
         Self::new(&config)
     }
 
+    fn config(&self) -> &Self::Config {
+        &self.config
+    }
+
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State::new(self.clone()))
     }
 
     fn needs_argument_texts(&self) -> bool {
-        self.objects_only
-    }
-
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        let mut state = State::new(self.clone());
-        trace.steps().for_each(|step| state.observe(&step));
-        explanation.counted("malformed_calls", "min_calls", state.findings.len() as u64, self.min_calls);
+        self.config.objects_only
     }
 
     fn grid() -> Option<Grid> {
@@ -267,7 +258,7 @@ impl State {
     }
 
     fn is_too_many(&self) -> bool {
-        self.findings.len() as u64 >= self.detector.min_calls
+        self.findings.len() as u64 >= self.detector.config.min_calls
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
@@ -278,7 +269,7 @@ impl State {
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
-        let Some(action) = step.action_of(self.detector.actors) else { return };
+        let Some(action) = step.action_of(self.detector.config.actors) else { return };
         self.calls += 1;
         self.recorded |= action.arguments.is_recorded() || action.observation.is_recorded();
         if let Some(reason) = self.detector.reason(action) {
@@ -309,6 +300,14 @@ impl Fold for State {
             .into(),
             ..Judgement::default()
         })
+    }
+
+    fn near_misses(&self) -> Vec<NearMiss> {
+        let (count, limit) = (self.findings.len() as u64, self.detector.config.min_calls);
+        let conditions = vec![Condition::count("calls", count, Comparator::AtLeast, limit)];
+        let ends = self.findings.first().zip(self.findings.last());
+        let near = ends.map(|(first, last)| (first.first, last.last));
+        near.map(|steps| NearMiss::new("malformed_call", conditions).at(steps)).into_iter().collect()
     }
 
     fn memory(&self) -> usize {

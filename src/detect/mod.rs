@@ -6,13 +6,12 @@ mod cost;
 mod detector;
 mod expected_action;
 mod expected_calls;
+mod explain;
 mod explanation;
 mod feedback_blindness;
-mod feedback_explain;
 mod feedback_memory;
 mod finding;
 mod loop_;
-mod loop_explain;
 mod loop_names;
 mod loop_parts;
 mod loop_polls;
@@ -30,10 +29,8 @@ mod rule;
 mod seen;
 mod shell;
 mod shell_words;
-mod tool_error_explain;
 mod tool_error_recovery;
 mod transient;
-mod waste_explain;
 mod wasted_actions;
 
 pub use cost::Cost;
@@ -41,7 +38,7 @@ pub(crate) use cost::Meter;
 pub use detector::{Detector, Fold};
 #[cfg(feature = "statistics")]
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
-pub use explanation::{Bound, Change, Condition, Explanation, Near};
+pub use explanation::{Comparator, Condition, Counterfactual, Explanation, NearMiss};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
 #[cfg(feature = "statistics")]
 pub(crate) use malformed_call::{CallRules, Written};

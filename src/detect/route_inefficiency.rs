@@ -7,17 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::explanation::Explanation;
+use super::explanation::NearMiss;
 use super::finding::{FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::route_pairs::Pairs;
 use super::route_progress::Tracker;
 use super::rule::{Grid, Rule};
-use super::waste_explain;
 use super::wasted_actions::{Waste, WasteRules, WastedActionsConfig};
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Actors, Routing, Step, Trace};
+use crate::trace::{Actors, Routing, Step};
 
 /// How a route of expected actions is held against a run. Routes of scores are always taken pair by pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -77,8 +76,8 @@ impl RouteInefficiencyConfig {
 #[doc = include_str!("docs/route_inefficiency.md")]
 #[derive(Debug, Clone)]
 pub struct RouteInefficiency {
-    pub(super) config: RouteInefficiencyConfig,
-    pub(super) waste: Arc<WasteRules>,
+    config: RouteInefficiencyConfig,
+    waste: Arc<WasteRules>,
 }
 
 impl Default for RouteInefficiency {
@@ -123,6 +122,10 @@ impl Rule for RouteInefficiency {
         Self::new(config)
     }
 
+    fn config(&self) -> &Self::Config {
+        &self.config
+    }
+
     fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
         let mut state = State {
             tracker: Tracker::default(),
@@ -135,10 +138,6 @@ impl Rule for RouteInefficiency {
         };
         state.restart(routing);
         Box::new(state)
-    }
-
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        waste_explain::route(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {
@@ -239,6 +238,10 @@ impl Fold for State {
             return Verdict::NotApplicable { reason };
         }
         if self.whole { self.finish_run() } else { self.finish_pairs() }
+    }
+
+    fn near_misses(&self) -> Vec<NearMiss> {
+        if self.whole { Vec::new() } else { self.pairs.near_misses(&self.tracker) }
     }
 
     fn memory(&self) -> usize {

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Evidence;
+use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{FINDING_BYTES, Finding};
 use super::measures::Measure;
 use super::route_inefficiency::{
     PairEvidence, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
 };
-use super::route_progress::{Pair, Tracker};
+use super::route_progress::{Pair, Reach, Tracker};
 use super::rule::Rule;
 
 /// How many steps between two milestones are too many.
@@ -65,6 +66,25 @@ impl Pairs {
         self.over.sort_unstable();
         let pairs = self.over.iter().filter_map(|&end| tracker.pair(end));
         self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
+    }
+
+    /// The pairs with the longest ways for their distances.
+    #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
+    pub(super) fn near_misses(&self, tracker: &Tracker) -> Vec<NearMiss> {
+        let Limits { ratio: most, min_extra } = self.limits;
+        let ways = tracker.open_pairs().filter_map(|pair| Some((tracker.measure(pair)?, pair.distance)));
+        let mut ways: Vec<_> =
+            ways.map(|(reach, distance)| (reach.steps as f64 / distance as f64, reach, distance)).collect();
+        ways.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+        let near = |(ratio, reach, distance): (f64, Reach, u64)| {
+            let extra = reach.steps.saturating_sub(distance);
+            let conditions = vec![
+                Condition::measure("ratio", ratio, Comparator::Above, most),
+                Condition::count("extra_steps", extra, Comparator::AtLeast, min_extra),
+            ];
+            NearMiss::new("detour", conditions).at((reach.first_step, reach.last_step))
+        };
+        ways.into_iter().map(near).collect()
     }
 
     /// The findings at the end of the run, and how many steps more than the reference all pairs together took.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::detector::{Detector, Fold};
-use super::explanation::Explanation;
+use super::explain::explain;
+use super::explanation::{Counterfactual, Explanation};
 use super::finding::{FailureClass, FailureMode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
@@ -76,6 +77,10 @@ pub struct Grid {
 ///
 ///     fn configured(config: Config) -> Result<Self> {
 ///         Ok(Self(config))
+///     }
+///
+///     fn config(&self) -> &Config {
+///         &self.0
 ///     }
 ///
 ///     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
@@ -150,18 +155,15 @@ pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
     /// [`ErrorKind::Config`], naming the field, where a value is out of range; see [`Error::config`].
     fn configured(config: Self::Config) -> Result<Self>;
 
+    /// The configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a time.
+    fn config(&self) -> &Self::Config;
+
     /// As [`Detector::start`].
     fn fold(&self, routing: &Routing) -> Box<dyn Fold>;
 
     /// As [`Detector::reads_argument_texts`].
     fn needs_argument_texts(&self) -> bool {
         false
-    }
-
-    /// Adds to an explanation, which holds the verdict already, how near the trace came to another one; see
-    /// [`Detector::explain`].
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        let _ = (trace, explanation);
     }
 
     /// The values over which its main parameter is swept.
@@ -189,11 +191,17 @@ impl<R: Rule> Detector for R {
     }
 
     fn explain(&self, trace: &Trace) -> Explanation {
-        let mut explanation = Explanation::of(R::ID, &self.detect(trace));
-        if explanation.detected.is_some() {
-            self.account(trace, &mut explanation);
-        }
-        explanation
+        let config = match serde_json::to_value(self.config()) {
+            Ok(Value::Object(config)) => config,
+            _ => Map::new(),
+        };
+        explain(R::ID, trace, &config, self.fold(trace.routing()), &|change| {
+            let Counterfactual::Config(fields) = change else { return Some(self.fold(trace.routing())) };
+            let mut changed = config.clone();
+            changed.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));
+            let changed = serde_json::from_value(Value::Object(changed)).ok()?;
+            R::configured(changed).ok().map(|rule| rule.fold(trace.routing()))
+        })
     }
 }
 

@@ -8,16 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::explanation::Explanation;
 use super::finding::{FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::rule::{Grid, Rule};
 use super::shell::{Subtools, default_subtools};
-use super::tool_error_explain;
 use crate::error::{Error, Result};
-use crate::trace::{
-    Action, Actors, Digest, DigestMap, Routing, Status, Step, Trace, empty, lean_push, map_bytes,
-};
+use crate::trace::{Action, Actors, Digest, DigestMap, Routing, Status, Step, empty, lean_push, map_bytes};
 
 /// Configuration of [`ToolErrorRecovery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +91,10 @@ impl Rule for ToolErrorRecovery {
         Self::new(config)
     }
 
+    fn config(&self) -> &Self::Config {
+        &self.config
+    }
+
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State {
             actors: self.config.actors,
@@ -109,10 +109,6 @@ impl Rule for ToolErrorRecovery {
 
     fn needs_argument_texts(&self) -> bool {
         self.subtools.needs_texts()
-    }
-
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        tool_error_explain::explain(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::explanation::Explanation;
 use super::finding::{FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::passed_over::PassedOver;
@@ -15,9 +14,8 @@ use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
 use super::seen::Seen;
 use super::transient::TransientRules;
-use super::waste_explain;
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, Trace, empty, map_bytes};
+use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, empty, map_bytes};
 
 /// How many tools the evidence names.
 const NAMED_TOOLS: usize = 10;
@@ -57,10 +55,8 @@ pub struct WastedActions(pub(super) Arc<WasteRules>);
 /// The configuration, made ready.
 #[derive(Debug)]
 pub(super) struct WasteRules {
-    pub(super) actors: Actors,
-    pub(super) min_wasted: u64,
-    pub(super) min_share: f64,
-    pub(super) passed_over: PassedOver,
+    config: WastedActionsConfig,
+    passed_over: PassedOver,
 }
 
 impl Default for WastedActions {
@@ -97,10 +93,8 @@ impl WasteRules {
 
     pub(super) fn from_checked(config: &WastedActionsConfig) -> Self {
         Self {
-            actors: config.actors,
-            min_wasted: config.min_wasted,
-            min_share: config.min_share,
             passed_over: PassedOver::new(&config.exempt, config.transient.as_ref()),
+            config: config.clone(),
         }
     }
 }
@@ -120,16 +114,16 @@ impl Rule for WastedActions {
         Self::new(&config)
     }
 
+    fn config(&self) -> &Self::Config {
+        &self.0.config
+    }
+
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State { waste: Waste::new(Arc::clone(&self.0)) })
     }
 
     fn needs_argument_texts(&self) -> bool {
         self.0.passed_over.needs_texts()
-    }
-
-    fn account(&self, trace: &Trace, explanation: &mut Explanation) {
-        waste_explain::wasted(self, trace, explanation);
     }
 
     fn grid() -> Option<Grid> {
@@ -205,7 +199,7 @@ impl Waste {
 
     #[inline]
     pub(super) fn observe(&mut self, step: &Step<'_>) {
-        let Some((action, digests)) = step.digested(self.rules.actors) else { return };
+        let Some((action, digests)) = step.digested(self.rules.config.actors) else { return };
         self.actions += 1;
         self.comparable |= digests.arguments.is_some();
         if self.rules.passed_over.reason(step, action, &digests).is_some() {
@@ -247,8 +241,8 @@ impl Waste {
     /// Whether so much is too much.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(super) fn is_too_much(&self) -> bool {
-        self.wasted() >= self.rules.min_wasted
-            && self.wasted() as f64 >= self.rules.min_share * self.actions as f64
+        self.wasted() >= self.rules.config.min_wasted
+            && self.wasted() as f64 >= self.rules.config.min_share * self.actions as f64
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]

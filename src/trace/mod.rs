@@ -7,6 +7,7 @@ mod content;
 mod digest;
 mod digest_table;
 mod distinct;
+mod edits;
 mod ids;
 mod maps;
 mod native;
