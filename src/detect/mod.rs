@@ -28,6 +28,7 @@ mod route_pairs;
 mod route_progress;
 mod rule;
 mod seen;
+mod shared;
 mod shell;
 mod shell_words;
 mod tool_error_explain;
@@ -43,13 +44,13 @@ pub use detector::{Detector, Fold};
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Bound, Change, Condition, Explanation, Near};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
-#[cfg(feature = "statistics")]
-pub(crate) use malformed_call::{CallRules, Written};
 pub use measures::{Measure, Measures};
 pub use polling::PollingCall;
 pub use registry::Registry;
 pub(crate) use registry::check_ids;
 pub use rule::{DetectorInfo, Grid, Preset, Rule};
+#[cfg(feature = "statistics")]
+pub(crate) use shared::call_form::{CallRules, Written};
 pub use shell::default_subtools;
 #[cfg(feature = "statistics")]
 pub(crate) use tool_error_recovery::recovery_rate;
@@ -128,6 +129,16 @@ pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
 /// As much of a name as a message quotes.
 fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
+}
+
+/// Returns the beginning of a text on one line, as much of it as a message quotes.
+fn excerpt(text: &str) -> String {
+    let head = first_chars(text.trim_start(), 200);
+    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    match first_chars(&line, 90) {
+        whole if whole.len() == line.len() => line,
+        start => format!("{}…", start.trim_end()),
+    }
 }
 
 /// Whether the name of a tool says something to a detector: that it polls, or that it is a shell.

@@ -74,16 +74,20 @@ fn event() -> impl Strategy<Value = Event> {
     let location = prop_oneof![6 => Just(None), 1 => select(vec![Some("hall"), Some("attic")])];
     let call = prop_oneof![6 => call().prop_map(Some), 1 => Just(None)];
     let same_turn = proptest::bool::weighted(0.15);
-    (skip, same_turn, actor, location, call).prop_map(|(skip, same_turn, actor, location, call)| Event {
-        skip,
-        index: 0,
-        turn: 0,
-        same_turn,
-        actor,
-        location,
-        progress: None,
-        call,
-    })
+    let text = select(vec!["as I was saying", super::malformed_call::REFUSAL]);
+    (skip, same_turn, actor, location, call, text).prop_map(
+        |(skip, same_turn, actor, location, call, text)| Event {
+            skip,
+            index: 0,
+            turn: 0,
+            same_turn,
+            actor,
+            location,
+            progress: None,
+            call,
+            text,
+        },
+    )
 }
 
 /// A motif over and over, disturbed in places, and something after it.

@@ -32,6 +32,8 @@ pub(crate) struct Event {
     pub(crate) progress: Option<f64>,
     /// `None`: a message.
     pub(crate) call: Option<Call>,
+    /// What a message says.
+    pub(crate) text: &'static str,
 }
 
 /// An action of the agent that succeeded.
@@ -51,7 +53,17 @@ pub(crate) fn unanswered(name: &'static str, arguments: Option<&str>) -> Event {
 
 /// A message.
 pub(crate) fn say(actor: Actor) -> Event {
-    Event { skip: 0, index: 0, turn: 0, same_turn: false, actor, location: None, progress: None, call: None }
+    Event {
+        skip: 0,
+        index: 0,
+        turn: 0,
+        same_turn: false,
+        actor,
+        location: None,
+        progress: None,
+        call: None,
+        text: "as I was saying",
+    }
 }
 
 impl Event {
@@ -63,6 +75,11 @@ impl Event {
 
     pub(crate) fn by(self, actor: Actor) -> Self {
         Self { actor, ..self }
+    }
+
+    /// A message of this text.
+    pub(crate) fn saying(self, text: &'static str) -> Self {
+        Self { text, ..self }
     }
 
     /// After so many steps that the source leaves out.
@@ -102,7 +119,7 @@ impl Event {
 
     pub(crate) fn input(&self) -> StepInput<'_> {
         let mut input = match &self.call {
-            None => StepInput::message(self.actor, "as I was saying"),
+            None => StepInput::message(self.actor, self.text),
             Some(call) => {
                 let mut action = Action::new(call.name);
                 action.arguments = call.arguments.as_deref().map(Arguments::from_json).into();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use wrongturn::{Actor, Preset};
 
+use super::super::malformed_call::REFUSAL;
 use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, Case};
 
@@ -18,6 +19,11 @@ fn sound(score: f64) -> Value {
 fn malformed<const N: usize>(score: f64, calls: [(u64, &str, &str); N]) -> Value {
     let finding = |(step, tool, reason): (u64, &str, &str)| json!({"mode": "system/format", "where": [step, step], "evidence": {"reason": reason, "tool": tool}});
     json!({"detected": true, "score": score, "findings": calls.map(finding).to_vec()})
+}
+
+fn no_call(first: u64, last: u64, turns: u64) -> Value {
+    let evidence = json!({"reason": "no_call", "tool": "", "turns": turns});
+    json!({"mode": "system/format", "where": [first, last], "evidence": evidence})
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -95,6 +101,37 @@ pub(super) fn cases() -> Vec<Case> {
             "but that a call names nothing is seen",
             vec![ok("", A, "x").left_out(true, true)],
             malformed(0.0, [(0, "", "empty_name")]),
+        ),
+        calls(
+            "turns in a row without a call are one finding; a call ends the row",
+            vec![
+                say(Actor::User),
+                say(Actor::Agent),
+                say(Actor::User).saying(REFUSAL),
+                say(Actor::Environment).saying(REFUSAL),
+                ok("get", A, "x"),
+                say(Actor::Agent),
+                say(Actor::Environment).saying(REFUSAL),
+            ],
+            json!({"detected": true, "score": 0.25, "findings": [no_call(1, 3, 2), no_call(5, 6, 1)]}),
+        ),
+        calls(
+            "each of them counts",
+            vec![ok("get", A, "x"), say(Actor::User).saying(REFUSAL), say(Actor::User).saying(REFUSAL)],
+            json!({"detected": true, "score": 1.0 - 2.0 / 3.0, "findings": [no_call(1, 2, 2)]}),
+        )
+        .with(json!({"min_calls": 2})),
+        calls(
+            "instructions and the task refuse nothing, nor does the answer to a turn without words of refusal",
+            vec![
+                say(Actor::System).saying(REFUSAL),
+                say(Actor::User).saying(REFUSAL),
+                ok("get", A, "x"),
+                say(Actor::System).saying(REFUSAL),
+                say(Actor::Agent),
+                say(Actor::User),
+            ],
+            sound(1.0),
         ),
     ]
 }
