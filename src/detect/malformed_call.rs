@@ -182,13 +182,15 @@ impl State {
                 self.malformed += 1;
                 finding.last = last;
                 finding.message = format!(
-                    "{turns} turns in a row without a call (steps {first}-{last}), each refused: {answer}"
+                    "{turns} turns in a row without a call (steps {first}-{last}), each refused: \"{answer}\""
                 );
                 finding.evidence = Evidence::MalformedCall(evidence);
             }
-            _ => {
-                self.found((attempt.step, last), format!("turn without a call, refused: {answer}"), evidence)
-            }
+            _ => self.found(
+                (attempt.step, last),
+                format!("turn without a call, refused: \"{answer}\""),
+                evidence,
+            ),
         }
     }
 

@@ -135,7 +135,7 @@ fn quoted(name: &str) -> &str {
 fn excerpt(text: &str) -> String {
     let head = first_chars(text.trim_start(), 200);
     let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    match first_chars(&line, 90) {
+    match first_chars(&line, 80) {
         whole if whole.len() == line.len() => line,
         start => format!("{}…", start.trim_end()),
     }
