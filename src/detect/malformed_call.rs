@@ -153,8 +153,8 @@ impl State {
         let Some(reason) = reason else { return };
         let tool = super::quoted(action.name);
         let given = given.and_then(Arguments::canonical).unwrap_or_default();
-        let given = super::excerpt(&serde_json::from_str(&given).unwrap_or(given));
-        let answer = super::excerpt(answer.as_deref().unwrap_or_default());
+        let given = super::excerpt(&serde_json::from_str(&given).unwrap_or(given), 80);
+        let answer = super::excerpt(answer.as_deref().unwrap_or_default(), 80);
         let message = match reason {
             MalformedReason::EmptyName => format!("a call names no tool: `{given}`"),
             MalformedReason::ArgumentsNotJson => format!("arguments of `{tool}` are not JSON: `{given}`"),
@@ -170,7 +170,7 @@ impl State {
     /// Extends the finding of the turn before, or begins another one.
     fn refused(&mut self, attempt: &Attempt<'_>) {
         self.calls += 1;
-        let (answer, last, turns) = (super::excerpt(&attempt.head), attempt.last, attempt.row);
+        let (answer, last, turns) = (super::excerpt(&attempt.head, 90), attempt.last, attempt.row);
         let evidence = MalformedCallEvidence {
             reason: MalformedReason::NoCall,
             tool: String::new(),
@@ -243,10 +243,5 @@ impl Fold for State {
 
     fn memory(&self) -> usize {
         (self.findings.capacity() + self.confirmed.capacity()) * FINDING_BYTES
-    }
-
-    fn restart(&mut self, _routing: &Routing) -> bool {
-        *self = Self::new(self.detector.clone());
-        true
     }
 }

@@ -102,7 +102,7 @@ macro_rules! detectors {
 }
 
 detectors! {
-    expected_action: MissedAction, MissedActionEvidence { Miss, MissedActionConfig }
+    expected_action: ExpectedAction, ExpectedActionEvidence { Miss, ExpectedActionConfig }
     feedback_blindness: FeedbackBlindness, FeedbackBlindnessEvidence { FeedbackBlindnessConfig, FeedbackKey, Report }
     loop_: Loop, LoopEvidence { LoopConfig, LoopDefinition, LoopKind }
     malformed_call: MalformedCall, MalformedCallEvidence { MalformedCallConfig, MalformedReason }
@@ -131,14 +131,14 @@ fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }
 
-/// Returns the beginning of a text on one line, as much of it as a message quotes.
-fn excerpt(text: &str) -> String {
-    let head = first_chars(text.trim_start(), 200);
+/// Returns the beginning of a text on one line, at most so many characters and an ellipsis.
+fn excerpt(text: &str, chars: usize) -> String {
+    let text = text.trim();
+    let head = first_chars(text, 2 * chars);
     let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    match first_chars(&line, 80) {
-        whole if whole.len() == line.len() => line,
-        start => format!("{}…", start.trim_end()),
-    }
+    let start = first_chars(&line, chars);
+    let is_whole = start.len() == line.len() && head.len() == text.len();
+    if is_whole { line } else { format!("{}…", start.trim_end()) }
 }
 
 /// Whether the name of a tool says something to a detector: that it polls, or that it is a shell.
@@ -154,7 +154,7 @@ fn incomparable() -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Actors;
+    use crate::trace::{Actor, Actors, Milestone, ReferenceAction, ReferenceRoute, Status, Trace};
 
     #[test]
     fn the_registry_is_sorted_documented_and_consistent() {
@@ -224,6 +224,32 @@ mod tests {
                 detector_info(id).unwrap().build(Preset::Default, Actors::Agent, &overrides).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Config);
             assert!(error.to_string().starts_with(id) && error.to_string().contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn quoted_texts_are_short() {
+        assert_eq!(excerpt(" a\n  b ", 4), "a b");
+        assert_eq!(excerpt("a b c d", 4), "a b…");
+        assert_eq!(excerpt("a        \n        b", 4), "a…", "no more is read than needed");
+        let long = serde_json::json!({"text": "long ".repeat(99)});
+        let name = "name".repeat(40);
+        let mut run = Trace::builder();
+        let (ok, failed) = (Status::Ok, Status::Error);
+        run.call(&name, &long["text"], ok, "").unwrap();
+        run.call(&name, &long, failed, &format!("unknown tool {name} {name}")).unwrap();
+        let action = |name: &str| ReferenceAction::new(Actor::Agent, name, &long, None);
+        let other = format!("{name}x");
+        let milestones = [(0, &name), (1, &other)];
+        let milestones = milestones.map(|(step, name)| Milestone::action(step, action(name)));
+        let route = ReferenceRoute::new(milestones.to_vec()).unwrap();
+        let trace = run.route(route).build().unwrap();
+        for detector in [&MalformedCall::default() as &dyn Detector, &ExpectedAction::default()] {
+            let verdict = detector.detect(&trace);
+            assert_eq!(verdict.findings().len(), 2, "{verdict:?}");
+            for finding in verdict.findings() {
+                assert!(finding.message.chars().count() < 200, "{}", finding.message);
+            }
         }
     }
 

@@ -26,10 +26,10 @@ fn bare(mut verdict: Value) -> Value {
 /// The failure mode of a finding: that of its detector, where that does not tell several apart.
 fn mode_of(detector: &DetectorInfo, evidence: &Evidence) -> String {
     match evidence {
-        Evidence::MissedAction(evidence) if evidence.kind == Miss::NeverCalled => {
+        Evidence::ExpectedAction(evidence) if evidence.kind == Miss::NeverCalled => {
             "operation/perception_error".to_owned()
         }
-        Evidence::MissedAction(_) => "operation/decision_error".to_owned(),
+        Evidence::ExpectedAction(_) => "operation/decision_error".to_owned(),
         _ => detector.mode.to_string(),
     }
 }

@@ -1,21 +1,21 @@
 //! Sharp edges of `expected_action`.
 
 use serde_json::{Value, json};
-use wrongturn::{Actor, ExpectedAction, Milestone, Preset, ReferenceRoute};
+use wrongturn::{Actor, Milestone, Preset, ReferenceAction, ReferenceRoute};
 
 use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, AB, B, BA, Case};
 
-fn expecting(name: &'static str, expected: Vec<ExpectedAction>, events: Vec<Event>, verdict: Value) -> Case {
+fn expecting(name: &'static str, expected: Vec<ReferenceAction>, events: Vec<Event>, verdict: Value) -> Case {
     let milestones = expected.into_iter().zip(1..).map(|(action, step)| Milestone::action(step, action));
     let route = ReferenceRoute::new(milestones.collect()).ok();
     let run = Run::new(events, route);
     Case { name, detector: "expected_action", preset: Preset::Default, config: Value::Null, run, verdict }
 }
 
-fn want(name: &str, arguments: &Value, compare: Option<&[&str]>) -> ExpectedAction {
+fn want(name: &str, arguments: &Value, compare: Option<&[&str]>) -> ReferenceAction {
     let compare = compare.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-    ExpectedAction::new(Actor::Agent, name, arguments, compare)
+    ReferenceAction::new(Actor::Agent, name, arguments, compare)
 }
 
 fn all_met() -> Value {
@@ -111,7 +111,7 @@ pub(super) fn cases() -> Vec<Case> {
         expecting(
             "the user's call is not the agent's, and the user's milestones are not the agent's either",
             vec![
-                ExpectedAction::new(Actor::User, "get", &json!({"a": 1}), None),
+                ReferenceAction::new(Actor::User, "get", &json!({"a": 1}), None),
                 want("get", &json!({"a": 1}), None),
             ],
             vec![ok("get", A, "x").by(Actor::User), ok("list", None, "x")],
@@ -120,7 +120,7 @@ pub(super) fn cases() -> Vec<Case> {
         expecting(
             "everybody's milestones, each by its actor",
             vec![
-                ExpectedAction::new(Actor::User, "get", &json!({"a": 1}), None),
+                ReferenceAction::new(Actor::User, "get", &json!({"a": 1}), None),
                 want("get", &json!({"a": 1}), None),
             ],
             vec![ok("get", A, "x").by(Actor::User), ok("list", None, "x")],

@@ -102,6 +102,12 @@ pub(super) fn cases() -> Vec<Case> {
             vec![ok("", A, "x").left_out(true, true)],
             malformed(0.0, [(0, "", "empty_name")]),
         ),
+    ]
+}
+
+/// Turns that called nothing.
+pub(super) fn refused_turns() -> Vec<Case> {
+    vec![
         calls(
             "turns in a row without a call are one finding; a call ends the row",
             vec![

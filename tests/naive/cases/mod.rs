@@ -49,6 +49,7 @@ pub(crate) fn all() -> Vec<Case> {
         route_inefficiency::cases(),
         wasted_actions::cases(),
         malformed_call::cases(),
+        malformed_call::refused_turns(),
         expected_action::cases(),
     ];
     rules.into_iter().flatten().collect()

@@ -1,7 +1,7 @@
 //! Sharp edges of section 3.4.
 
 use serde_json::{Value, json};
-use wrongturn::{Actor, ExpectedAction, Milestone, Preset, ReferenceRoute};
+use wrongturn::{Actor, Milestone, Preset, ReferenceAction, ReferenceRoute};
 
 use super::super::run::{Event, Run, error, ok, say, unanswered};
 use super::{A, AB, B, BA, Case, finds, novel, passes};
@@ -133,26 +133,26 @@ fn detour(first: u64, last: u64, evidence: Value) -> Value {
     detours([(first, last, evidence)])
 }
 
-fn route(actions: Vec<ExpectedAction>) -> Vec<Milestone> {
+fn route(actions: Vec<ReferenceAction>) -> Vec<Milestone> {
     (1..).zip(actions).map(|(step, action)| Milestone::action(step, action)).collect()
 }
 
 /// The agent is expected to buy with these arguments, of which these are compared.
-fn buy_with(arguments: &Value, compare: Option<&[&str]>) -> ExpectedAction {
+fn buy_with(arguments: &Value, compare: Option<&[&str]>) -> ReferenceAction {
     let compare = compare.map(|names| names.iter().map(ToString::to_string).collect());
-    ExpectedAction::new(Actor::Agent, "buy", arguments, compare)
+    ReferenceAction::new(Actor::Agent, "buy", arguments, compare)
 }
 
-fn buy() -> ExpectedAction {
+fn buy() -> ReferenceAction {
     buy_with(&json!({"a": 1}), None)
 }
 
-fn pay() -> ExpectedAction {
-    ExpectedAction::new(Actor::Agent, "pay", &json!({}), None)
+fn pay() -> ReferenceAction {
+    ReferenceAction::new(Actor::Agent, "pay", &json!({}), None)
 }
 
-fn press() -> ExpectedAction {
-    ExpectedAction::new(Actor::User, "press", &json!({}), None)
+fn press() -> ReferenceAction {
+    ReferenceAction::new(Actor::User, "press", &json!({}), None)
 }
 
 fn bought() -> Event {
@@ -239,7 +239,7 @@ fn equal_actions() -> Vec<Case> {
 
 fn several_milestones() -> Vec<Case> {
     let looks = novel(6);
-    let ask = ExpectedAction::new(Actor::Agent, "ask", &json!({}), None);
+    let ask = ReferenceAction::new(Actor::Agent, "ask", &json!({}), None);
     vec![
         on_route(
             "identical milestones share one action",
