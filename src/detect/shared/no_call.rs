@@ -29,8 +29,8 @@ const NUDGE_AFTER: u32 = 2;
 const NUDGE_WORDS: usize = 8;
 
 /// How harnesses refuse a turn, in lower case: both phrases must occur.
-const REFUSALS: [(&str, &str); 37] = [
-    // Too few calls, or too many.
+const REFUSALS: [(&str, &str); 36] = [
+    // No call, too few or too many.
     ("exactly one action", ""),
     ("exactly one tool call", ""),
     ("exactly _one_ function call", ""),
@@ -43,27 +43,26 @@ const REFUSALS: [(&str, &str); 37] = [
     ("no action found", "must"),
     ("no code block", "response"),
     ("no code block", "must"),
-    ("expected", "code block"),
-    ("every response must", ""),
-    ("every response needs to", ""),
-    ("each response must", ""),
-    ("response must include", ""),
-    ("response must contain", ""),
-    ("did not use a tool", "your"),
-    ("did not use any tool", ""),
-    ("did not call a tool", "your"),
-    ("did not call any tool", ""),
+    ("expected exactly one", "block"),
+    ("response must", "tool call"),
+    ("response must", "exactly one"),
+    ("response must", "at least one"),
+    ("response needs to", "tool"),
+    ("did not use a tool", "response"),
+    ("did not use any tool", "output"),
+    ("did not call a tool", "must"),
+    ("did not call any tool", "must"),
     ("did not include a tool call", ""),
     ("without a tool call", "must"),
     ("without calling a tool", "must"),
-    ("forget to call", "you"),
-    ("forgot to call", "you"),
+    ("forget to call", "tool"),
+    ("forgot to call", "tool"),
     ("forgot to use", "tool"),
     // A call that could not be read.
-    ("could not parse", "your"),
-    ("failed to parse", "your"),
-    ("unable to parse", "your"),
-    ("could not parse", "output"),
+    ("parse your", "response"),
+    ("parse your", "output"),
+    ("parse your", "action"),
+    ("parse llm output", ""),
     ("previous response had pars", "error"),
     ("your output was not formatted", ""),
     ("your response was not formatted", ""),
@@ -71,7 +70,7 @@ const REFUSALS: [(&str, &str); 37] = [
     ("invalid format", "missing 'action"),
 ];
 
-/// Words by which a user speaks of themselves. A harness has no self.
+/// Words by which users speak of themselves, which harnesses do not.
 const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
 
 static SEARCHER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -87,7 +86,7 @@ pub(crate) struct Attempt<'a> {
     /// The answer.
     pub(crate) last: u64,
     /// The turn of `step`.
-    #[allow(dead_code, reason = "for rules that compare turns")]
+    #[allow(dead_code, reason = "for rules that count turns")]
     pub(crate) turn: u64,
     /// Digest of the beginning of the answer, with its numbers masked: equal for answers of one template.
     pub(crate) answer: Digest,
@@ -102,13 +101,13 @@ pub(crate) struct Attempt<'a> {
 /// Finds attempts without a call, step by step and in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NoCall {
-    /// Whether anybody but the system has acted or spoken. The task is not a refusal.
+    /// Whether a step came before that is not a system message: the task is not a refusal.
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
     /// Step and turn of the agent's message, if it is the last step and its turn has no call.
     spoken: Option<(u64, u64)>,
-    /// What last answered a turn without a call, and how often, whatever calls lie between.
+    /// The last answer to a turn without a call, and how often it came without another such answer between.
     answered: Option<(Digest, u32)>,
     /// The answer to the attempt just before, and its [`Attempt::row`].
     row: Option<(Digest, u64)>,
@@ -244,6 +243,7 @@ mod tests {
             "Expected exactly one ```bash code block, found 2.",
             "Invalid Format: Missing 'Action:' after 'Thought:'",
             "Could not parse LLM output: `I will look`",
+            "Unable to parse your response. Use the format below.",
             "Did you forget to call a tool? Your turn was skipped.",
         ] {
             assert!(is_refusal(text), "{text}");
@@ -254,6 +254,11 @@ mod tests {
             "Why is there no code block in the README?",
             "The tests say: invalid format",
             "Thanks! Is that the only tool call?",
+            "Every response must be in French.",
+            "The response must include the order.",
+            "Could not parse your package.json",
+            "Did you forget to call the API?",
+            "You did not use any tools. Please use grep.",
         ] {
             assert!(!is_refusal(text), "{text}");
         }
