@@ -43,7 +43,7 @@
 //! | id | failure |
 //! |---|---|
 //! | [`malformed_call`](MalformedCall) | calls that never reached a tool |
-//! | [`expected_action`](MissedAction) | an action that the reference expects was not taken |
+//! | [`expected_action`](ExpectedAction) | an action that the reference expects was not taken |
 //!
 //! A [`Registry`] begins with all of them ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
 //! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go; as a [`Rule`]

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "for the benches beside it alone")]
 
 use serde_json::{Value, json};
-use wrongturn::{Actor, ExpectedAction, Milestone, ReferenceRoute, Status, Trace};
+use wrongturn::{Actor, Milestone, ReferenceAction, ReferenceRoute, Status, Trace};
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Debug)]
@@ -119,7 +119,7 @@ pub fn distinct(steps: u64) -> Trace {
 }
 
 fn expected(position: u64, name: &str, arguments: &Value) -> Milestone {
-    Milestone::action(position, ExpectedAction::new(Actor::Agent, name, arguments, None))
+    Milestone::action(position, ReferenceAction::new(Actor::Agent, name, arguments, None))
 }
 
 fn trace(steps: u64, milestones: Vec<Milestone>, call: impl Fn(u64) -> (Value, Status)) -> Trace {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::names::named;
 use crate::stats::Rng;
 use crate::trace::{
-    Actor, Actors, Arguments, Content, Event, ExpectedAction, Metadata, Milestone, ReferenceRoute, Step,
+    Actor, Actors, Arguments, Content, Event, Metadata, Milestone, ReferenceAction, ReferenceRoute, Step,
     StepInput, Target, Trace, TraceBuilder,
 };
 
@@ -269,7 +269,7 @@ fn insert(builder: &mut TraceBuilder, rng: &mut Rng, texts: &[&str], index: u64,
 fn rename_route(route: &ReferenceRoute, cipher: Option<&Cipher>) -> Result<ReferenceRoute> {
     let milestones = route.milestones().iter().map(|milestone| match (&milestone.target, cipher) {
         (Target::Action(action), Some(cipher)) => {
-            let renamed = ExpectedAction::from_json(
+            let renamed = ReferenceAction::from_json(
                 action.actor(),
                 &cipher.rename(action.name()),
                 action.arguments(),

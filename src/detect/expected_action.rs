@@ -1,38 +1,34 @@
 //! `expected_action`: an action that the reference expects was not taken.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::expected_calls::{Expectation, ExpectedCalls, Missed};
+use super::expected_calls::{Expectation, ExpectedCalls, Missed, tool_of};
 use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::rule::{Grid, Rule};
 use crate::error::{Error, Result};
-use crate::json::Json;
 use crate::names::named;
-use crate::trace::{
-    Action, Actor, Actors, Content, Digest, ExpectedAction, Members, Routing, Status, Step, Target,
-};
+use crate::trace::{Actors, Content, Members, ReferenceAction, Routing, Status, Step, Target};
 
 const PERCEPTION: FailureMode = FailureMode::new(FailureClass::Operation, "perception_error");
 const DECISION: FailureMode = FailureMode::new(FailureClass::Operation, "decision_error");
 
-/// Configuration of [`MissedAction`].
+/// Configuration of [`ExpectedAction`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct MissedActionConfig {
-    /// Whose actions count, and are expected.
+pub struct ExpectedActionConfig {
+    /// Whose actions count and are expected.
     pub actors: Actors,
-    /// Missed actions that are too many; at least 1.
+    /// The fewest missed actions that are detected; at least 1.
     pub min_missed: u64,
 }
 
-impl Default for MissedActionConfig {
+impl Default for ExpectedActionConfig {
     fn default() -> Self {
         Self { actors: Actors::Agent, min_missed: 1 }
     }
@@ -46,7 +42,7 @@ pub enum Miss {
     NeverCalled,
     /// Its tool was called, with other arguments.
     Arguments,
-    /// It was taken, and failed every time.
+    /// It was taken and failed every time.
     Rejected,
 }
 
@@ -54,16 +50,16 @@ named! { Miss, "kind" { NeverCalled => "never_called", Arguments => "arguments",
 
 #[doc = include_str!("docs/expected_action.md")]
 #[derive(Debug, Clone, Default)]
-pub struct MissedAction {
-    config: MissedActionConfig,
+pub struct ExpectedAction {
+    config: ExpectedActionConfig,
 }
 
-impl MissedAction {
-    /// The detector with this configuration.
+impl ExpectedAction {
+    /// Creates the detector.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where `min_missed` is 0.
-    pub fn new(config: MissedActionConfig) -> Result<Self> {
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if `min_missed` is 0.
+    pub fn new(config: ExpectedActionConfig) -> Result<Self> {
         if config.min_missed == 0 {
             return Err(Error::config("min_missed", "0 would find every run; it must be at least 1"));
         }
@@ -71,24 +67,24 @@ impl MissedAction {
     }
 }
 
-impl Rule for MissedAction {
-    type Config = MissedActionConfig;
+impl Rule for ExpectedAction {
+    type Config = ExpectedActionConfig;
     const ID: &'static str = "expected_action";
     const CLASS: FailureClass = FailureClass::Operation;
     const SUMMARY: &'static str = "an action that the reference expects was not taken";
     const DOCS: &'static str = include_str!("docs/expected_action.md");
     const OPT_IN: bool = true;
 
-    fn with_actors(config: MissedActionConfig, actors: Actors) -> MissedActionConfig {
-        MissedActionConfig { actors, ..config }
+    fn with_actors(config: ExpectedActionConfig, actors: Actors) -> ExpectedActionConfig {
+        ExpectedActionConfig { actors, ..config }
     }
 
-    fn configured(config: MissedActionConfig) -> Result<Self> {
-        Self::new(config)
-    }
-
-    fn config(&self) -> &Self::Config {
+    fn config(&self) -> &ExpectedActionConfig {
         &self.config
+    }
+
+    fn configured(config: ExpectedActionConfig) -> Result<Self> {
+        Self::new(config)
     }
 
     fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
@@ -106,7 +102,7 @@ impl Rule for MissedAction {
 
 /// Evidence of `expected_action`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MissedActionEvidence {
+pub struct ExpectedActionEvidence {
     /// What became of the action.
     pub kind: Miss,
     /// The milestone of the reference route, counted from 0.
@@ -120,15 +116,15 @@ pub struct MissedActionEvidence {
 
 #[derive(Debug, Default)]
 struct State {
-    config: MissedActionConfig,
+    config: ExpectedActionConfig,
+    /// The expected actions of the chosen actors, and their places in the route.
+    expected: Vec<(u64, ReferenceAction)>,
     calls: ExpectedCalls<u64>,
-    /// Of each expected call the milestone, and the name.
-    milestones: Vec<(usize, String)>,
     /// The first and the last action.
     ends: Option<(u64, u64)>,
     /// Whether an action has its arguments recorded.
     comparable: bool,
-    /// Why there is nothing to say of the trace.
+    /// Why the trace cannot be judged.
     not_applicable: Option<Cow<'static, str>>,
 }
 
@@ -142,42 +138,46 @@ impl Fold for State {
         self.ends = Some((first, step.index()));
         self.comparable |= action.arguments.is_recorded();
         let failed = action.status == Status::Error;
-        self.calls.observe(tool(step.actor(), digests.name), step.index(), failed, || {
-            let given = given(action)?;
+        self.calls.observe(tool_of(step.actor(), digests.name), step.index(), failed, || {
+            let given = match &action.arguments {
+                Content::Absent => Members::default(),
+                Content::NotRecorded => return None,
+                Content::Present(arguments) => Members::of(arguments.json()?),
+            };
             Some(move |name: &str| given.get(name))
         });
     }
 
-    /// Nothing is certain before the end: what is expected may still come.
+    /// Nothing before the end: an expected action may still come.
     fn certain(&self) -> &[Finding] {
         &[]
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "counts of milestones are far below 2^53")]
     fn verdict(&self) -> Verdict {
-        let not_applicable = |reason| Verdict::NotApplicable { reason };
         if let Some(reason) = self.not_applicable.clone() {
-            return not_applicable(reason);
+            return Verdict::NotApplicable { reason };
         }
-        let Some(ends) = self.ends else { return not_applicable("no actions".into()) };
+        let Some(ends) = self.ends else { return Verdict::NotApplicable { reason: "no actions".into() } };
         if !self.comparable {
             return super::incomparable();
         }
         let found = self.calls.missed().filter_map(|(place, missed)| self.finding(place, missed, ends));
         let mut findings: Vec<Finding> = found.collect();
-        let (expected, missed) = (self.calls.len() as u64, findings.len() as u64);
-        let never_called = findings.iter().filter(|finding| finding.mode == PERCEPTION).count() as u64;
-        let detected = missed >= self.config.min_missed;
+        let (expected, missed) = (self.calls.len(), findings.len());
+        let never_called = findings.iter().filter(|finding| finding.mode == PERCEPTION).count();
+        let detected = missed as u64 >= self.config.min_missed;
         if !detected {
             findings.clear();
         }
         Verdict::Judged(Judgement {
             detected,
-            score: Some(share_met(missed, expected)),
+            score: Some(1.0 - missed as f64 / expected as f64),
             findings,
             measures: [
-                Measure::count("expected", expected),
-                Measure::count("missed", missed),
-                Measure::count("never_called", never_called),
+                Measure::count("expected", expected as u64),
+                Measure::count("missed", missed as u64),
+                Measure::count("never_called", never_called as u64),
             ]
             .into(),
             ..Judgement::default()
@@ -186,131 +186,66 @@ impl Fold for State {
 
     fn near_misses(&self) -> Vec<NearMiss> {
         let missed = self.calls.missed().count() as u64;
-        let conditions =
-            vec![Condition::count("actions", missed, Comparator::AtLeast, self.config.min_missed)];
+        let limit = self.config.min_missed;
+        let conditions = vec![Condition::count("actions", missed, Comparator::AtLeast, limit)];
         if missed == 0 { Vec::new() } else { vec![NearMiss::new("missed_action", conditions)] }
     }
 
     fn memory(&self) -> usize {
-        self.calls.memory() + self.milestones.capacity() * (size_of::<(usize, String)>() + 16)
-    }
-
-    fn restart(&mut self, routing: &Routing) -> bool {
-        (self.ends, self.comparable) = (None, false);
-        self.milestones.clear();
-        self.not_applicable = self.expect(routing).err();
-        true
+        self.calls.memory() + self.expected.capacity() * (size_of::<(u64, ReferenceAction)>() + 64)
     }
 }
 
 impl State {
-    fn new(config: MissedActionConfig, routing: &Routing) -> Self {
+    fn new(config: ExpectedActionConfig, routing: &Routing) -> Self {
         let mut state = Self { config, ..Self::default() };
-        state.restart(routing);
+        state.not_applicable = state.expect(routing).err();
         state
     }
 
-    /// Begins anew, with what a route expects. `Err`: why the route does not apply.
+    /// Takes the expected actions of a route, or returns why the route does not apply.
     fn expect(&mut self, routing: &Routing) -> Result<(), Cow<'static, str>> {
-        self.calls.begin([]);
         let route = match routing {
             Routing::Unknown(reason) => return Err(reason.clone()),
             Routing::Known(route) => route,
         };
-        let mut expected = Vec::new();
-        for (place, milestone) in route.milestones().iter().enumerate() {
+        for (place, milestone) in (0..).zip(route.milestones()) {
             let Target::Action(action) = &milestone.target else {
                 return Err("the reference route is one of scores: it expects no actions".into());
             };
             if self.config.actors.include(action.actor()) {
-                self.milestones.push((place, action.name().to_owned()));
-                expected.push(expectation(action));
+                self.expected.push((place, action.clone()));
             }
         }
-        self.calls.begin(expected);
-        if self.milestones.is_empty() {
-            Err("no expected actions of the chosen actors".into())
-        } else {
-            Ok(())
+        if self.expected.is_empty() {
+            return Err("no expected actions of the chosen actors".into());
         }
+        self.calls.begin(self.expected.iter().map(|(_, action)| Expectation::of(action)));
+        Ok(())
     }
 
-    fn finding(&self, place: usize, missed: Missed<'_, u64>, ends: (u64, u64)) -> Option<Finding> {
-        let (milestone, name) = self.milestones.get(place)?;
-        let quoted = super::quoted(name);
+    fn finding(&self, place: usize, missed: Missed<u64>, ends: (u64, u64)) -> Option<Finding> {
+        let (milestone, action) = self.expected.get(place)?;
+        let (tool, arguments) = (super::excerpt(action.name(), 40), super::excerpt(action.arguments(), 60));
         let (mode, kind, place, message, differing) = match missed {
-            Missed::NeverCalled => (
-                PERCEPTION,
-                Miss::NeverCalled,
-                ends,
-                format!("`{quoted}` was expected and never called"),
-                &[][..],
-            ),
+            Missed::NeverCalled => {
+                let message = format!("`{tool}` was never called; expected `{tool} {arguments}`");
+                (PERCEPTION, Miss::NeverCalled, ends, message, Vec::new())
+            }
             Missed::Arguments(step, differing) => {
-                let message = format!("`{quoted}` was expected with other arguments");
+                let names = super::excerpt(&differing.join(", "), 40);
+                let message =
+                    format!("`{tool}` was called with another {names} than expected: `{arguments}`");
                 (DECISION, Miss::Arguments, (step, step), message, differing)
             }
             Missed::Rejected(step) => {
-                let message = format!("`{quoted}` was called as expected, and failed every time");
-                (DECISION, Miss::Rejected, (step, step), message, &[][..])
+                let message = format!("`{tool} {arguments}` was called as expected and failed every time");
+                (DECISION, Miss::Rejected, (step, step), message, Vec::new())
             }
         };
-        let evidence = MissedActionEvidence {
-            kind,
-            expected: *milestone as u64,
-            name: name.clone(),
-            differing: differing.to_vec(),
-        };
-        let evidence = Evidence::MissedAction(evidence);
-        let finding = Finding::new(MissedAction::ID, mode, place, message, evidence);
+        let (expected, name) = (*milestone, action.name().to_owned());
+        let evidence = Evidence::ExpectedAction(ExpectedActionEvidence { kind, expected, name, differing });
+        let finding = Finding::new(ExpectedAction::ID, mode, place, message, evidence);
         Some(finding.identified_by(format_args!("milestone-{milestone}")))
     }
-}
-
-/// A tool in the hands of an actor.
-fn tool(actor: Actor, name: Digest) -> Digest {
-    Digest::of_text(actor.name()).and(name)
-}
-
-fn expectation(action: &ExpectedAction) -> Expectation {
-    let members = Members::of(action.arguments());
-    let names = match action.compare() {
-        Some(names) => names.to_vec(),
-        None => names_of(action.arguments()),
-    };
-    let compared = names.into_iter().map(|name| {
-        let value = members.get(&name);
-        (name, value)
-    });
-    Expectation { tool: tool(action.actor(), action.name_digest()), compared: compared.collect() }
-}
-
-/// The names of the members of a JSON object, each once, in the order in which they first stand there.
-fn names_of(json: &str) -> Vec<String> {
-    let (mut names, mut known) = (Vec::new(), BTreeSet::new());
-    let read = Json::new(json.as_bytes()).object(|key, value| {
-        let name = String::from_utf8_lossy(key);
-        if known.insert(Digest::of_text(&name)) {
-            names.push(name.into_owned());
-        }
-        value.skip()
-    });
-    if read.is_err() {
-        names.clear();
-    }
-    names
-}
-
-/// What a call was given; `None` where nobody knows.
-fn given(action: &Action<'_>) -> Option<Members> {
-    match &action.arguments {
-        Content::Absent => Some(Members::default()),
-        Content::NotRecorded => None,
-        Content::Present(arguments) => arguments.json().map(Members::of),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of milestones are far below 2^53")]
-fn share_met(missed: u64, expected: u64) -> f64 {
-    if expected == 0 { 1.0 } else { 1.0 - missed as f64 / expected as f64 }
 }

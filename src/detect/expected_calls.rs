@@ -1,114 +1,98 @@
 //! What became of each call that a reference expects.
 
-use crate::trace::{Digest, DigestMap, empty, map_bytes};
+use std::collections::BTreeSet;
+
+use crate::json::Json;
+use crate::trace::{Actor, Digest, DigestMap, Members, ReferenceAction, empty, map_bytes};
 
 /// A call that is expected.
 #[derive(Debug)]
 pub(crate) struct Expectation {
-    /// What has to be equal before arguments are looked at: the tool, and whoever calls it.
+    /// The tool and its caller, which must be equal before arguments are compared.
     pub(crate) tool: Digest,
-    /// The arguments that must be equal, in order, with what they must be; one that the reference does not give is
-    /// never equal.
+    /// The arguments that must be equal, in order. `None`: the reference does not give the argument, and no call is
+    /// as expected.
     pub(crate) compared: Vec<(String, Option<Digest>)>,
 }
 
 /// Why an expected call does not count as made.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Missed<'e, S> {
-    /// It was made, and failed every time; the first time at this step.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Missed<S> {
+    /// It was made and failed every time, first at this step.
     Rejected(S),
-    /// The tool was called with other arguments; first at this step, where these differ.
-    Arguments(S, &'e [String]),
+    /// The tool was called with other arguments, first at this step, where these differ.
+    Arguments(S, Vec<String>),
     /// The tool was never called.
     NeverCalled,
 }
 
-/// A fold over calls; `S` is the step of a call. A call costs as much as there are different lists of compared
-/// arguments among the expected calls of its tool.
-#[derive(Debug)]
-pub(crate) struct ExpectedCalls<S> {
-    expected: Vec<Expected<S>>,
-    /// Places in the list of tools.
-    ids: DigestMap<usize>,
-    tools: Vec<Tool>,
-    /// What became of calls: expected calls that are the same share one.
-    fates: Vec<Fate<S>>,
-    /// How many arguments are compared in all.
-    compared: usize,
-}
-
-#[derive(Debug)]
-struct Expected<S> {
-    compared: Vec<(String, Option<Digest>)>,
-    /// Place in the list of tools.
-    tool: usize,
-    /// Place in the list of fates; `None`: no call can be as expected.
-    fate: Option<usize>,
-    /// The first call of the tool, and the arguments in which it differs.
-    first: Option<(S, Vec<String>)>,
-}
-
+/// A fold over calls; `S` is the step of a call. The cost of a call grows with the number of different lists of
+/// compared arguments of its tool, not with the number of expected calls.
 #[derive(Debug, Default)]
-struct Tool {
-    /// The expected calls for which no call of the tool has come yet: places in the list.
-    waiting: Vec<usize>,
-    forms: Vec<Form>,
-    /// There was a call whose arguments nobody knows: it may have been as expected.
+pub(crate) struct ExpectedCalls<S> {
+    /// Tool, place of the form among those of the tool, and wanted values of each expected call.
+    expected: Vec<(Digest, usize, Vec<Option<Digest>>)>,
+    tools: DigestMap<Tool<S>>,
+}
+
+#[derive(Debug)]
+struct Tool<S> {
+    forms: Vec<Form<S>>,
+    /// The step of its first call.
+    first: Option<S>,
+    /// Whether a call did not have its arguments recorded. It may have been as expected.
     in_doubt: bool,
 }
 
 /// Expected calls of one tool that compare the same arguments.
 #[derive(Debug)]
-struct Form {
-    compared: Vec<String>,
-    /// By the digests of the arguments: places in the list of fates.
-    fates: DigestMap<usize>,
+struct Form<S> {
+    names: Vec<String>,
+    /// The values that the first call of the tool gave.
+    first: Vec<Option<Digest>>,
+    /// By the joined values: what became of the call.
+    fates: DigestMap<Fate<S>>,
 }
 
 #[derive(Debug)]
-struct Fate<S> {
-    /// A call as expected did not fail.
-    met: bool,
-    /// The first call as expected that failed.
-    rejected: Option<S>,
+enum Fate<S> {
+    Open,
+    /// It failed every time, first at this step.
+    Rejected(S),
+    Met,
 }
 
-impl<S> Default for ExpectedCalls<S> {
-    fn default() -> Self {
-        let (expected, ids, tools, fates) = (Vec::new(), DigestMap::default(), Vec::new(), Vec::new());
-        Self { expected, ids, tools, fates, compared: 0 }
+impl Expectation {
+    /// What a reference route expects: the arguments that it compares, or else all that it gives.
+    pub(crate) fn of(action: &ReferenceAction) -> Self {
+        let given = Members::of(action.arguments());
+        let names = action.compare().map_or_else(|| member_names(action.arguments()), <[String]>::to_vec);
+        let compared = names.into_iter().map(|name| {
+            let value = given.get(&name);
+            (name, value)
+        });
+        Self { tool: tool_of(action.actor(), action.name_digest()), compared: compared.collect() }
     }
 }
 
 impl<S: Copy> ExpectedCalls<S> {
-    /// Begins anew, with these expected calls.
+    /// Begins anew with these expected calls.
     pub(crate) fn begin(&mut self, expected: impl IntoIterator<Item = Expectation>) {
         self.expected.clear();
-        empty(&mut self.ids);
-        self.tools.clear();
-        self.fates.clear();
-        self.compared = 0;
-        expected.into_iter().for_each(|call| self.expect(call));
-    }
-
-    fn expect(&mut self, Expectation { tool, compared }: Expectation) {
-        let next = self.tools.len();
-        let id = *self.ids.entry(tool).or_insert(next);
-        if id == next {
-            self.tools.push(Tool::default());
-        }
-        let Some(tool) = self.tools.get_mut(id) else { return };
-        tool.waiting.push(self.expected.len());
-        let fate = joined(compared.iter().map(|(_, value)| *value)).and_then(|values| {
-            let next = self.fates.len();
-            let fate = *tool.form(&compared)?.fates.entry(values).or_insert(next);
-            if fate == next {
-                self.fates.push(Fate { met: false, rejected: None });
+        empty(&mut self.tools);
+        for Expectation { tool, compared } in expected {
+            let (names, values): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
+            let new = || Tool { forms: Vec::new(), first: None, in_doubt: false };
+            let forms = &mut self.tools.entry(tool).or_insert_with(new).forms;
+            let place = forms.iter().position(|form| form.names == names).unwrap_or(forms.len());
+            if place == forms.len() {
+                forms.push(Form { names, first: Vec::new(), fates: DigestMap::default() });
             }
-            Some(fate)
-        });
-        self.compared += compared.len();
-        self.expected.push(Expected { compared, tool: id, fate, first: None });
+            if let Some((form, key)) = forms.get_mut(place).zip(joined(values.iter().copied())) {
+                form.fates.insert(key, Fate::Open);
+            }
+            self.expected.push((tool, place, values));
+        }
     }
 
     /// How many calls are expected.
@@ -116,16 +100,16 @@ impl<S: Copy> ExpectedCalls<S> {
         self.expected.len()
     }
 
-    /// About how many bytes are held.
+    /// Roughly how many bytes are held.
     pub(crate) fn memory(&self) -> usize {
-        map_bytes(&self.ids)
-            + self.expected.capacity() * (size_of::<Expected<S>>() + size_of::<Tool>() + size_of::<Form>())
-            + self.fates.capacity() * (size_of::<Fate<S>>() + 2 * size_of::<(Digest, usize)>())
-            + self.compared * (size_of::<(String, Option<Digest>)>() + 32)
+        let forms = self.tools.values().flat_map(|tool| &tool.forms);
+        let form = |form: &Form<S>| size_of::<Form<S>>() + 64 * form.names.len() + map_bytes(&form.fates);
+        let values = self.expected.iter().map(|(_, _, values)| 64 + 24 * values.len()).sum::<usize>();
+        map_bytes(&self.tools) + forms.map(form).sum::<usize>() + values
     }
 
-    /// Takes the next call. `given` looks its arguments up, and is made only where the tool is expected; `None`: they
-    /// are not known.
+    /// Takes the next call. `given` makes a look-up of its arguments, and is called only if the tool is expected; it
+    /// returns `None` if the arguments were not recorded.
     pub(crate) fn observe<G: Fn(&str) -> Option<Digest>>(
         &mut self,
         tool: Digest,
@@ -133,40 +117,36 @@ impl<S: Copy> ExpectedCalls<S> {
         failed: bool,
         given: impl FnOnce() -> Option<G>,
     ) {
-        let Some(tool) = self.ids.get(&tool).and_then(|id| self.tools.get_mut(*id)) else { return };
+        let Some(tool) = self.tools.get_mut(&tool) else { return };
         let given = given();
         tool.in_doubt |= given.is_none();
-        let value = |name: &str| given.as_ref().and_then(|given| given(name));
-        for place in tool.waiting.drain(..) {
-            let Some(expected) = self.expected.get_mut(place) else { continue };
-            let differs =
-                |(name, wanted): &&(String, Option<Digest>)| wanted.is_none() || value(name) != *wanted;
-            let differing = expected.compared.iter().filter(differs).map(|(name, _)| name.clone());
-            expected.first = Some((step, differing.collect()));
-        }
-        for form in &tool.forms {
-            let found = joined(form.compared.iter().map(|name| value(name)));
-            let fate = found.and_then(|values| form.fates.get(&values));
-            if let Some(fate) = fate.and_then(|fate| self.fates.get_mut(*fate)) {
-                fate.met |= !failed;
-                fate.rejected = fate.rejected.or(Some(step));
+        let value = |name: &String| given.as_ref().and_then(|given| given(name));
+        for form in &mut tool.forms {
+            if tool.first.is_none() {
+                form.first = form.names.iter().map(value).collect();
+            }
+            let key = joined(form.names.iter().map(value));
+            match key.and_then(|key| form.fates.get_mut(&key)) {
+                Some(fate) if !failed => *fate = Fate::Met,
+                Some(fate @ Fate::Open) => *fate = Fate::Rejected(step),
+                _ => {}
             }
         }
+        tool.first.get_or_insert(step);
     }
 
-    /// The expected calls that were missed, by their places. Where a call of the tool may have been the one, nobody
-    /// knows, and nothing is said.
-    pub(crate) fn missed(&self) -> impl Iterator<Item = (usize, Missed<'_, S>)> {
-        self.expected.iter().enumerate().filter_map(|(place, expected)| {
-            let in_doubt = self.tools.get(expected.tool).is_some_and(|tool| tool.in_doubt);
-            if in_doubt && !expected.compared.is_empty() {
-                return None;
-            }
-            let fate = expected.fate.and_then(|fate| self.fates.get(fate));
-            let missed = match (fate, &expected.first) {
-                (Some(Fate { met: true, .. }), _) => return None,
-                (Some(Fate { rejected: Some(step), .. }), _) => Missed::Rejected(*step),
-                (_, Some((step, differing))) => Missed::Arguments(*step, differing),
+    /// The expected calls that were missed, by their places. Calls that compare arguments are left out if a call of
+    /// their tool had none recorded.
+    pub(crate) fn missed(&self) -> impl Iterator<Item = (usize, Missed<S>)> {
+        self.expected.iter().enumerate().filter_map(|(place, (tool, form, values))| {
+            let tool = self.tools.get(tool)?;
+            let form = tool.forms.get(*form)?;
+            let fate = joined(values.iter().copied()).and_then(|key| form.fates.get(&key));
+            let missed = match (fate, tool.first) {
+                _ if tool.in_doubt && !values.is_empty() => return None,
+                (Some(Fate::Met), _) => return None,
+                (Some(Fate::Rejected(step)), _) => Missed::Rejected(*step),
+                (_, Some(step)) => Missed::Arguments(step, form.differing(values)),
                 (_, None) => Missed::NeverCalled,
             };
             Some((place, missed))
@@ -174,20 +154,34 @@ impl<S: Copy> ExpectedCalls<S> {
     }
 }
 
-impl Tool {
-    /// The form that compares these arguments.
-    fn form(&mut self, compared: &[(String, Option<Digest>)]) -> Option<&mut Form> {
-        let same = |form: &Form| form.compared.iter().eq(compared.iter().map(|(name, _)| name));
-        let place = self.forms.iter().position(same).unwrap_or(self.forms.len());
-        if place == self.forms.len() {
-            let compared = compared.iter().map(|(name, _)| name.clone()).collect();
-            self.forms.push(Form { compared, fates: DigestMap::default() });
-        }
-        self.forms.get_mut(place)
+impl<S> Form<S> {
+    /// The arguments in which the first call of the tool differs from these values.
+    fn differing(&self, values: &[Option<Digest>]) -> Vec<String> {
+        let pairs = self.names.iter().zip(self.first.iter().zip(values));
+        let differing = pairs.filter(|(_, (given, wanted))| wanted.is_none() || given != wanted);
+        differing.map(|(name, _)| name.clone()).collect()
     }
 }
 
-/// One digest of several; `None` where one is missing.
+/// One digest of several; `None` if one is missing.
 fn joined(mut values: impl Iterator<Item = Option<Digest>>) -> Option<Digest> {
     values.try_fold(Digest::NONE, |joined, value| Some(joined.and(value?)))
+}
+
+/// The digest of a tool and its caller.
+pub(crate) fn tool_of(actor: Actor, name: Digest) -> Digest {
+    Digest::of_text(actor.name()).and(name)
+}
+
+/// The names in a JSON object, each once, in the order of the text.
+fn member_names(json: &str) -> Vec<String> {
+    let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
+    let read = Json::new(json.as_bytes()).object(|key, value| {
+        let name = String::from_utf8_lossy(key).into_owned();
+        if seen.insert(name.clone()) {
+            names.push(name);
+        }
+        value.skip()
+    });
+    if read.is_ok() { names } else { Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! `malformed_call`: calls that never reached a tool.
+//! `malformed_call`: calls that never reached a tool, and turns refused for want of one.
 
 use std::sync::Arc;
 
@@ -9,55 +9,12 @@ use super::detector::Fold;
 use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
 use super::measures::Measure;
-use super::phrases::Phrases;
 use super::rule::{Grid, Rule};
+pub use super::shared::call_form::MalformedReason;
+use super::shared::call_form::{CallRules, HEAD, REJECTIONS, Written};
+use super::shared::no_call::{Attempt, NoCall};
 use crate::error::{Error, Result};
-use crate::json::{Json, Kind};
-use crate::names::named;
-use crate::trace::{Action, Actors, Arguments, Routing, Status, Step, first_chars};
-
-/// Characters of an observation that are looked at.
-const LOOKED_AT: usize = 300;
-
-/// What the frame around the tools says of a call that it does not pass on.
-const REJECTIONS: [&str; 13] = [
-    "unknown tool",
-    "tool not found",
-    "no such tool",
-    "unknown function",
-    "invalid arguments",
-    "invalid parameters",
-    "missing required argument",
-    "missing required parameter",
-    "missing 1 required",
-    "unexpected keyword argument",
-    "failed to parse",
-    "not valid json",
-    "invalid json",
-];
-
-/// Why a call is malformed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MalformedReason {
-    /// It names no tool.
-    EmptyName,
-    /// Its arguments are no JSON.
-    ArgumentsNotJson,
-    /// Its arguments are JSON, but no object.
-    ArgumentsNotAnObject,
-    /// It failed, and the answer says that the tool was not run.
-    RejectedBeforeRunning,
-}
-
-named! {
-    MalformedReason, "reason" {
-        EmptyName => "empty_name",
-        ArgumentsNotJson => "arguments_not_json",
-        ArgumentsNotAnObject => "arguments_not_an_object",
-        RejectedBeforeRunning => "rejected_before_running",
-    }
-}
+use crate::trace::{Action, Actor, Actors, Arguments, Routing, Status, Step};
 
 /// Configuration of [`MalformedCall`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,116 +24,50 @@ pub struct MalformedCallConfig {
     pub actors: Actors,
     /// Malformed calls that are too many; at least 1.
     pub min_calls: u64,
-    /// Whether arguments that are no JSON object are malformed. Not where tools take a bare text or number.
+    /// Whether arguments must be a JSON object. Set to `false` if tools take a bare text or number.
     pub objects_only: bool,
-    /// What an answer says of a call that was not passed on to its tool, in any case.
+    /// Phrases in the answer to a call that was not passed on to its tool, in any case.
     pub rejections: Vec<String>,
 }
 
 impl Default for MalformedCallConfig {
     fn default() -> Self {
-        Self {
-            actors: Actors::Agent,
-            min_calls: 1,
-            objects_only: true,
-            rejections: REJECTIONS.map(str::to_owned).to_vec(),
-        }
+        let rejections = REJECTIONS.map(str::to_owned).to_vec();
+        Self { actors: Actors::Agent, min_calls: 1, objects_only: true, rejections }
     }
 }
 
-/// The rule for one call, with what an answer says where the tool was not run.
-#[derive(Debug, Clone)]
-pub(crate) struct CallRules {
-    rejections: Phrases,
-}
-
-impl Default for CallRules {
-    fn default() -> Self {
-        Self::new(REJECTIONS)
-    }
-}
-
-impl CallRules {
-    pub(crate) fn new<'t>(rejections: impl IntoIterator<Item = &'t str>) -> Self {
-        Self { rejections: Phrases::new(rejections) }
-    }
-
-    /// Why a call is malformed: the first reason that holds. `failure` is the observation of a call that failed.
-    pub(crate) fn reason(
-        &self,
-        name: &str,
-        written: Option<Written>,
-        failure: Option<&str>,
-    ) -> Option<MalformedReason> {
-        if name.trim().is_empty() {
-            return Some(MalformedReason::EmptyName);
-        }
-        match written {
-            Some(Written::NotJson) => return Some(MalformedReason::ArgumentsNotJson),
-            Some(Written::NotAnObject) => return Some(MalformedReason::ArgumentsNotAnObject),
-            Some(Written::Object) | None => {}
-        }
-        let head = first_chars(failure?, LOOKED_AT);
-        self.rejections.occur_in(head).then_some(MalformedReason::RejectedBeforeRunning)
-    }
-}
-
-/// What stands where an object of arguments should.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
-    Object,
-    NotJson,
-    NotAnObject,
-}
-
-impl Written {
-    /// As a model wrote them.
-    pub(crate) fn of_text(text: &str) -> Self {
-        let mut json = Json::new(text.as_bytes());
-        match json.kind() {
-            Ok(kind) if json.check().is_ok() && json.peek_byte().is_none() => {
-                if kind == Kind::Object {
-                    Self::Object
-                } else {
-                    Self::NotAnObject
-                }
-            }
-            _ => Self::NotJson,
-        }
-    }
-
-    /// As a trace keeps them: a text that is no JSON stands for itself, and null for none.
-    fn of_recorded(json: &str) -> Self {
-        let found = Self::of_text(json);
-        if found != Self::NotAnObject || json.trim() == "null" {
-            return if found == Self::NotJson { found } else { Self::Object };
-        }
-        match Json::new(json.as_bytes()).string() {
-            Ok(text) if Self::of_text(&text) == Self::NotJson => Self::NotJson,
-            _ => found,
-        }
-    }
+/// Evidence of `malformed_call`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MalformedCallEvidence {
+    /// Why the call is malformed.
+    pub reason: MalformedReason,
+    /// The tool that it names.
+    pub tool: String,
+    /// Turns in a row without a call, each refused alike (`no_call`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
 }
 
 #[doc = include_str!("docs/malformed_call.md")]
 #[derive(Debug, Clone)]
 pub struct MalformedCall {
-    config: Arc<MalformedCallConfig>,
+    config: MalformedCallConfig,
     rules: Arc<CallRules>,
 }
 
 impl Default for MalformedCall {
     fn default() -> Self {
-        Self::from_checked(&MalformedCallConfig::default())
+        Self::from_checked(MalformedCallConfig::default())
     }
 }
 
 impl MalformedCall {
-    /// The detector with this configuration.
+    /// Creates the detector.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where `min_calls` is 0, or a rejection is an empty text.
-    pub fn new(config: &MalformedCallConfig) -> Result<Self> {
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if `min_calls` is 0 or a rejection is blank.
+    pub fn new(config: MalformedCallConfig) -> Result<Self> {
         if config.min_calls == 0 {
             return Err(Error::config("min_calls", "0 would find every run; it must be at least 1"));
         }
@@ -186,17 +77,9 @@ impl MalformedCall {
         Ok(Self::from_checked(config))
     }
 
-    fn from_checked(config: &MalformedCallConfig) -> Self {
+    fn from_checked(config: MalformedCallConfig) -> Self {
         let rules = CallRules::new(config.rejections.iter().map(String::as_str));
-        Self { config: Arc::new(config.clone()), rules: Arc::new(rules) }
-    }
-
-    fn reason(&self, action: &Action<'_>) -> Option<MalformedReason> {
-        let arguments = action.arguments.as_ref().present().filter(|_| self.config.objects_only);
-        let written = arguments.and_then(Arguments::json).map(Written::of_recorded);
-        let observation = action.observation.present().filter(|_| action.status == Status::Error);
-        let head = observation.map(|observation| observation.head(LOOKED_AT));
-        self.rules.reason(action.name, written, head.as_deref())
+        Self { config, rules: Arc::new(rules) }
     }
 }
 
@@ -213,12 +96,12 @@ impl Rule for MalformedCall {
         MalformedCallConfig { actors, ..config }
     }
 
-    fn configured(config: MalformedCallConfig) -> Result<Self> {
-        Self::new(&config)
+    fn config(&self) -> &MalformedCallConfig {
+        &self.config
     }
 
-    fn config(&self) -> &Self::Config {
-        &self.config
+    fn configured(config: MalformedCallConfig) -> Result<Self> {
+        Self::new(config)
     }
 
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
@@ -234,148 +117,138 @@ impl Rule for MalformedCall {
     }
 }
 
-/// Evidence of `malformed_call`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MalformedCallEvidence {
-    /// Why the call is malformed.
-    pub reason: MalformedReason,
-    /// The tool that it names.
-    pub tool: String,
-}
-
 #[derive(Debug)]
 struct State {
     detector: MalformedCall,
+    no_call: NoCall,
     calls: u64,
+    malformed: u64,
     /// Whether any action has its arguments or its answer recorded.
     recorded: bool,
     findings: Vec<Finding>,
+    /// The findings as they were when they were confirmed; turns in a row extend a finding later.
+    confirmed: Vec<Finding>,
 }
 
 impl State {
     fn new(detector: MalformedCall) -> Self {
-        Self { detector, calls: 0, recorded: false, findings: Vec::new() }
+        let (no_call, findings, confirmed) = (NoCall::default(), Vec::new(), Vec::new());
+        Self { detector, no_call, calls: 0, malformed: 0, recorded: false, findings, confirmed }
+    }
+
+    fn action(&mut self, step: u64, action: &Action<'_>) {
+        self.calls += 1;
+        self.recorded |= action.arguments.is_recorded() || action.observation.is_recorded();
+        let given = action.arguments.as_ref().present();
+        let read = |given: &Arguments<'_>| given.json().map(Written::of_recorded);
+        let written = given.filter(|_| self.detector.config.objects_only).and_then(read);
+        let failure = action.observation.present().filter(|_| action.status == Status::Error);
+        let answer = failure.map(|answer| answer.head(HEAD));
+        let reason = self.detector.rules.reason(action.name, written, answer.as_deref());
+        let Some(reason) = reason else { return };
+        let tool = super::quoted(action.name);
+        let given = given.and_then(Arguments::canonical).unwrap_or_default();
+        let given = super::excerpt(&serde_json::from_str(&given).unwrap_or(given), 80);
+        let answer = super::excerpt(answer.as_deref().unwrap_or_default(), 80);
+        let message = match reason {
+            MalformedReason::EmptyName => format!("a call names no tool: `{given}`"),
+            MalformedReason::ArgumentsNotJson => format!("arguments of `{tool}` are not JSON: `{given}`"),
+            MalformedReason::ArgumentsNotAnObject => {
+                format!("arguments of `{tool}` are no object: `{given}`")
+            }
+            _ => format!("`{tool}` was rejected before it ran: {answer}"),
+        };
+        let evidence = MalformedCallEvidence { reason, tool: tool.to_owned(), turns: None };
+        self.found((step, step), message, evidence);
+    }
+
+    /// Extends the finding of the turn before, or begins another one.
+    fn refused(&mut self, attempt: &Attempt<'_>) {
+        self.calls += 1;
+        let (answer, last, turns) = (super::excerpt(&attempt.head, 90), attempt.last, attempt.row);
+        let evidence = MalformedCallEvidence {
+            reason: MalformedReason::NoCall,
+            tool: String::new(),
+            turns: Some(turns),
+        };
+        match self.findings.last_mut() {
+            Some(finding) if turns > 1 => {
+                let first = finding.first;
+                self.malformed += 1;
+                finding.last = last;
+                finding.message = format!(
+                    "{turns} turns in a row without a call (steps {first}-{last}), each refused: \"{answer}\""
+                );
+                finding.evidence = Evidence::MalformedCall(evidence);
+            }
+            _ => self.found(
+                (attempt.step, last),
+                format!("turn without a call, refused: \"{answer}\""),
+                evidence,
+            ),
+        }
+    }
+
+    fn found(&mut self, place: (u64, u64), message: String, evidence: MalformedCallEvidence) {
+        self.malformed += 1;
+        let evidence = Evidence::MalformedCall(evidence);
+        self.findings.push(Finding::new(MalformedCall::ID, MalformedCall::MODE, place, message, evidence));
     }
 
     fn is_too_many(&self) -> bool {
-        self.findings.len() as u64 >= self.detector.config.min_calls
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
-    fn score(&self) -> f64 {
-        if self.calls == 0 { 1.0 } else { 1.0 - self.findings.len() as f64 / self.calls as f64 }
+        self.malformed >= self.detector.config.min_calls
     }
 }
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
-        let Some(action) = step.action_of(self.detector.config.actors) else { return };
-        self.calls += 1;
-        self.recorded |= action.arguments.is_recorded() || action.observation.is_recorded();
-        if let Some(reason) = self.detector.reason(action) {
-            self.findings.push(finding(step.index(), action.name, reason));
+        let (attempt, actors) = (self.no_call.observe(step), self.detector.config.actors);
+        if let Some(action) = step.action_of(actors) {
+            self.action(step.index(), action);
+        }
+        if let Some(attempt) = attempt.filter(|attempt| attempt.refused && actors.include(Actor::Agent)) {
+            self.refused(&attempt);
+        }
+        if self.is_too_many() {
+            self.confirmed.extend_from_slice(self.findings.get(self.confirmed.len()..).unwrap_or_default());
         }
     }
 
-    /// A malformed call stays one: all of them as soon as they are too many.
+    /// All findings as soon as there are too many malformed calls: none of them becomes well formed.
     fn certain(&self) -> &[Finding] {
-        if self.is_too_many() { &self.findings } else { &[] }
+        &self.confirmed
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn verdict(&self) -> Verdict {
-        if self.calls > 0 && !self.recorded && self.findings.is_empty() {
-            return Verdict::NotApplicable {
-                reason: "no action has its arguments or its answer recorded".into(),
-            };
+        if self.calls > 0 && !self.recorded && self.malformed == 0 {
+            let reason = "no action has its arguments or its answer recorded".into();
+            return Verdict::NotApplicable { reason };
         }
         let detected = self.is_too_many();
         Verdict::Judged(Judgement {
             detected,
-            score: Some(self.score()),
+            score: Some(if self.calls == 0 { 1.0 } else { 1.0 - self.malformed as f64 / self.calls as f64 }),
             findings: if detected { self.findings.clone() } else { Vec::new() },
-            measures: [
-                Measure::count("calls", self.calls),
-                Measure::count("malformed", self.findings.len() as u64),
-            ]
-            .into(),
+            measures: [Measure::count("calls", self.calls), Measure::count("malformed", self.malformed)]
+                .into(),
             ..Judgement::default()
         })
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {
-        let (count, limit) = (self.findings.len() as u64, self.detector.config.min_calls);
-        let conditions = vec![Condition::count("calls", count, Comparator::AtLeast, limit)];
+        let conditions = vec![Condition::count(
+            "calls",
+            self.malformed,
+            Comparator::AtLeast,
+            self.detector.config.min_calls,
+        )];
         let ends = self.findings.first().zip(self.findings.last());
         let near = ends.map(|(first, last)| (first.first, last.last));
         near.map(|steps| NearMiss::new("malformed_call", conditions).at(steps)).into_iter().collect()
     }
 
     fn memory(&self) -> usize {
-        self.findings.capacity() * FINDING_BYTES
-    }
-
-    fn restart(&mut self, _routing: &Routing) -> bool {
-        (self.calls, self.recorded) = (0, false);
-        self.findings.clear();
-        true
-    }
-}
-
-fn finding(step: u64, tool: &str, reason: MalformedReason) -> Finding {
-    let tool = super::quoted(tool);
-    let message = match reason {
-        MalformedReason::EmptyName => "a call names no tool".to_owned(),
-        MalformedReason::ArgumentsNotJson => format!("the arguments of `{tool}` are no JSON"),
-        MalformedReason::ArgumentsNotAnObject => format!("the arguments of `{tool}` are no object"),
-        MalformedReason::RejectedBeforeRunning => format!("`{tool}` was rejected before it ran"),
-    };
-    let evidence = Evidence::MalformedCall(MalformedCallEvidence { reason, tool: tool.to_owned() });
-    Finding::new(MalformedCall::ID, MalformedCall::MODE, (step, step), message, evidence)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_reason_counts() {
-        use MalformedReason::{ArgumentsNotAnObject, ArgumentsNotJson, EmptyName, RejectedBeforeRunning};
-        let rules = CallRules::default();
-        let far = format!("{}unknown tool", "x".repeat(289));
-        for (name, text, failure, reason) in [
-            (" ", Some("{"), Some("unknown tool"), Some(EmptyName)),
-            ("f", Some("{"), None, Some(ArgumentsNotJson)),
-            ("f", Some(""), None, Some(ArgumentsNotJson)),
-            ("f", Some("{} {}"), None, Some(ArgumentsNotJson)),
-            ("f", Some("null"), None, Some(ArgumentsNotAnObject)),
-            ("f", Some("{}"), Some("INVALID JSON"), Some(RejectedBeforeRunning)),
-            ("f", None, None, None),
-            ("f", None, Some("no such file"), None),
-            ("f", None, Some(&*far), None),
-            ("f", None, Some(&far[1..]), Some(RejectedBeforeRunning)),
-        ] {
-            let written = text.map(Written::of_text);
-            assert_eq!(rules.reason(name, written, failure), reason, "{name} {text:?} {failure:?}");
-        }
-        let own = CallRules::new(["Access Denied"]);
-        assert_eq!(own.reason("f", None, Some("access denied")), Some(RejectedBeforeRunning));
-        assert_eq!(rules.reason("f", None, Some("access denied")), None);
-    }
-
-    #[test]
-    fn what_a_trace_keeps_of_a_text_is_read_back() {
-        for (json, written) in [
-            (" {} ", Written::Object),
-            ("null", Written::Object),
-            (r#""{\"a\": ""#, Written::NotJson),
-            (r#""{\"a\": 1}""#, Written::NotAnObject),
-            (r#""""#, Written::NotJson),
-            ("[{}]", Written::NotAnObject),
-            ("7", Written::NotAnObject),
-            ("{", Written::NotJson),
-            ("", Written::NotJson),
-        ] {
-            assert_eq!(Written::of_recorded(json), written, "{json}");
-        }
+        (self.findings.capacity() + self.confirmed.capacity()) * FINDING_BYTES
     }
 }

@@ -27,6 +27,7 @@ mod route_pairs;
 mod route_progress;
 mod rule;
 mod seen;
+mod shared;
 mod shell;
 mod shell_words;
 mod tool_error_recovery;
@@ -40,13 +41,13 @@ pub use detector::{Detector, Fold};
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Comparator, Condition, Counterfactual, Explanation, NearMiss};
 pub use finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
-#[cfg(feature = "statistics")]
-pub(crate) use malformed_call::{CallRules, Written};
 pub use measures::{Measure, Measures};
 pub use polling::PollingCall;
 pub use registry::Registry;
 pub(crate) use registry::check_ids;
 pub use rule::{DetectorInfo, Grid, Preset, Rule};
+#[cfg(feature = "statistics")]
+pub(crate) use shared::call_form::{CallRules, Written};
 pub use shell::default_subtools;
 #[cfg(feature = "statistics")]
 pub(crate) use tool_error_recovery::recovery_rate;
@@ -98,7 +99,7 @@ macro_rules! detectors {
 }
 
 detectors! {
-    expected_action: MissedAction, MissedActionEvidence { Miss, MissedActionConfig }
+    expected_action: ExpectedAction, ExpectedActionEvidence { Miss, ExpectedActionConfig }
     feedback_blindness: FeedbackBlindness, FeedbackBlindnessEvidence { FeedbackBlindnessConfig, FeedbackKey, Report }
     loop_: Loop, LoopEvidence { LoopConfig, LoopDefinition, LoopKind }
     malformed_call: MalformedCall, MalformedCallEvidence { MalformedCallConfig, MalformedReason }
@@ -127,6 +128,16 @@ fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }
 
+/// Returns the beginning of a text on one line, at most so many characters and an ellipsis.
+fn excerpt(text: &str, chars: usize) -> String {
+    let text = text.trim();
+    let head = first_chars(text, 2 * chars);
+    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    let start = first_chars(&line, chars);
+    let is_whole = start.len() == line.len() && head.len() == text.len();
+    if is_whole { line } else { format!("{}…", start.trim_end()) }
+}
+
 /// Whether the name of a tool says something to a detector: that it polls, or that it is a shell.
 pub(crate) fn is_known_tool(name: &str) -> bool {
     polling::is_known(name) || shell::default_subtools().contains_key(name)
@@ -140,7 +151,7 @@ fn incomparable() -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Actors;
+    use crate::trace::{Actor, Actors, Milestone, ReferenceAction, ReferenceRoute, Status, Trace};
 
     #[test]
     fn the_registry_is_sorted_documented_and_consistent() {
@@ -210,6 +221,32 @@ mod tests {
                 detector_info(id).unwrap().build(Preset::Default, Actors::Agent, &overrides).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Config);
             assert!(error.to_string().starts_with(id) && error.to_string().contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn quoted_texts_are_short() {
+        assert_eq!(excerpt(" a\n  b ", 4), "a b");
+        assert_eq!(excerpt("a b c d", 4), "a b…");
+        assert_eq!(excerpt("a        \n        b", 4), "a…", "no more is read than needed");
+        let long = serde_json::json!({"text": "long ".repeat(99)});
+        let name = "name".repeat(40);
+        let mut run = Trace::builder();
+        let (ok, failed) = (Status::Ok, Status::Error);
+        run.call(&name, &long["text"], ok, "").unwrap();
+        run.call(&name, &long, failed, &format!("unknown tool {name} {name}")).unwrap();
+        let action = |name: &str| ReferenceAction::new(Actor::Agent, name, &long, None);
+        let other = format!("{name}x");
+        let milestones = [(0, &name), (1, &other)];
+        let milestones = milestones.map(|(step, name)| Milestone::action(step, action(name)));
+        let route = ReferenceRoute::new(milestones.to_vec()).unwrap();
+        let trace = run.route(route).build().unwrap();
+        for detector in [&MalformedCall::default() as &dyn Detector, &ExpectedAction::default()] {
+            let verdict = detector.detect(&trace);
+            assert_eq!(verdict.findings().len(), 2, "{verdict:?}");
+            for finding in verdict.findings() {
+                assert!(finding.message.chars().count() < 200, "{}", finding.message);
+            }
         }
     }
 

@@ -39,7 +39,7 @@ pub mod calibration {}
 /// [`Loop`](crate::Loop), [`ToolErrorRecovery`](crate::ToolErrorRecovery),
 /// [`FeedbackBlindness`](crate::FeedbackBlindness), [`RouteInefficiency`](crate::RouteInefficiency),
 /// [`WastedActions`](crate::WastedActions), [`MalformedCall`](crate::MalformedCall) and
-/// [`MissedAction`](crate::MissedAction); [`Registry`](crate::Registry) makes them from JSON;
+/// [`ExpectedAction`](crate::ExpectedAction); [`Registry`](crate::Registry) makes them from JSON;
 /// [`Detector`](crate::Detector), [`Fold`](crate::Fold) and [`Rule`](crate::Rule) are for one's own;
 /// [`Explanation`](crate::Explanation) says why.
 pub mod detectors {}

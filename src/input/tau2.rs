@@ -16,7 +16,7 @@ use super::tau2_messages::{Messages, Requestor};
 use super::wire;
 use crate::error::{Error, echo};
 use crate::json::{Fault, Json, Kind, Raw, Read};
-use crate::trace::{Digest, ExpectedAction, Milestone, ReferenceRoute, Routing};
+use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, Routing};
 
 pub(super) const FORMAT: Entry = Entry {
     format: Format::Tau2,
@@ -242,7 +242,7 @@ fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, Routing)>
     Ok((id.ok_or_else(|| json.missing("id"))?, routing))
 }
 
-fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
+fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
     let (mut requestor, mut name, mut arguments, mut compare) = (None, None, None, None);
     json.object(|key, value| {
         match key {
@@ -271,10 +271,10 @@ fn expected_action(json: &mut Json<'_>) -> Read<ExpectedAction> {
     let arguments = arguments.filter(|(arguments, _)| arguments.kind() != Kind::Null);
     Ok(match arguments.map(|(arguments, digest)| (arguments.spelling(), digest)) {
         Some((Cow::Borrowed(text), digest)) => {
-            ExpectedAction::of_digest(actor, &name, text.to_owned(), digest, compare)
+            ReferenceAction::of_digest(actor, &name, text.to_owned(), digest, compare)
         }
-        Some((Cow::Owned(mended), _)) => ExpectedAction::from_json(actor, &name, &mended, compare),
-        None => ExpectedAction::from_json(actor, &name, "null", compare),
+        Some((Cow::Owned(mended), _)) => ReferenceAction::from_json(actor, &name, &mended, compare),
+        None => ReferenceAction::from_json(actor, &name, "null", compare),
     })
 }
 

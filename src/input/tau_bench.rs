@@ -12,7 +12,7 @@ use super::wire;
 use crate::error::Error;
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::trace::{
-    Actor, Answer, Call, Content, Ending, ExpectedAction, Metadata, Milestone, Provenance, ReferenceRoute,
+    Actor, Answer, Call, Content, Ending, Metadata, Milestone, Provenance, ReferenceAction, ReferenceRoute,
     Routing, Status, Text, Words,
 };
 
@@ -145,7 +145,7 @@ fn listed_actions(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
 }
 
 /// An expected action; `None`: it has no name.
-fn expected_action(json: &mut Json<'_>) -> Read<Option<ExpectedAction>> {
+fn expected_action(json: &mut Json<'_>) -> Read<Option<ReferenceAction>> {
     if json.kind()? != Kind::Object {
         return json.check().map(|()| None);
     }
@@ -159,7 +159,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<Option<ExpectedAction>> {
         Ok(())
     })?;
     let arguments = arguments.map_or(Cow::Borrowed("null"), Raw::spelling);
-    let action = |name: Cow<'_, str>| ExpectedAction::from_json(Actor::Agent, &name, &arguments, None);
+    let action = |name: Cow<'_, str>| ReferenceAction::from_json(Actor::Agent, &name, &arguments, None);
     Ok(name.and_then(Raw::string).map(action))
 }
 

@@ -37,7 +37,7 @@ pub(crate) use distinct::{Distinct, estimate};
 pub use ids::{SpanId, TraceId};
 pub(crate) use maps::{DigestMap, TextMap, TextSet, empty, lean_push, map_bytes};
 pub use native::NATIVE_VERSION;
-pub use route::{ExpectedAction, Milestone, ReferenceRoute, Routing, Target};
+pub use route::{Milestone, ReferenceAction, ReferenceRoute, Routing, Target};
 pub(crate) use route_index::RouteIndex;
 pub use sink::{Ending, Gate, LabelledFailure, Metadata, StepSink, Unpaired};
 pub use step::{Actor, Actors, Event, Step, StepInput};

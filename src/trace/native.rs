@@ -39,7 +39,7 @@ use crate::objects::Objects;
 /// took; every action of a turn has the tokens of the response that issued it, or, in a turn without actions, every
 /// message of the agent. `span` is the span of a tracing system that shows the step. A route of
 /// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
-/// as in [`ExpectedAction::new`](crate::ExpectedAction::new).
+/// as in [`ReferenceAction::new`](crate::ReferenceAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
 /// What a source can leave out of an action.

@@ -17,24 +17,24 @@ pub enum Target {
     /// The first step whose progress is at least this score.
     Score(f64),
     /// The first action that equals this one.
-    Action(ExpectedAction),
+    Action(ReferenceAction),
 }
 
 /// An action that a reference route expects.
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actor, ExpectedAction};
+/// use wrongturn::{Actor, ReferenceAction};
 ///
 /// // Whatever the reason is, the order decides.
 /// let compare = Some(vec!["order".to_owned()]);
 /// let arguments = json!({"order": "O-42", "reason": "late"});
-/// let expected = ExpectedAction::new(Actor::Agent, "cancel_order", &arguments, compare);
+/// let expected = ReferenceAction::new(Actor::Agent, "cancel_order", &arguments, compare);
 /// assert_eq!(expected.compare(), Some(&["order".to_owned()][..]));
 /// assert_eq!(expected.arguments(), r#"{"order":"O-42","reason":"late"}"#);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct ExpectedAction {
+pub struct ReferenceAction {
     actor: Actor,
     name: String,
     name_digest: Digest,
@@ -43,7 +43,7 @@ pub struct ExpectedAction {
     compare: Option<Vec<String>>,
 }
 
-impl ExpectedAction {
+impl ReferenceAction {
     /// An action of `actor` called `name`. `compare` names the arguments that must be equal: `None` all of
     /// them, an empty list none, so that the name alone decides.
     #[must_use]
@@ -58,13 +58,13 @@ impl ExpectedAction {
         }
     }
 
-    /// As [`ExpectedAction::new`], from a JSON text.
+    /// As [`ReferenceAction::new`], from a JSON text.
     pub(crate) fn from_json(actor: Actor, name: &str, arguments: &str, compare: Option<Vec<String>>) -> Self {
         let digest = if arguments == "null" { Digest::of_no_arguments() } else { Digest::of_json(arguments) };
         Self::of_digest(actor, name, arguments.to_owned(), digest, compare)
     }
 
-    /// As [`ExpectedAction::from_json`], of arguments with this digest.
+    /// As [`ReferenceAction::from_json`], of arguments with this digest.
     pub(crate) fn of_digest(
         actor: Actor,
         name: &str,
@@ -145,7 +145,7 @@ impl Milestone {
 
     /// A milestone reached by an action.
     #[must_use]
-    pub fn action(reference_step: u64, action: ExpectedAction) -> Self {
+    pub fn action(reference_step: u64, action: ReferenceAction) -> Self {
         Self { reference_step, label: None, target: Target::Action(action) }
     }
 
@@ -161,9 +161,9 @@ impl Milestone {
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actor, ExpectedAction, Milestone, ReferenceRoute, Trace};
+/// use wrongturn::{Actor, ReferenceAction, Milestone, ReferenceRoute, Trace};
 ///
-/// let expected = |name: &str| ExpectedAction::new(Actor::Agent, name, &json!({}), None);
+/// let expected = |name: &str| ReferenceAction::new(Actor::Agent, name, &json!({}), None);
 /// let route = ReferenceRoute::new(vec![
 ///     Milestone::action(0, expected("open_door")),
 ///     Milestone::action(3, expected("take_lamp")),
@@ -298,7 +298,7 @@ impl TryFrom<WireRoute> for ReferenceRoute {
             WireRoute::Actions { milestones } => milestones
                 .into_iter()
                 .map(|m| {
-                    let action = ExpectedAction::new(m.actor, &m.name, &m.arguments, m.compare);
+                    let action = ReferenceAction::new(m.actor, &m.name, &m.arguments, m.compare);
                     Milestone { label: m.label, ..Milestone::action(m.reference_step, action) }
                 })
                 .collect(),

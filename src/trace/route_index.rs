@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::action::{Action, Arguments, Digests};
 use super::digest::{Digest, Members};
-use super::route::{ExpectedAction, Milestone, Target};
+use super::route::{Milestone, ReferenceAction, Target};
 use super::step::{Actor, Actors};
 
 /// Whose action it is, and the digest of what it does.
@@ -63,7 +63,7 @@ impl RouteIndex {
         index
     }
 
-    fn expect(&mut self, action: &ExpectedAction) {
+    fn expect(&mut self, action: &ReferenceAction) {
         let actor = action.actor();
         if !self.actors.contains(&actor) {
             self.actors.push(actor);

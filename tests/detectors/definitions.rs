@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wrongturn::{
-    Action, Detector, FeedbackBlindness, Loop, LoopDefinition, MalformedCall, MissedAction,
+    Action, Detector, ExpectedAction, FeedbackBlindness, Loop, LoopDefinition, MalformedCall,
     RouteInefficiency, Status, ToolErrorRecovery, Trace, TransientRules, WastedActions,
 };
 
@@ -59,14 +59,14 @@ proptest! {
     #[test]
     fn malformed_call_is_as_defined(run in draw::run(), config in draw::malformed_config()) {
         let expected = naive::malformed_call(&run, &config);
-        let verdict = MalformedCall::new(&config).unwrap().detect(&run.trace().unwrap());
+        let verdict = MalformedCall::new(config).unwrap().detect(&run.trace().unwrap());
         prop_assert_eq!(Expected::from(&verdict), expected);
     }
 
     #[test]
     fn expected_action_is_as_defined(run in draw::run(), config in draw::missed_config()) {
         let expected = naive::expected_action(&run, &config);
-        let verdict = MissedAction::new(config).unwrap().detect(&run.trace().unwrap());
+        let verdict = ExpectedAction::new(config).unwrap().detect(&run.trace().unwrap());
         prop_assert_eq!(Expected::from(&verdict), expected);
     }
 

@@ -21,8 +21,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 use wrongturn::{
-    Detector, Evidence, FeedbackBlindness, FeedbackBlindnessConfig, Finding, Loop, LoopConfig,
-    LoopDefinition, MalformedCall, MalformedCallConfig, MissedAction, MissedActionConfig, Monitor,
+    Detector, Evidence, ExpectedAction, ExpectedActionConfig, FeedbackBlindness, FeedbackBlindnessConfig,
+    Finding, Loop, LoopConfig, LoopDefinition, MalformedCall, MalformedCallConfig, Monitor,
     RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence, ToolErrorRecovery,
     ToolErrorRecoveryConfig, Trace, Verdict, WastedActions, WastedActionsConfig,
 };
@@ -36,7 +36,7 @@ struct Configs {
     recovery: ToolErrorRecoveryConfig,
     waste: WastedActionsConfig,
     malformed: MalformedCallConfig,
-    missed: MissedActionConfig,
+    missed: ExpectedActionConfig,
 }
 
 const BLINDNESS: usize = 0;
@@ -55,8 +55,8 @@ impl Configs {
             Arc::new(RouteInefficiency::new(self.route.clone())?),
             Arc::new(ToolErrorRecovery::new(self.recovery.clone())?),
             Arc::new(WastedActions::new(&self.waste)?),
-            Arc::new(MalformedCall::new(&self.malformed)?),
-            Arc::new(MissedAction::new(self.missed.clone())?),
+            Arc::new(MalformedCall::new(self.malformed.clone())?),
+            Arc::new(ExpectedAction::new(self.missed.clone())?),
         ])
     }
 

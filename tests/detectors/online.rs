@@ -30,7 +30,9 @@ proptest! {
         let (after_each, verdicts) = follow(&detectors, &run).unwrap();
         let Some(told) = after_each.last() else { return Ok(()) };
         prop_assert_eq!(&told[BLINDNESS][..], verdicts[BLINDNESS].findings());
-        prop_assert_eq!(&told[MALFORMED][..], verdicts[MALFORMED].findings());
+        // Turns without a call extend a finding.
+        let ids = |findings: &[Finding]| findings.iter().map(|one| (one.first, one.id.clone())).collect::<Vec<_>>();
+        prop_assert_eq!(ids(&told[MALFORMED]), ids(verdicts[MALFORMED].findings()));
         prop_assert!(told[RECOVERY].is_empty() && told[WASTE].is_empty() && told[MISSED].is_empty());
         let within = |one: &Finding, other: &Finding| other.first <= one.first && one.last <= other.last;
         let (told_loops, loops) = (&told[LOOP], verdicts[LOOP].findings());
@@ -47,7 +49,8 @@ proptest! {
         for (position, told) in after_each.iter().enumerate() {
             let so_far = configs.expected(&run.before(position + 1));
             prop_assert_eq!(places(&told[BLINDNESS]), so_far[BLINDNESS].findings());
-            prop_assert_eq!(places(&told[MALFORMED]), so_far[MALFORMED].findings());
+            let firsts = so_far[MALFORMED].findings().iter().map(|(first, _, _)| *first);
+            prop_assert!(told[MALFORMED].iter().map(|finding| finding.first).eq(firsts));
             prop_assert_eq!(told[LOOP].is_empty(), so_far[LOOP].findings().is_empty());
             prop_assert_eq!(
                 sorted_ends(told[ROUTE].iter().map(|finding| &finding.evidence)),

@@ -15,8 +15,11 @@ use crate::naive::{self, draw};
 /// Without content there is nothing to compare: no detector that compares makes something of it. How tools recover
 /// does not depend on it.
 fn without_content(mut run: naive::Run) -> naive::Run {
-    for call in run.events.iter_mut().filter_map(|event| event.call.as_mut()) {
-        call.left_out = (true, true);
+    for event in &mut run.events {
+        event.text = "";
+        if let Some(call) = &mut event.call {
+            call.left_out = (true, true);
+        }
     }
     run
 }

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 use wrongturn::{
-    Actor, Actors, ExpectedAction, FeedbackBlindnessConfig, FeedbackKey, LoopConfig, LoopDefinition,
-    MalformedCallConfig, Milestone, MissedActionConfig, PollingCall, ReferenceRoute, Report,
+    Actor, Actors, ExpectedActionConfig, FeedbackBlindnessConfig, FeedbackKey, LoopConfig, LoopDefinition,
+    MalformedCallConfig, Milestone, PollingCall, ReferenceAction, ReferenceRoute, Report,
     RouteInefficiencyConfig, Routes, Status, ToolErrorRecoveryConfig, TransientRules, WastedActionsConfig,
 };
 
@@ -74,16 +74,20 @@ fn event() -> impl Strategy<Value = Event> {
     let location = prop_oneof![6 => Just(None), 1 => select(vec![Some("hall"), Some("attic")])];
     let call = prop_oneof![6 => call().prop_map(Some), 1 => Just(None)];
     let same_turn = proptest::bool::weighted(0.15);
-    (skip, same_turn, actor, location, call).prop_map(|(skip, same_turn, actor, location, call)| Event {
-        skip,
-        index: 0,
-        turn: 0,
-        same_turn,
-        actor,
-        location,
-        progress: None,
-        call,
-    })
+    let text = select(vec!["as I was saying", super::malformed_call::REFUSAL]);
+    (skip, same_turn, actor, location, call, text).prop_map(
+        |(skip, same_turn, actor, location, call, text)| Event {
+            skip,
+            index: 0,
+            turn: 0,
+            same_turn,
+            actor,
+            location,
+            progress: None,
+            call,
+            text,
+        },
+    )
 }
 
 /// A motif over and over, disturbed in places, and something after it.
@@ -128,13 +132,13 @@ fn score_route() -> impl Strategy<Value = Vec<Milestone>> {
     })
 }
 
-fn expected_action(actor: Actor) -> impl Strategy<Value = ExpectedAction> {
+fn expected_action(actor: Actor) -> impl Strategy<Value = ReferenceAction> {
     let compared =
         select(vec![None, None, Some(vec![]), Some(vec!["a"]), Some(vec!["a", "b"]), Some(vec!["z"])]);
     (select(&NAMES[..]), arguments(), compared).prop_map(move |(name, arguments, compared)| {
         let arguments = arguments.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or(Value::Null);
         let compared = compared.map(|names| names.into_iter().map(str::to_owned).collect());
-        ExpectedAction::new(actor, name, &arguments, compared)
+        ReferenceAction::new(actor, name, &arguments, compared)
     })
 }
 
@@ -325,6 +329,6 @@ pub(crate) fn malformed_config() -> impl Strategy<Value = MalformedCallConfig> {
     )
 }
 
-pub(crate) fn missed_config() -> impl Strategy<Value = MissedActionConfig> {
-    (actors(), 1..3_u64).prop_map(|(actors, min_missed)| MissedActionConfig { actors, min_missed })
+pub(crate) fn missed_config() -> impl Strategy<Value = ExpectedActionConfig> {
+    (actors(), 1..3_u64).prop_map(|(actors, min_missed)| ExpectedActionConfig { actors, min_missed })
 }

@@ -1,13 +1,15 @@
 //! `expected_action`, as its page says it.
 
 use serde_json::Value;
-use wrongturn::{Actor, Evidence, ExpectedAction, Miss, MissedActionConfig, MissedActionEvidence, Target};
+use wrongturn::{
+    Actor, Evidence, ExpectedActionConfig, ExpectedActionEvidence, Miss, ReferenceAction, Target,
+};
 
 use super::Expected;
 use super::run::{Done, Run, same_json};
 
 #[expect(clippy::cast_precision_loss, reason = "runs are short")]
-pub(crate) fn expected_action(run: &Run, config: &MissedActionConfig) -> Expected {
+pub(crate) fn expected_action(run: &Run, config: &ExpectedActionConfig) -> Expected {
     let Some(route) = &run.route else { return Expected::NotApplicable };
     let mut expected = Vec::new();
     for (place, milestone) in route.milestones().iter().enumerate() {
@@ -32,9 +34,13 @@ pub(crate) fn expected_action(run: &Run, config: &MissedActionConfig) -> Expecte
             Some(Missed::Otherwise(step, differing)) => ((step, step), Miss::Arguments, differing),
             Some(Missed::InVain(step)) => ((step, step), Miss::Rejected, Vec::new()),
         };
-        let evidence =
-            MissedActionEvidence { kind, expected: *place as u64, name: action.name().to_owned(), differing };
-        findings.push((range.0, range.1, Evidence::MissedAction(evidence)));
+        let evidence = ExpectedActionEvidence {
+            kind,
+            expected: *place as u64,
+            name: action.name().to_owned(),
+            differing,
+        };
+        findings.push((range.0, range.1, Evidence::ExpectedAction(evidence)));
     }
     findings.sort_by_key(|(first, last, _)| (*first, *last));
     let score = 1.0 - findings.len() as f64 / expected.len() as f64;
@@ -52,7 +58,7 @@ fn is_of(call: &Done<'_>, actor: Actor, name: &str) -> bool {
     call.event.actor == actor && call.call.name == name
 }
 
-fn miss(action: &ExpectedAction, of_tool: &[&Done<'_>]) -> Option<Missed> {
+fn miss(action: &ReferenceAction, of_tool: &[&Done<'_>]) -> Option<Missed> {
     let wanted: Value = serde_json::from_str(action.arguments()).unwrap_or_default();
     let compared: Vec<String> = match (action.compare(), &wanted) {
         (Some(names), _) => names.to_vec(),

@@ -1,28 +1,66 @@
 //! `malformed_call`, as its page says it.
 
 use serde_json::Value;
-use wrongturn::{Evidence, MalformedCallConfig, MalformedCallEvidence, MalformedReason};
+use wrongturn::{Actor, Evidence, MalformedCallConfig, MalformedCallEvidence, MalformedReason};
 
 use super::Expected;
-use super::run::{Done, Run};
+use super::run::{Done, Event, Run};
+
+/// The only format refusal that runs hold.
+pub(crate) const REFUSAL: &str =
+    "No tool calls found in the response. Every response MUST include at least one tool call.";
 
 #[expect(clippy::cast_precision_loss, reason = "runs are short")]
 pub(crate) fn malformed_call(run: &Run, config: &MalformedCallConfig) -> Expected {
     let actions = run.actions(config.actors);
-    let evidence = |action: &Done<'_>| {
-        let reason = reason(action, config)?;
+    let (mut findings, mut row, mut refused) = (Vec::new(), 0, 0);
+    for (position, event) in run.events.iter().enumerate() {
+        if let Some(first) = is_refusal(run, position).filter(|_| config.actors.include(Actor::Agent)) {
+            (row, refused) = (row + 1, refused + 1);
+            let evidence = MalformedCallEvidence {
+                reason: MalformedReason::NoCall,
+                tool: String::new(),
+                turns: Some(row),
+            };
+            let first = if row > 1 { findings.pop().map_or(first, |(first, _, _)| first) } else { first };
+            findings.push((first, event.index, Evidence::MalformedCall(evidence)));
+        } else if event.call.is_some() || event.actor != Actor::Agent {
+            row = 0;
+        }
+        let Some(action) = actions.iter().find(|action| std::ptr::eq(action.event, event)) else { continue };
+        let Some(reason) = reason(action, config) else { continue };
         let tool = action.call.name.trim().to_owned();
-        let evidence = Evidence::MalformedCall(MalformedCallEvidence { reason, tool });
-        Some((action.step(), action.step(), evidence))
-    };
-    let findings: Vec<_> = actions.iter().filter_map(evidence).collect();
+        let evidence = MalformedCallEvidence { reason, tool, turns: None };
+        findings.push((event.index, event.index, Evidence::MalformedCall(evidence)));
+    }
     let untold = |action: &Done<'_>| action.call.left_out == (true, true);
     if findings.is_empty() && !actions.is_empty() && actions.iter().all(untold) {
         return Expected::NotApplicable;
     }
-    let score = if actions.is_empty() { 1.0 } else { 1.0 - findings.len() as f64 / actions.len() as f64 };
-    let detected = findings.len() as u64 >= config.min_calls;
+    let calls = actions.len() + refused;
+    let malformed = refused + actions.iter().filter(|action| reason(action, config).is_some()).count();
+    let score = if calls == 0 { 1.0 } else { 1.0 - malformed as f64 / calls as f64 };
+    let detected = malformed as u64 >= config.min_calls;
     Expected::Judged { detected, score: Some(score), findings: if detected { findings } else { Vec::new() } }
+}
+
+/// The step of the turn that an event refuses.
+fn is_refusal(run: &Run, position: usize) -> Option<u64> {
+    let (before, event) = (&run.events[..position], &run.events[position]);
+    if event.call.is_some() || event.actor == Actor::Agent || event.text != REFUSAL {
+        return None;
+    }
+    let acted = before.iter().rfind(|event| event.actor == Actor::Agent && event.call.is_some());
+    let is_turn = |event: &&Event| {
+        event.actor == Actor::Agent
+            && event.call.is_none()
+            && acted.is_none_or(|action| action.turn != event.turn)
+    };
+    match before.last().filter(is_turn) {
+        Some(turn) => Some(turn.index),
+        None if event.actor == Actor::System => None,
+        None => before.iter().any(|event| event.actor != Actor::System).then_some(event.index),
+    }
 }
 
 fn reason(action: &Done<'_>, config: &MalformedCallConfig) -> Option<MalformedReason> {

@@ -1,7 +1,7 @@
 //! Section 3.4.
 
 use wrongturn::{
-    Actor, Actors, Evidence, ExpectedAction, Milestone, MilestoneEvidence, PairEvidence, ReferenceRoute,
+    Actor, Actors, Evidence, Milestone, MilestoneEvidence, PairEvidence, ReferenceAction, ReferenceRoute,
     RouteInefficiencyConfig, RouteInefficiencyEvidence, Routes, RunEvidence, Target, WastedActionsConfig,
 };
 
@@ -33,7 +33,7 @@ fn whole_run(
     milestones: &[Milestone],
     config: &RouteInefficiencyConfig,
 ) -> Option<Vec<(u64, u64, Evidence)>> {
-    let kept: Vec<&ExpectedAction> = milestones
+    let kept: Vec<&ReferenceAction> = milestones
         .iter()
         .filter_map(|milestone| match &milestone.target {
             Target::Action(expected) => Some(expected),
@@ -95,7 +95,7 @@ fn expected_detours(
     milestones: &[Milestone],
     config: &RouteInefficiencyConfig,
 ) -> Option<Vec<(u64, u64, Evidence)>> {
-    let kept: Vec<(&Milestone, &ExpectedAction)> = milestones
+    let kept: Vec<(&Milestone, &ReferenceAction)> = milestones
         .iter()
         .filter_map(|milestone| match &milestone.target {
             Target::Action(expected) => Some((milestone, expected)),
@@ -135,7 +135,7 @@ fn expected_detours(
     Some(numbered.into_iter().map(|(first, last, evidence)| (step(first), step(last), evidence)).collect())
 }
 
-fn fulfils(action: &Done<'_>, expected: &ExpectedAction) -> bool {
+fn fulfils(action: &Done<'_>, expected: &ReferenceAction) -> bool {
     let wanted = arguments(Some(expected.arguments()).filter(|json| *json != "null"));
     let given = &action.arguments;
     let same_member = |name: &String| match (wanted.get(name), given.get(name)) {

@@ -32,6 +32,8 @@ pub(crate) struct Event {
     pub(crate) progress: Option<f64>,
     /// `None`: a message.
     pub(crate) call: Option<Call>,
+    /// What a message says.
+    pub(crate) text: &'static str,
 }
 
 /// An action of the agent that failed.
@@ -47,13 +49,14 @@ pub(crate) fn error(name: &'static str, arguments: Option<&str>, observation: &s
         location: None,
         progress: None,
         call: Some(Call { name, arguments, observation, status, error_type, left_out }),
+        text: "as I was saying",
     }
 }
 
 impl Event {
     pub(crate) fn input(&self) -> StepInput<'_> {
         let mut input = match &self.call {
-            None => StepInput::message(self.actor, "as I was saying"),
+            None => StepInput::message(self.actor, self.text),
             Some(call) => {
                 let mut action = Action::new(call.name);
                 action.arguments = call.arguments.as_deref().map(Arguments::from_json).into();

@@ -30,7 +30,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use reading::{Drip, stream, told};
 use wrongturn::{
-    Arguments, Detector, Error, ErrorKind, Event, ExpectedAction, Format, Location, Metadata, ReadOptions,
+    Arguments, Detector, Error, ErrorKind, Event, Format, Location, Metadata, ReadOptions, ReferenceAction,
     RouteInefficiency, Routing, ScanOptions, Scanner, Step, Target, Trace, TraceCollector, Unpaired, Verdict,
     default_detectors, read_stream, read_traces,
 };

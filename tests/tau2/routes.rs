@@ -77,7 +77,7 @@ fn the_expected_actions_of_the_task_are_the_route() {
                 {"action_id": "c", "name": "put", "arguments": {"x": 1}, "compare_args": ["x"]}]}}],
         "simulations": [{"id": "r", "task_id": "7", "messages": []}]}"#);
     let route = trace.routing().route().unwrap();
-    let milestones: Vec<(u64, &ExpectedAction)> = route
+    let milestones: Vec<(u64, &ReferenceAction)> = route
         .milestones()
         .iter()
         .map(|milestone| match &milestone.target {

@@ -9,7 +9,7 @@ fn trace() -> Trace {
         let action = Action::new(name).arguments(&arguments).call_id("call_1").answered(Status::Ok, "x");
         builder.push(StepInput::action(Actor::Agent, action).turn(turn)).unwrap();
     }
-    let expected = ExpectedAction::new(Actor::Agent, "find", &arguments, None);
+    let expected = ReferenceAction::new(Actor::Agent, "find", &arguments, None);
     builder.route(ReferenceRoute::new(vec![Milestone::action(1, expected)]).unwrap()).build().unwrap()
 }
 

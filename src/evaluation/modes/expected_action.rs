@@ -12,7 +12,7 @@ const DECISION: &str = "operation/decision_error";
 
 /// Says what became of the expected actions of a run, call by call.
 ///
-/// The rule is that of the detector [`MissedAction`](crate::MissedAction). [`check_calls`](super::check_calls) does it for
+/// The rule is that of the detector [`ExpectedAction`](crate::ExpectedAction). [`check_calls`](super::check_calls) does it for
 /// a whole run.
 ///
 /// Use it to say why a failed run failed: on a successful one a finding only means that another route was taken.
@@ -50,7 +50,7 @@ impl ExpectedActions {
             return ModeVerdict::not_applicable("no expected actions");
         }
         let Some((first, last)) = self.ends else { return ModeVerdict::not_applicable("no actions") };
-        let finding = |(place, missed): (usize, Missed<'_, i64>)| {
+        let finding = |(place, missed): (usize, Missed<i64>)| {
             let name = self.names.get(place)?;
             let (mode, range, evidence) = match missed {
                 Missed::Rejected(step) => {

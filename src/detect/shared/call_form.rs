@@ -1,0 +1,161 @@
+//! Whether a call is well formed, shared by `malformed_call` and BenchTrace's check of recorded calls.
+
+use crate::detect::phrases::Phrases;
+use crate::json::{Json, Kind};
+use crate::names::named;
+use crate::trace::first_chars;
+
+/// Characters of an answer that are searched for a rejection.
+pub(crate) const HEAD: usize = 300;
+
+/// What harnesses answer to a call that they do not pass on to its tool.
+pub(crate) const REJECTIONS: [&str; 13] = [
+    "unknown tool",
+    "tool not found",
+    "no such tool",
+    "unknown function",
+    "invalid arguments",
+    "invalid parameters",
+    "missing required argument",
+    "missing required parameter",
+    "missing 1 required",
+    "unexpected keyword argument",
+    "failed to parse",
+    "not valid json",
+    "invalid json",
+];
+
+/// Why a call is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MalformedReason {
+    /// It names no tool.
+    EmptyName,
+    /// Its arguments are not JSON.
+    ArgumentsNotJson,
+    /// Its arguments are JSON, but not an object.
+    ArgumentsNotAnObject,
+    /// It failed, and the answer says that the tool was not run.
+    RejectedBeforeRunning,
+    /// There is no call: the harness refused the turn for its format.
+    NoCall,
+}
+
+named! {
+    MalformedReason, "reason" {
+        EmptyName => "empty_name",
+        ArgumentsNotJson => "arguments_not_json",
+        ArgumentsNotAnObject => "arguments_not_an_object",
+        RejectedBeforeRunning => "rejected_before_running",
+        NoCall => "no_call",
+    }
+}
+
+/// The rule for one call.
+#[derive(Debug, Clone)]
+pub(crate) struct CallRules {
+    rejections: Phrases,
+}
+
+impl Default for CallRules {
+    fn default() -> Self {
+        Self::new(REJECTIONS)
+    }
+}
+
+impl CallRules {
+    pub(crate) fn new<'t>(rejections: impl IntoIterator<Item = &'t str>) -> Self {
+        Self { rejections: Phrases::new(rejections) }
+    }
+
+    /// Returns the first reason that holds. `failure` is the answer to a call that failed.
+    pub(crate) fn reason(
+        &self,
+        name: &str,
+        written: Option<Written>,
+        failure: Option<&str>,
+    ) -> Option<MalformedReason> {
+        let rejected = || failure.is_some_and(|answer| self.rejections.occur_in(first_chars(answer, HEAD)));
+        match written {
+            _ if name.trim().is_empty() => Some(MalformedReason::EmptyName),
+            Some(Written::NotJson) => Some(MalformedReason::ArgumentsNotJson),
+            Some(Written::NotAnObject) => Some(MalformedReason::ArgumentsNotAnObject),
+            Some(Written::Object) | None => rejected().then_some(MalformedReason::RejectedBeforeRunning),
+        }
+    }
+}
+
+/// What a model wrote for the arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    Object,
+    NotJson,
+    NotAnObject,
+}
+
+impl Written {
+    /// Classifies the text of a model.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let mut json = Json::new(text.as_bytes());
+        match json.kind() {
+            Ok(kind) if json.check().is_ok() && json.peek_byte().is_none() => match kind {
+                Kind::Object => Self::Object,
+                _ => Self::NotAnObject,
+            },
+            _ => Self::NotJson,
+        }
+    }
+
+    /// Classifies the arguments of a trace, in which a text that is not JSON is a string, and null means none.
+    pub(crate) fn of_recorded(json: &str) -> Self {
+        match Self::of_text(json) {
+            Self::NotAnObject if json.trim() == "null" => Self::Object,
+            Self::NotAnObject => match Json::new(json.as_bytes()).string() {
+                Ok(text) if Self::of_text(&text) == Self::NotJson => Self::NotJson,
+                _ => Self::NotAnObject,
+            },
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_counts() {
+        use MalformedReason::{ArgumentsNotAnObject, ArgumentsNotJson, EmptyName, RejectedBeforeRunning};
+        let rules = CallRules::default();
+        let far = format!("{}unknown tool", "x".repeat(289));
+        for (name, text, failure, reason) in [
+            (" ", Some("{"), Some("unknown tool"), Some(EmptyName)),
+            ("f", Some("{} {}"), None, Some(ArgumentsNotJson)),
+            ("f", Some("null"), None, Some(ArgumentsNotAnObject)),
+            ("f", Some("{}"), Some("INVALID JSON"), Some(RejectedBeforeRunning)),
+            ("f", None, Some("no such file"), None),
+            ("f", None, Some(&*far), None),
+            ("f", None, Some(&far[1..]), Some(RejectedBeforeRunning)),
+        ] {
+            let written = text.map(Written::of_text);
+            assert_eq!(rules.reason(name, written, failure), reason, "{name} {text:?} {failure:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_read_as_a_trace_keeps_them() {
+        for (json, written) in [
+            (" {} ", Written::Object),
+            ("null", Written::Object),
+            (r#""{\"a\": ""#, Written::NotJson),
+            (r#""{\"a\": 1}""#, Written::NotAnObject),
+            (r#""""#, Written::NotJson),
+            ("[{}]", Written::NotAnObject),
+            ("7", Written::NotAnObject),
+            ("{", Written::NotJson),
+            ("", Written::NotJson),
+        ] {
+            assert_eq!(Written::of_recorded(json), written, "{json}");
+        }
+    }
+}
