@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use common::arguments::{Reading, Threads};
+use common::arguments::{Reading, Surety, Threads};
 use common::inputs;
 use common::output::Output;
 use common::parts::{self, PartialFile};
@@ -20,7 +20,7 @@ use common::tables::TableFiles;
 use serde_json::Value;
 use wrongturn::{
     ALL, Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset, Registry,
-    RunStrip, ScanOptions, ScanPart, Scanner, TraceRecord, otlp_json,
+    RunStrip, ScanOptions, ScanPart, Scanner, TraceRecord, at_least, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
@@ -50,6 +50,8 @@ struct Arguments {
     /// JSON object with detectors for keys and configurations for values, put over the preset
     #[arg(long, value_name = "FILE.json")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    surety: Surety,
     /// Take a fingerprint of each run
     #[arg(long)]
     fingerprints: bool,
@@ -202,6 +204,7 @@ fn options_of(arguments: &Arguments) -> Result<Value, common::Failure> {
         "actors": arguments.actors,
         "preset": arguments.preset,
         "config": overrides(arguments)?,
+        "min_confidence": arguments.surety.min_confidence,
         "fingerprints": arguments.fingerprints,
     }))
 }
@@ -222,5 +225,6 @@ fn overrides(arguments: &Arguments) -> Result<serde_json::Map<String, Value>, co
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
     let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
     let overrides = Value::Object(overrides(arguments)?);
-    Ok(Registry::default().build(&ids, arguments.preset, arguments.actors, &overrides)?)
+    let built = Registry::default().build(&ids, arguments.preset, arguments.actors, &overrides)?;
+    Ok(at_least(built, arguments.surety.min_confidence))
 }

@@ -12,10 +12,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use common::arguments::Reading;
+use common::arguments::{Reading, Surety};
 use common::inputs::Inputs;
 use wrongturn::{
-    Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, read_files, read_joined,
+    Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, at_least, read_files, read_joined,
     render_explanation, render_run, render_step, run_of,
 };
 
@@ -46,6 +46,8 @@ struct Arguments {
     #[arg(long, value_name = "FILE.json")]
     config: Option<PathBuf>,
     #[command(flatten)]
+    surety: Surety,
+    #[command(flatten)]
     reading: Reading,
     /// Columns of a line; default: those of the terminal
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
@@ -70,6 +72,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     };
     let asked: Vec<&str> = arguments.explain.as_deref().into_iter().collect();
     let detectors = Registry::default().build(&asked, Preset::Default, Actors::Agent, &config)?;
+    let detectors = at_least(detectors, arguments.surety.min_confidence);
     let (mut runs, mut inputs) = (Vec::new(), Inputs::default());
     let each = |event| {
         match event {

@@ -30,20 +30,24 @@
 //!
 //! # Detectors
 //!
-//! | id | failure |
-//! |---|---|
-//! | [`tool_error_recovery`](ToolErrorRecovery) | tools fail, and the agent does not get them to succeed |
-//! | [`loop`](Loop) | the same action again and again, without progress |
-//! | [`feedback_blindness`](FeedbackBlindness) | the agent repeats what was refused |
-//! | [`route_inefficiency`](RouteInefficiency) | far more steps than the reference route needs |
-//! | [`wasted_actions`](WastedActions) | many actions failed, or asked for what was known |
+//! <!-- detectors: begin -->
 //!
-//! These are the [`default_detectors`]. Two more are opt-in, and run where they are named:
+//! | detector | finds | runs | main parameter |
+//! |---|---|---|---|
+//! | `expected_action` | an action that the reference expects was not taken | if named | `min_missed` 1 |
+//! | `feedback_blindness` | the agent repeats what was just refused | by default | `max_failures` 3 |
+//! | `loop` | the same action again and again, without headway | by default | `min_repeats` 4 |
+//! | `malformed_call` | calls that never reached a tool | if named | `min_calls` 1 |
+//! | `route_inefficiency` | far more steps than the reference route needs | by default | `ratio` 2.0 |
+//! | `tool_error_recovery` | the agent does not get over its failures | by default | `min_attempts` 3 |
+//! | `wasted_actions` | clearly more actions than the run needed | by default | `min_wasted` 3.0 |
 //!
-//! | id | failure |
-//! |---|---|
-//! | [`malformed_call`](MalformedCall) | calls that never reached a tool |
-//! | [`expected_action`](ExpectedAction) | an action that the reference expects was not taken |
+//! <!-- detectors: end -->
+//!
+//! Those that run by default are the [`default_detectors`]; the others run where they are named.
+//! Each has a page: [`ToolErrorRecovery`], [`Loop`], [`FeedbackBlindness`], [`RouteInefficiency`], [`WastedActions`],
+//! [`MalformedCall`], [`ExpectedAction`]. A finding is *certain* if it follows from recorded facts alone, such as equal
+//! calls with equal answers, and *likely* if it rests on what texts say ([`Confidence`]).
 //!
 //! A [`Registry`] begins with all of them ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
 //! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go; as a [`Rule`]

@@ -177,14 +177,29 @@ fn a_detector_that_keys_on_a_name_fails_pass_k() {
     assert_eq!(calibrate(&toy_set(30), &detectors, &once).detectors[0].pass_k.pass, Some(1));
 }
 
-#[test]
-fn the_bundled_detectors_survive_perturbation() {
+fn assert_survive_perturbation(detectors: &[Arc<dyn Detector>]) {
     for seed in 0..5 {
         let options = CalibrationOptions { trials: 8, seed, ..CalibrationOptions::default() };
-        for detector in calibrate(&bundled(), &default_detectors(), &options).detectors {
+        for detector in calibrate(&bundled(), detectors, &options).detectors {
             assert_eq!(detector.pass_k.flips, [], "{}", detector.detector);
         }
     }
+}
+
+fn counts_waste(detector: &Arc<dyn Detector>) -> bool {
+    ["route_inefficiency", "wasted_actions"].contains(&detector.id())
+}
+
+#[test]
+fn the_bundled_detectors_survive_perturbation() {
+    let detectors = default_detectors().into_iter().filter(|detector| !counts_waste(detector));
+    assert_survive_perturbation(&detectors.collect::<Vec<_>>());
+}
+
+#[test]
+fn detectors_of_waste_survive_perturbation() {
+    let detectors = default_detectors().into_iter().filter(counts_waste);
+    assert_survive_perturbation(&detectors.collect::<Vec<_>>());
 }
 
 #[test]
@@ -246,13 +261,11 @@ fn a_sweep_covers_the_main_parameter() {
     let set = bundled();
     for info in ALL {
         let sweep = sweep(&set, info).unwrap();
-        assert!(sweep.points.len() >= 7, "{}", info.id);
+        assert!(sweep.points.len() >= 5, "{}", info.id);
         let default =
             info.config(wrongturn::Preset::Default, wrongturn::Actors::Agent)[sweep.parameter].clone();
         let point = sweep.points.iter().find(|point| point.value == default).unwrap();
         let report = calibrate(&set, &[info.default_detector()], &CalibrationOptions::default());
         assert_eq!(point.confusion, report.detectors[0].figures.confusion, "{}", info.id);
     }
-    let thresholds = sweep(&set, ALL.iter().find(|info| info.id == "tool_error_recovery").unwrap()).unwrap();
-    assert_eq!(thresholds.points.len(), 20);
 }

@@ -457,8 +457,8 @@ fn the_scan_writes_a_record_per_run() {
         assert_eq!(keys(record), BTreeSet::from(RECORD));
         assert_eq!(keys(&record["verdicts"]), detectors.iter().copied().collect::<BTreeSet<_>>());
     }
-    // By default the agent's calls count: the user's success is no recovery of its error.
-    assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], true);
+    // One look-up in vain leaves no goal open.
+    assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], false);
     for told in detectors.iter().copied().chain(["traces", "applicable", "detected", "rate", "tau2"]) {
         assert!(table.contains(told), "{told}: {table}");
     }
@@ -693,7 +693,7 @@ fn the_scan_lists_detectors_with_all_defaults() {
         );
         assert!(polls.as_array().unwrap().contains(&json!("BashOutput")), "{id}");
     }
-    assert_eq!(of(&defaults, "tool_error_recovery")["subtools"]["bash"], "command");
+    assert_eq!(of(&defaults, "tool_error_recovery")["by_program"], true);
     let preset = listed(&["--preset", "bench-trace", "--actors", "all"]);
     assert_eq!(of(&preset, "loop")["actors"], "all");
     assert_eq!(of(&preset, "loop")["exempt"], json!([]));

@@ -33,7 +33,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
-use wrongturn::{AssemblerOptions, TraceAssembler, default_detectors};
+use wrongturn::{AssemblerOptions, TraceAssembler, at_least, default_detectors};
 
 use metrics::Metrics;
 
@@ -60,6 +60,8 @@ struct Arguments {
     /// Tell findings while their traces are open too, as a series of events
     #[arg(long)]
     updates: bool,
+    #[command(flatten)]
+    surety: common::arguments::Surety,
     /// Close a trace so many milliseconds after the end of its root span
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     grace: u64,
@@ -130,7 +132,8 @@ async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
         max_bytes: arguments.max_memory.saturating_mul(1 << 20),
         ..AssemblerOptions::default()
     };
-    let traces = TraceAssembler::new(default_detectors(), options)?;
+    let detectors = at_least(default_detectors(), arguments.surety.min_confidence);
+    let traces = TraceAssembler::new(detectors, options)?;
     let listener = listen(&arguments.listen).await?;
     let metrics = Arc::new(Metrics::default());
     let target = forward::Target::new(arguments.out.as_deref(), arguments.forward.as_deref())?;

@@ -1,7 +1,7 @@
 //! Flags that several examples have: each is written once, so that it means the same everywhere.
 
 use clap::builder::{StringValueParser, TypedValueParser};
-use wrongturn::{Alignment, Format, ReadOptions};
+use wrongturn::{Alignment, Confidence, Format, ReadOptions};
 
 use super::Failure;
 
@@ -24,6 +24,14 @@ impl Reading {
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions { format: self.format, alignment: self.alignment, ..ReadOptions::default() }
     }
+}
+
+/// Which findings are told.
+#[derive(clap::Args, Debug, Clone, Copy)]
+pub(crate) struct Surety {
+    /// Tell only findings that are at least this sure (likely, certain)
+    #[arg(long, default_value = "likely", value_name = "CONFIDENCE")]
+    pub(crate) min_confidence: Confidence,
 }
 
 /// A name in a list, without the space that may stand around it.

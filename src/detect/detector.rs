@@ -109,11 +109,4 @@ pub trait Fold: fmt::Debug + Send {
     fn memory(&self) -> usize {
         0
     }
-
-    /// Brings the fold back to its start, for another trace, with the memory that it has. `false`: it cannot
-    /// do that, and [`Detector::start`] has to make another.
-    fn restart(&mut self, routing: &Routing) -> bool {
-        let _ = routing;
-        false
-    }
 }

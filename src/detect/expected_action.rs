@@ -226,14 +226,15 @@ impl State {
 
     fn finding(&self, place: usize, missed: Missed<u64>, ends: (u64, u64)) -> Option<Finding> {
         let (milestone, action) = self.expected.get(place)?;
-        let (tool, arguments) = (super::excerpt(action.name(), 40), super::excerpt(action.arguments(), 60));
+        let (tool, arguments) =
+            (super::shared::excerpt(action.name(), 40), super::shared::excerpt(action.arguments(), 60));
         let (mode, kind, place, message, differing) = match missed {
             Missed::NeverCalled => {
                 let message = format!("`{tool}` was never called; expected `{tool} {arguments}`");
                 (PERCEPTION, Miss::NeverCalled, ends, message, Vec::new())
             }
             Missed::Arguments(step, differing) => {
-                let names = super::excerpt(&differing.join(", "), 40);
+                let names = super::shared::excerpt(&differing.join(", "), 40);
                 let message =
                     format!("`{tool}` was called with another {names} than expected: `{arguments}`");
                 (DECISION, Miss::Arguments, (step, step), message, differing)
@@ -246,6 +247,6 @@ impl State {
         let (expected, name) = (*milestone, action.name().to_owned());
         let evidence = Evidence::ExpectedAction(ExpectedActionEvidence { kind, expected, name, differing });
         let finding = Finding::new(ExpectedAction::ID, mode, place, message, evidence);
-        Some(finding.identified_by(format_args!("milestone-{milestone}")))
+        Some(finding.with_id(format_args!("milestone-{milestone}")))
     }
 }

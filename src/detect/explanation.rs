@@ -14,12 +14,12 @@ use crate::names::named;
 /// use wrongturn::{Counterfactual, Detector, Loop, Status, Trace};
 ///
 /// let mut run = Trace::builder();
-/// for _ in 0..3 {
+/// for _ in 0..2 {
 ///     run.call("look", &json!({}), Status::Ok, "a wall")?;
 /// }
 /// let explanation = Loop::default().explain(&run.build()?);
 /// // One more identical call would make it a loop.
-/// assert_eq!(explanation.counterfactuals[0], Counterfactual::Repeat { step: 2, times: 1 });
+/// assert_eq!(explanation.counterfactuals[0], Counterfactual::Repeat { step: 1, times: 1 });
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -137,7 +137,7 @@ impl NearMiss {
     /// Sets the tool.
     #[must_use]
     pub fn tool(mut self, name: &str) -> Self {
-        self.tool = Some(super::quoted(name).to_owned());
+        self.tool = Some(super::shared::quoted(name).to_owned());
         self
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Evidence;
 use super::cost::Cost;
-use super::measures::Measures;
+use super::measures::{Measure, Measures};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::trace::SpanId;
@@ -83,10 +83,22 @@ impl<'de> Deserialize<'de> for FailureMode {
     }
 }
 
+/// How a finding is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Confidence {
+    /// It rests on what a text says, or on how alike two texts are.
+    Likely,
+    /// It follows from recorded facts alone: equal calls, equal answers, status flags.
+    #[default]
+    Certain,
+}
+
+named! { Confidence, "confidence" { Likely => "likely", Certain => "certain" } }
+
 /// One failure, with its place and the facts that show it.
 ///
-/// In JSON: `{"id": "loop:9", "mode": "class/name", "where": [first, last], "message": "…", "evidence": {…},
-/// "cost"?: {…}, "merged"?: […], "span"?: "…"}`.
+/// In JSON: `{"id": "loop:9", "mode": "class/name", "where": [first, last], "confidence": "certain", "message": "…",
+/// "evidence": {…}, "cost"?: {…}, "merged"?: […], "span"?: "…"}`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -102,6 +114,8 @@ pub struct Finding {
     pub first: u64,
     /// Source index of the last step of the failure, inclusive.
     pub last: u64,
+    /// How it is known; of several that were merged, that of the surest.
+    pub confidence: Confidence,
     /// One sentence for a reader.
     pub message: String,
     /// The facts.
@@ -143,6 +157,7 @@ impl Finding {
             mode,
             first,
             last,
+            confidence: Confidence::Certain,
             message: message.into(),
             evidence,
             cost: None,
@@ -151,9 +166,16 @@ impl Finding {
         }
     }
 
-    /// The same under another id: the detector, and what no other of its findings has.
+    /// Sets how the finding is known; without this it is certain.
     #[must_use]
-    pub fn identified_by(mut self, what: impl fmt::Display) -> Self {
+    pub fn confidence(mut self, confidence: Confidence) -> Self {
+        self.confidence = confidence;
+        self
+    }
+
+    /// Sets the id to the detector's name, a colon, and something that no other of its findings has.
+    #[must_use]
+    pub fn with_id(mut self, what: impl fmt::Display) -> Self {
         self.id = Self::id_of(&self.detector, what);
         self
     }
@@ -169,6 +191,7 @@ impl Serialize for Finding {
         map.serialize_entry("id", &self.id)?;
         map.serialize_entry("mode", &self.mode)?;
         map.serialize_entry("where", &[self.first, self.last])?;
+        map.serialize_entry("confidence", &self.confidence)?;
         map.serialize_entry("message", &self.message)?;
         map.serialize_entry("evidence", &self.evidence)?;
         if let Some(cost) = &self.cost {
@@ -194,6 +217,8 @@ impl<'de> Deserialize<'de> for Finding {
             mode: FailureMode,
             #[serde(rename = "where")]
             range: (u64, u64),
+            #[serde(default)]
+            confidence: Confidence,
             message: String,
             evidence: Value,
             #[serde(default)]
@@ -203,13 +228,13 @@ impl<'de> Deserialize<'de> for Finding {
             #[serde(default)]
             span: Option<SpanId>,
         }
-        let Wire { id, mode, range, message, evidence, cost, merged, span } =
+        let Wire { id, mode, range, confidence, message, evidence, cost, merged, span } =
             Wire::deserialize(deserializer)?;
         let named = id.as_deref().and_then(|id| id.rsplit_once(':')).map(|(detector, _)| detector.to_owned());
         let detector = named.unwrap_or_else(|| mode.name.clone().into_owned());
         let evidence = Evidence::read(&detector, evidence);
         let made = Self::new(detector, mode, range, message, evidence);
-        Ok(Self { id: id.unwrap_or_else(|| made.id.clone()), cost, merged, span, ..made })
+        Ok(Self { id: id.unwrap_or_else(|| made.id.clone()), confidence, cost, merged, span, ..made })
     }
 }
 
@@ -245,6 +270,12 @@ pub struct Judgement {
 }
 
 impl Verdict {
+    /// Returns the verdict of a rule that detects what it finds. `measures` is called with the number of findings.
+    pub(super) fn found(findings: Vec<Finding>, measures: impl FnOnce(u64) -> Vec<Measure>) -> Self {
+        let measures = measures(findings.len() as u64).into();
+        Self::Judged(Judgement { detected: !findings.is_empty(), findings, measures, ..Judgement::default() })
+    }
+
     /// Whether the failure was detected; `None` where the detector is not applicable.
     #[must_use]
     pub fn detected(&self) -> Option<bool> {
@@ -264,6 +295,18 @@ impl Verdict {
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         self.judgement().map_or(&[], |judgement| &judgement.findings)
+    }
+
+    /// Drops the findings that are less sure than `least`. Without findings left, nothing is detected.
+    #[must_use]
+    pub fn at_least(mut self, least: Confidence) -> Self {
+        if let Self::Judged(judgement) = &mut self
+            && judgement.detected
+        {
+            judgement.findings.retain(|finding| finding.confidence >= least);
+            judgement.detected = !judgement.findings.is_empty();
+        }
+        self
     }
 
     /// A number that the detector took on the trace.

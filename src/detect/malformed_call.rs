@@ -146,10 +146,10 @@ impl State {
         let answer = failure.map(|answer| answer.head(HEAD));
         let reason = self.detector.rules.reason(action.name, written, answer.as_deref());
         let Some(reason) = reason else { return };
-        let tool = super::quoted(action.name);
+        let tool = super::shared::quoted(action.name);
         let given = given.and_then(Arguments::canonical).unwrap_or_default();
-        let given = super::excerpt(&serde_json::from_str(&given).unwrap_or(given), 80);
-        let answer = super::excerpt(answer.as_deref().unwrap_or_default(), 80);
+        let given = super::shared::excerpt(&serde_json::from_str(&given).unwrap_or(given), 80);
+        let answer = super::shared::excerpt(answer.as_deref().unwrap_or_default(), 80);
         let message = match reason {
             MalformedReason::EmptyName => format!("a call names no tool: `{given}`"),
             MalformedReason::ArgumentsNotJson => format!("arguments of `{tool}` are not JSON: `{given}`"),
@@ -165,7 +165,7 @@ impl State {
     /// Extends the finding of the turn before, or begins another one.
     fn refused(&mut self, attempt: &Attempt<'_>) {
         self.calls += 1;
-        let (answer, last, turns) = (super::excerpt(&attempt.head, 90), attempt.last, attempt.row);
+        let (answer, last, turns) = (super::shared::excerpt(&attempt.head, 90), attempt.last, attempt.row);
         let evidence = MalformedCallEvidence {
             reason: MalformedReason::NoCall,
             tool: String::new(),

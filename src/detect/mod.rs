@@ -2,6 +2,7 @@
 //! `docs/`, and add one line to the list below. Golden entries and a naive statement in `tests/naive` go with it: the
 //! tests name what is missing. One that is of no use on most runs is made opt-in ([`Rule::OPT_IN`]).
 
+mod confident;
 mod cost;
 mod detector;
 mod expected_action;
@@ -9,57 +10,45 @@ mod expected_calls;
 mod explain;
 mod explanation;
 mod feedback_blindness;
-mod feedback_memory;
 mod finding;
-mod loop_;
-mod loop_names;
-mod loop_parts;
-mod loop_polls;
-mod loop_segment;
+mod loops;
 mod malformed_call;
 mod measures;
-mod passed_over;
-mod phrases;
-mod polling;
+mod published;
 mod registry;
 mod route_inefficiency;
 mod route_pairs;
 mod route_progress;
 mod rule;
-mod seen;
 mod shared;
-mod shell;
-mod shell_words;
 mod tool_error_recovery;
-mod transient;
 mod wasted_actions;
 
+pub use confident::at_least;
 pub use cost::Cost;
 pub(crate) use cost::Meter;
 pub use detector::{Detector, Fold};
 #[cfg(feature = "statistics")]
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Comparator, Condition, Counterfactual, Explanation, NearMiss};
-pub use finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
+pub use finding::{Confidence, FailureClass, FailureMode, Finding, Judgement, Verdict};
 pub use measures::{Measure, Measures};
-pub use polling::PollingCall;
 pub use registry::Registry;
 pub(crate) use registry::check_ids;
 pub use rule::{DetectorInfo, Grid, Preset, Rule};
 #[cfg(feature = "statistics")]
-pub(crate) use shared::call_form::{CallRules, Written};
-pub use shell::default_subtools;
+pub(crate) use shared::is_known_tool;
+#[cfg(feature = "statistics")]
+pub(crate) use shared::{CallRules, Written};
+pub use shared::{PollingCall, TransientRules};
 #[cfg(feature = "statistics")]
 pub(crate) use tool_error_recovery::recovery_rate;
-pub use transient::TransientRules;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::trace::first_chars;
 
 /// Exports what the modules of the rules offer, and makes of them the registry and the kinds of evidence.
 macro_rules! detectors {
@@ -100,14 +89,16 @@ macro_rules! detectors {
 
 detectors! {
     expected_action: ExpectedAction, ExpectedActionEvidence { Miss, ExpectedActionConfig }
-    feedback_blindness: FeedbackBlindness, FeedbackBlindnessEvidence { FeedbackBlindnessConfig, FeedbackKey, Report }
-    loop_: Loop, LoopEvidence { LoopConfig, LoopDefinition, LoopKind }
+    feedback_blindness: FeedbackBlindness, FeedbackBlindnessEvidence { BlindnessDefinition, FeedbackBlindnessConfig }
+    loops: Loop, LoopEvidence { LoopConfig, LoopDefinition, LoopKind }
     malformed_call: MalformedCall, MalformedCallEvidence { MalformedCallConfig, MalformedReason }
     route_inefficiency: RouteInefficiency, RouteInefficiencyEvidence {
         MilestoneEvidence, PairEvidence, RouteInefficiencyConfig, Routes, RunEvidence,
     }
-    tool_error_recovery: ToolErrorRecovery, ToolErrorRecoveryEvidence { ToolError, ToolErrorRecoveryConfig }
-    wasted_actions: WastedActions, WastedActionsEvidence { WastedActionsConfig, WastedTool }
+    tool_error_recovery: ToolErrorRecovery, ToolErrorRecoveryEvidence {
+        OpenReason, RecoveryDefinition, ToolError, ToolErrorRecoveryConfig,
+    }
+    wasted_actions: WastedActions, WastedActionsEvidence { WasteReason, WastedActionsConfig, WastedTool }
 }
 
 /// The registry's entry of a detector of this crate.
@@ -123,26 +114,6 @@ pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
     ALL.iter().filter(|info| !info.opt_in).map(DetectorInfo::default_detector).collect()
 }
 
-/// As much of a name as a message quotes.
-fn quoted(name: &str) -> &str {
-    first_chars(name.trim(), 80)
-}
-
-/// Returns the beginning of a text on one line, at most so many characters and an ellipsis.
-fn excerpt(text: &str, chars: usize) -> String {
-    let text = text.trim();
-    let head = first_chars(text, 2 * chars);
-    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    let start = first_chars(&line, chars);
-    let is_whole = start.len() == line.len() && head.len() == text.len();
-    if is_whole { line } else { format!("{}…", start.trim_end()) }
-}
-
-/// Whether the name of a tool says something to a detector: that it polls, or that it is a shell.
-pub(crate) fn is_known_tool(name: &str) -> bool {
-    polling::is_known(name) || shell::default_subtools().contains_key(name)
-}
-
 /// The verdict of a detector that compares actions, on a trace of actions that cannot be compared.
 fn incomparable() -> Verdict {
     Verdict::NotApplicable { reason: Cow::Borrowed("no action has its arguments recorded") }
@@ -150,6 +121,7 @@ fn incomparable() -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use super::shared::excerpt;
     use super::*;
     use crate::trace::{Actor, Actors, Milestone, ReferenceAction, ReferenceRoute, Status, Trace};
 
@@ -213,7 +185,7 @@ mod tests {
             ("tool_error_recovery", r#"{"actors": "everyone"}"#, "actors"),
             ("tool_error_recovery", r#"{"subtools": ["bash"]}"#, "subtools"),
             ("wasted_actions", r#"{"min_wasted": 0}"#, "min_wasted"),
-            ("wasted_actions", r#"{"min_share": 1.5}"#, "min_share"),
+            ("wasted_actions", r#"{"min_impact": -1}"#, "min_impact"),
         ];
         for (id, overrides, named) in cases {
             let overrides = serde_json::from_str(overrides).unwrap();
@@ -267,7 +239,8 @@ mod tests {
 
     #[test]
     fn evidence_is_read_as_what_its_detector_says() {
-        let facts = serde_json::json!({"failed": 7, "repeated": 1, "actions": 9, "by_tool": []});
+        let facts =
+            serde_json::json!({"wasted": 7.5, "actions": 9, "reasons": {"failed_again": 7}, "by_tool": []});
         assert!(matches!(Evidence::read("wasted_actions", facts.clone()), Evidence::WastedActions(_)));
         assert_eq!(Evidence::read("loop", facts.clone()), Evidence::Other(facts.clone()));
         assert_eq!(Evidence::read("somebody_elses", facts.clone()), Evidence::Other(facts));

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::ALL;
 use super::detector::Detector;
 use super::rule::{DetectorInfo, Preset};
-use super::{ALL, quoted};
+use super::shared::quoted;
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::Actors;
 

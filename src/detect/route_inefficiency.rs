@@ -1,19 +1,18 @@
 //! `route_inefficiency`: far more steps than the reference route needs.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::NearMiss;
-use super::finding::{FailureClass, Finding, Judgement, Verdict};
+use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::route_pairs::Pairs;
 use super::route_progress::Tracker;
 use super::rule::{Grid, Rule};
-use super::wasted_actions::{Waste, WasteRules, WastedActionsConfig};
+use super::wasted_actions::{Waste, WastedActions, WastedActionsConfig};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Actors, Routing, Step};
@@ -45,14 +44,14 @@ pub struct RouteInefficiencyConfig {
     /// How expected actions are held against a run.
     pub routes: Routes,
     /// Wasted actions that are too many, as `wasted_actions` counts them (`run`); at least 1.
-    pub min_wasted: u64,
+    pub min_wasted: f64,
     /// The share of all actions that they must have (`run`); in [0, 1].
-    pub min_share: f64,
+    pub min_impact: f64,
 }
 
 impl Default for RouteInefficiencyConfig {
     fn default() -> Self {
-        let WastedActionsConfig { actors, min_wasted, min_share, .. } = WastedActionsConfig::default();
+        let WastedActionsConfig { actors, min_wasted, min_impact, .. } = WastedActionsConfig::default();
         Self {
             actors,
             ratio: 2.0,
@@ -60,7 +59,7 @@ impl Default for RouteInefficiencyConfig {
             from_start: true,
             routes: Routes::Run,
             min_wasted,
-            min_share,
+            min_impact,
         }
     }
 }
@@ -74,17 +73,10 @@ impl RouteInefficiencyConfig {
 }
 
 #[doc = include_str!("docs/route_inefficiency.md")]
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RouteInefficiency {
     config: RouteInefficiencyConfig,
-    waste: Arc<WasteRules>,
-}
-
-impl Default for RouteInefficiency {
-    fn default() -> Self {
-        let waste = WasteRules::from_checked(&WastedActionsConfig::default());
-        Self { config: RouteInefficiencyConfig::default(), waste: Arc::new(waste) }
-    }
+    waste: WastedActions,
 }
 
 impl RouteInefficiency {
@@ -92,14 +84,14 @@ impl RouteInefficiency {
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the ratio is not above 0 and finite, `min_wasted` is 0 or
-    /// `min_share` is not in [0, 1].
+    /// `min_impact` is below 0.
     pub fn new(config: RouteInefficiencyConfig) -> Result<Self> {
         if !(config.ratio > 0.0 && config.ratio.is_finite()) {
             return Err(Error::config("ratio", format!("{} is not above 0 and finite", config.ratio)));
         }
-        let RouteInefficiencyConfig { actors, min_wasted, min_share, .. } = config;
-        let waste = WastedActionsConfig { actors, min_wasted, min_share, ..WastedActionsConfig::default() };
-        Ok(Self { waste: Arc::new(WasteRules::new(&waste)?), config })
+        let RouteInefficiencyConfig { actors, min_wasted, min_impact, .. } = config;
+        let waste = WastedActionsConfig { actors, min_wasted, min_impact, ..WastedActionsConfig::default() };
+        Ok(Self { waste: WastedActions::new(waste)?, config })
     }
 }
 
@@ -130,14 +122,23 @@ impl Rule for RouteInefficiency {
         let mut state = State {
             tracker: Tracker::default(),
             pairs: Pairs::new(&self.config),
-            waste: Waste::new(Arc::clone(&self.waste)),
+            waste: self.waste.count(),
             whole: false,
             comparable: false,
             not_applicable: None,
             config: self.config.clone(),
         };
-        state.restart(routing);
+        let RouteInefficiencyConfig { actors, from_start, routes, .. } = self.config;
+        state.not_applicable = match routing {
+            Routing::Unknown(reason) => Some(reason.clone()),
+            Routing::Known(route) => state.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
+        };
+        state.whole = routes == Routes::Run && !state.tracker.by_score();
         Box::new(state)
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.config.routes == Routes::Run
     }
 
     fn grid() -> Option<Grid> {
@@ -187,7 +188,7 @@ pub struct PairEvidence {
 }
 
 /// Evidence of a run with far more actions than its route has milestones.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEvidence {
     /// Actions of the chosen actors.
     pub actions: u64,
@@ -196,7 +197,7 @@ pub struct RunEvidence {
     /// How many of the milestones were reached.
     pub milestones_reached: u64,
     /// Wasted actions.
-    pub wasted: u64,
+    pub wasted: f64,
 }
 
 #[derive(Debug)]
@@ -247,19 +248,6 @@ impl Fold for State {
     fn memory(&self) -> usize {
         self.tracker.memory() + self.pairs.memory() + self.waste.memory()
     }
-
-    fn restart(&mut self, routing: &Routing) -> bool {
-        let RouteInefficiencyConfig { actors, from_start, routes, .. } = self.config;
-        self.not_applicable = match routing {
-            Routing::Unknown(reason) => Some(reason.clone()),
-            Routing::Known(route) => self.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
-        };
-        self.whole = routes == Routes::Run && !self.tracker.by_score();
-        self.comparable = false;
-        self.pairs.clear();
-        self.waste.clear();
-        true
-    }
 }
 
 impl State {
@@ -287,6 +275,7 @@ impl State {
             let evidence = RunEvidence { actions, milestones, milestones_reached, wasted };
             let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));
             Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence)
+                .confidence(Confidence::Likely)
         });
         let extra = Measure::count("extra_steps", actions.saturating_sub(milestones));
         self.judge(finding.into_iter().collect(), extra)

@@ -37,11 +37,6 @@ impl Pairs {
         Self { limits, due: BinaryHeap::new(), over: Vec::new(), certain: Vec::new() }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.due.clear();
-        self.certain.clear();
-    }
-
     /// About how many bytes are held.
     pub(super) fn memory(&self) -> usize {
         self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.certain.capacity() * FINDING_BYTES
@@ -132,6 +127,6 @@ impl Limits {
         let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(evidence));
         let place = (reach.first_step, reach.last_step);
         let finding = Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence);
-        Some(finding.identified_by(format_args!("milestone-{}", pair.end)))
+        Some(finding.with_id(format_args!("milestone-{}", pair.end)))
     }
 }

@@ -1,24 +1,24 @@
-//! `wasted_actions`: many of the actions failed, or asked for what was known.
+//! `wasted_actions`: the run took clearly more actions than it needed.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::finding::{FailureClass, Finding, Judgement, Verdict};
+use super::explanation::{Comparator, Condition, NearMiss};
+use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
-use super::passed_over::PassedOver;
-use super::polling::PollingCall;
 use super::rule::{Grid, Rule};
-use super::seen::Seen;
-use super::transient::TransientRules;
+use super::shared::{
+    Attempt, Attempts, Does, Excuse, NoCall, PassedOver, Pattern, PollingCall, ShownLines, TransientRules,
+    found_nothing, names_value,
+};
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actors, DigestMap, Digests, Routing, Status, Step, empty, map_bytes};
-
-/// How many tools the evidence names.
-const NAMED_TOOLS: usize = 10;
+use crate::names::named;
+use crate::trace::{Action, Actor, Actors, Digest, DigestMap, DigestSet, Event, Routing, Step};
 
 /// Configuration of [`WastedActions`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,10 +26,11 @@ const NAMED_TOOLS: usize = 10;
 pub struct WastedActionsConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// Wasted actions that are too many; at least 1.
-    pub min_wasted: u64,
-    /// The share of all actions that they must have; in [0, 1].
-    pub min_share: f64,
+    /// Wasted actions that are too many, a first time counted half; above 0.
+    pub min_wasted: f64,
+    /// How many times the number of actions their square must be; at least 0. The default 1 finds 3 wasted of 9, 5 of
+    /// 25, 7 of 49.
+    pub min_impact: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
     /// Failures that are passed over; `null` is none.
@@ -40,8 +41,8 @@ impl Default for WastedActionsConfig {
     fn default() -> Self {
         Self {
             actors: Actors::Agent,
-            min_wasted: 7,
-            min_share: 0.15,
+            min_wasted: 3.0,
+            min_impact: 1.0,
             exempt: PollingCall::known(),
             transient: Some(TransientRules::default()),
         }
@@ -50,51 +51,62 @@ impl Default for WastedActionsConfig {
 
 #[doc = include_str!("docs/wasted_actions.md")]
 #[derive(Debug, Clone)]
-pub struct WastedActions(pub(super) Arc<WasteRules>);
-
-/// The configuration, made ready.
-#[derive(Debug)]
-pub(super) struct WasteRules {
+pub struct WastedActions {
     config: WastedActionsConfig,
-    passed_over: PassedOver,
+    passed_over: Arc<PassedOver>,
 }
 
 impl Default for WastedActions {
     fn default() -> Self {
-        Self(Arc::new(WasteRules::from_checked(&WastedActionsConfig::default())))
+        Self::from_checked(WastedActionsConfig::default())
     }
 }
 
 impl WastedActions {
-    /// The detector with this configuration.
+    /// Returns the detector with this configuration.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where `min_wasted` is 0, `min_share` is not in [0, 1], or an
-    /// exempt tool has no name.
-    pub fn new(config: &WastedActionsConfig) -> Result<Self> {
-        WasteRules::new(config).map(|rules| Self(Arc::new(rules)))
-    }
-}
-
-impl WasteRules {
-    pub(super) fn new(config: &WastedActionsConfig) -> Result<Self> {
-        if config.min_wasted == 0 {
-            return Err(Error::config(
-                "min_wasted",
-                "0 would find waste in every run; it must be at least 1",
-            ));
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if a limit is out of range or an exempt tool has no name.
+    pub fn new(config: WastedActionsConfig) -> Result<Self> {
+        let (wasted, impact) = (config.min_wasted, config.min_impact);
+        if !(wasted > 0.0 && wasted.is_finite()) {
+            return Err(Error::config("min_wasted", format!("expected a number above 0, got {wasted}")));
         }
-        if !(0.0..=1.0).contains(&config.min_share) {
-            return Err(Error::config("min_share", format!("{} is not in [0, 1]", config.min_share)));
+        if !(impact >= 0.0 && impact.is_finite()) {
+            return Err(Error::config(
+                "min_impact",
+                format!("expected a number of at least 0, got {impact}"),
+            ));
         }
         PassedOver::validate(&config.exempt, config.transient.as_ref())?;
         Ok(Self::from_checked(config))
     }
 
-    pub(super) fn from_checked(config: &WastedActionsConfig) -> Self {
-        Self {
-            passed_over: PassedOver::new(&config.exempt, config.transient.as_ref()),
-            config: config.clone(),
+    fn from_checked(config: WastedActionsConfig) -> Self {
+        Self { passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())), config }
+    }
+
+    /// Starts counting the waste of a trace.
+    pub(super) fn count(&self) -> Waste {
+        Waste {
+            config: self.config.clone(),
+            passed_over: Arc::clone(&self.passed_over),
+            attempts: Attempts::default(),
+            no_call: NoCall::default(),
+            acted: false,
+            comparable: false,
+            actions: 0,
+            changes: 0,
+            spoken: 0,
+            user_said: Vec::new(),
+            latest: None,
+            seen: DigestMap::default(),
+            failures: DigestSet::default(),
+            shown: ShownLines::default(),
+            halves: 0,
+            place: None,
+            reasons: BTreeMap::new(),
+            by_tool: BTreeMap::new(),
         }
     }
 }
@@ -103,216 +115,316 @@ impl Rule for WastedActions {
     type Config = WastedActionsConfig;
     const ID: &'static str = "wasted_actions";
     const CLASS: FailureClass = FailureClass::Strategy;
-    const SUMMARY: &'static str = "many actions failed, or asked for what was known";
+    const SUMMARY: &'static str = "clearly more actions than the run needed";
     const DOCS: &'static str = include_str!("docs/wasted_actions.md");
 
     fn with_actors(config: WastedActionsConfig, actors: Actors) -> WastedActionsConfig {
         WastedActionsConfig { actors, ..config }
     }
 
-    fn configured(config: WastedActionsConfig) -> Result<Self> {
-        Self::new(&config)
+    fn config(&self) -> &WastedActionsConfig {
+        &self.config
     }
 
-    fn config(&self) -> &Self::Config {
-        &self.0.config
+    fn configured(config: WastedActionsConfig) -> Result<Self> {
+        Self::new(config)
     }
 
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
-        Box::new(State { waste: Waste::new(Arc::clone(&self.0)) })
+        Box::new(self.count())
     }
 
     fn needs_argument_texts(&self) -> bool {
-        self.0.passed_over.needs_texts()
+        true
     }
 
     fn grid() -> Option<Grid> {
-        Some(Grid { parameter: "min_wasted", values: (2..=14).map(Into::into).collect() })
+        let values = (2..=14).map(|halves| (f64::from(halves) / 2.0).into());
+        Some(Grid { parameter: "min_wasted", values: values.collect() })
+    }
+}
+
+/// Why an action brought nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum WasteReason {
+    /// It failed in a way that its program had not failed in before.
+    Failed,
+    /// It failed as its program had failed before.
+    FailedAgain,
+    /// Its answer was known.
+    KnownAnswer,
+    /// Its answer was known, and had been asked for again before, or only just.
+    KnownAgain,
+    /// It showed lines of a file that had been shown.
+    NothingNew,
+    /// It searched and found nothing.
+    NothingFound,
+    /// It ran with the result of an earlier run, though something had been changed.
+    SameResult,
+    /// A turn without a call, which the harness refused.
+    NoCall,
+}
+
+named! {
+    WasteReason, "reason of waste" {
+        Failed => "failed",
+        FailedAgain => "failed_again",
+        KnownAnswer => "known_answer",
+        KnownAgain => "known_again",
+        NothingNew => "nothing_new",
+        NothingFound => "nothing_found",
+        SameResult => "same_result",
+        NoCall => "no_call",
+    }
+}
+
+impl WasteReason {
+    /// What happened to the action, as messages say it.
+    fn told(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::FailedAgain => "failed as before",
+            Self::KnownAnswer => "got an answer known already",
+            Self::KnownAgain => "got a known answer once more",
+            Self::NothingNew => "showed lines seen before",
+            Self::NothingFound => "found nothing",
+            Self::SameResult => "changed no result",
+            Self::NoCall => "held no call",
+        }
+    }
+
+    /// What it weighs, in halves: whoever does it again could have known.
+    fn halves(self) -> u64 {
+        match self {
+            Self::FailedAgain | Self::KnownAgain | Self::NothingFound => 2,
+            _ => 1,
+        }
     }
 }
 
 /// Evidence of `wasted_actions`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WastedActionsEvidence {
-    /// Actions that failed.
-    pub failed: u64,
-    /// Actions that did not fail, but brought an answer that was known.
-    pub repeated: u64,
-    /// All actions.
+    /// Wasted actions, with their weights.
+    pub wasted: f64,
+    /// All actions, and turns without a call.
     pub actions: u64,
-    /// The tools with the most wasted actions, at most ten; of equal ones, the one that wasted first.
+    /// How many actions were wasted for each reason.
+    pub reasons: BTreeMap<WasteReason, u64>,
+    /// The tools with the most wasted actions, at most ten.
     pub by_tool: Vec<WastedTool>,
 }
 
 /// The wasted actions of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WastedTool {
-    /// The tool.
+    /// The tool; of a command line, the program.
     pub tool: String,
-    /// Its actions that failed.
-    pub failed: u64,
-    /// Its actions that brought a known answer.
-    pub repeated: u64,
+    /// How many of its actions were wasted.
+    pub wasted: u64,
 }
+
+/// What a user says that asks for nothing.
+static COURTESY: Pattern = Pattern::new(
+    r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
+);
 
 /// Counts the wasted actions of a trace.
 #[derive(Debug)]
 pub(super) struct Waste {
-    rules: Arc<WasteRules>,
-    pub(super) actions: u64,
-    /// Whether an action has its arguments recorded.
+    config: WastedActionsConfig,
+    passed_over: Arc<PassedOver>,
+    attempts: Attempts,
+    no_call: NoCall,
+    acted: bool,
     pub(super) comparable: bool,
-    /// With the turn of the first time.
-    seen: Seen<u64>,
-    failed: u64,
-    repeated: u64,
-    /// First and last wasted action.
+    pub(super) actions: u64,
+    changes: u64,
+    /// How often the user has spoken, and what was said last.
+    spoken: u64,
+    user_said: Vec<u8>,
+    /// The key of the latest attempt.
+    latest: Option<Digest>,
+    /// By key and outcome.
+    seen: DigestMap<Seen>,
+    failures: DigestSet,
+    shown: ShownLines,
+    halves: u64,
     pub(super) place: Option<(u64, u64)>,
-    /// Places in the list of tools.
-    ids: DigestMap<usize>,
-    tools: Vec<WastedTool>,
+    reasons: BTreeMap<WasteReason, u64>,
+    by_tool: BTreeMap<String, u64>,
+}
+
+/// When an answer was last had.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    turn: u64,
+    changes: u64,
+    spoken: u64,
+    times: u64,
 }
 
 impl Waste {
-    pub(super) fn new(rules: Arc<WasteRules>) -> Self {
-        Self {
-            rules,
-            actions: 0,
-            comparable: false,
-            seen: Seen::default(),
-            failed: 0,
-            repeated: 0,
-            place: None,
-            ids: DigestMap::default(),
-            tools: Vec::new(),
+    fn count(&mut self, reason: WasteReason, step: u64, tool: &str) {
+        self.halves += reason.halves();
+        *self.reasons.entry(reason).or_default() += 1;
+        *self.by_tool.entry(tool.to_owned()).or_default() += 1;
+        self.place = Some((self.place.map_or(step, |(first, _)| first.min(step)), step));
+    }
+
+    /// Why an attempt was wasted, if it was.
+    fn reason(&mut self, attempt: &Attempt, action: &Action<'_>) -> Option<WasteReason> {
+        let call = &attempt.call.call;
+        let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
+        let now = Seen { turn: attempt.turn, changes: self.changes, spoken: self.spoken, times: 1 };
+        let before = known.and_then(|known| self.seen.get(&known).copied());
+        let again = before.is_some_and(|before| before.turn != now.turn);
+        if let Some(known) = known {
+            let times = before.map_or(0, |before| before.times) + u64::from(again || before.is_none());
+            self.seen.insert(known, Seen { times, ..now });
+        }
+        let follows = call.key.is_some() && std::mem::replace(&mut self.latest, call.key) == call.key;
+        let shows_nothing_new = call.does == Does::Read && self.shown.all(attempt, action);
+        if let Some(failure) = attempt.failure() {
+            let failed = Digest::of_text(&call.program).and(failure.signature);
+            let again = !self.failures.insert(failed);
+            // A first failure on an id that the user gave is not the agent's.
+            let excused = !call.is_shell && before.is_none() && names_value(action, &self.user_said);
+            return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
+        }
+        if call.does == Does::Note || before.is_some() && !again {
+            return None;
+        }
+        match before.filter(|_| again) {
+            Some(before) if call.does == Does::Read || before.changes == now.changes => {
+                let asked_for = before.spoken != now.spoken;
+                let whole = (follows || before.times > 1) && !asked_for;
+                Some(if whole { WasteReason::KnownAgain } else { WasteReason::KnownAnswer })
+            }
+            _ if shows_nothing_new => Some(WasteReason::NothingNew),
+            _ if found_nothing(call, action) => Some(WasteReason::NothingFound),
+            Some(_) if call.does == Does::Run => Some(WasteReason::SameResult),
+            _ => None,
         }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.actions = 0;
-        self.comparable = false;
-        self.seen.clear();
-        (self.failed, self.repeated, self.place) = (0, 0, None);
-        empty(&mut self.ids);
-        self.tools.clear();
-    }
-
-    #[inline]
-    pub(super) fn observe(&mut self, step: &Step<'_>) {
-        let Some((action, digests)) = step.digested(self.rules.config.actors) else { return };
-        self.actions += 1;
-        self.comparable |= digests.arguments.is_some();
-        if self.rules.passed_over.reason(step, action, &digests).is_some() {
-            return;
-        }
-        // What another call of the turn was about to bring was not known yet.
-        let known = self.seen.observe(step, &digests, step.turn()).is_some_and(|turn| turn != step.turn());
-        if known || action.status == Status::Error {
-            self.count(step, action, &digests);
-        }
-    }
-
-    fn count(&mut self, step: &Step<'_>, action: &Action<'_>, digests: &Digests) {
-        let next = self.tools.len();
-        let id = *self.ids.entry(digests.name).or_insert(next);
-        if id == next {
-            self.tools.push(WastedTool { tool: action.name.to_owned(), failed: 0, repeated: 0 });
-        }
-        let failed = u64::from(action.status == Status::Error);
-        if let Some(tool) = self.tools.get_mut(id) {
-            tool.failed += failed;
-            tool.repeated += 1 - failed;
-        }
-        self.failed += failed;
-        self.repeated += 1 - failed;
-        let first = self.place.map_or(step.index(), |(first, _)| first);
-        self.place = Some((first, step.index()));
-    }
-
-    /// About how many bytes are held.
-    pub(super) fn memory(&self) -> usize {
-        self.seen.memory() + map_bytes(&self.ids) + self.tools.capacity() * (size_of::<WastedTool>() + 16)
-    }
-
-    pub(super) fn wasted(&self) -> u64 {
-        self.failed + self.repeated
+    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
+    pub(super) fn wasted(&self) -> f64 {
+        self.halves as f64 / 2.0
     }
 
     /// Whether so much is too much.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(super) fn is_too_much(&self) -> bool {
-        self.wasted() >= self.rules.config.min_wasted
-            && self.wasted() as f64 >= self.rules.config.min_share * self.actions as f64
+        let wasted = self.wasted();
+        wasted >= self.config.min_wasted && wasted * wasted >= self.config.min_impact * self.actions as f64
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
-    fn score(&self) -> f64 {
-        if self.actions == 0 { 1.0 } else { 1.0 - self.wasted() as f64 / self.actions as f64 }
-    }
-
-    fn evidence(&self) -> WastedActionsEvidence {
-        let mut by_tool = self.tools.clone();
-        by_tool.sort_by_key(|tool| Reverse(tool.failed + tool.repeated));
-        by_tool.truncate(NAMED_TOOLS);
-        WastedActionsEvidence { failed: self.failed, repeated: self.repeated, actions: self.actions, by_tool }
+    fn finding(&self, place: (u64, u64)) -> Finding {
+        let mut by_tool: Vec<WastedTool> = self
+            .by_tool
+            .iter()
+            .map(|(tool, wasted)| WastedTool { tool: tool.clone(), wasted: *wasted })
+            .collect();
+        by_tool.sort_by_key(|tool| Reverse(tool.wasted));
+        by_tool.truncate(10);
+        let count: u64 = self.reasons.values().sum();
+        let reasons: Vec<String> =
+            self.reasons.iter().map(|(reason, count)| format!("{count} {}", reason.told())).collect();
+        let most = match by_tool.first() {
+            Some(most) if by_tool.len() > 1 && self.reasons.len() > 1 => format!("; most by `{}`", most.tool),
+            _ => String::new(),
+        };
+        let message =
+            format!("{count} of {} actions brought nothing: {}{most}", self.actions, reasons.join(", "));
+        let evidence = WastedActionsEvidence {
+            wasted: self.wasted(),
+            actions: self.actions,
+            reasons: self.reasons.clone(),
+            by_tool,
+        };
+        Finding::new(
+            WastedActions::ID,
+            WastedActions::MODE,
+            place,
+            message,
+            Evidence::WastedActions(evidence),
+        )
+        .confidence(Confidence::Likely)
     }
 }
 
-#[derive(Debug)]
-struct State {
-    waste: Waste,
-}
-
-impl Fold for State {
+impl Fold for Waste {
     fn observe(&mut self, step: &Step<'_>) {
-        self.waste.observe(step);
+        if let Some(refused) = self.no_call.observe(step) {
+            self.actions += 1;
+            self.count(WasteReason::NoCall, refused.step, "no call");
+        } else if let Event::Message(text) = step.event()
+            && step.actor() == Actor::User
+            && !(text.len() <= 100 && COURTESY.is_match(&text.to_str()))
+        {
+            self.spoken += 1;
+            self.user_said.clear();
+            self.user_said.extend_from_slice(text.start(2_000));
+        }
+        let Some((action, digests)) = step.digested(self.config.actors) else { return };
+        self.acted = true;
+        self.comparable |= digests.arguments.is_some();
+        let attempt = self.attempts.observe(step, self.config.actors, &self.passed_over);
+        let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
+        self.actions += u64::from(!matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
+        if let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) {
+            if let Some(reason) = self.reason(&attempt, action) {
+                self.count(reason, attempt.told_at, &attempt.call.call.program);
+            }
+            self.changes += u64::from(attempt.changes);
+        }
     }
 
-    /// Nothing is certain before the end: the share may still fall.
+    /// Nothing is confirmed before the end: the share may still fall.
     fn certain(&self) -> &[Finding] {
         &[]
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn verdict(&self) -> Verdict {
-        let waste = &self.waste;
-        if waste.actions > 0 && !waste.comparable {
+        if self.acted && !self.comparable {
             return super::incomparable();
         }
-        let place = waste.place.filter(|_| waste.is_too_much());
-        let findings: Vec<Finding> = place.map(|place| finding(waste, place)).into_iter().collect();
+        let finding = self.place.filter(|_| self.is_too_much()).map(|place| self.finding(place));
+        let of = |reasons: &[WasteReason]| {
+            reasons.iter().filter_map(|reason| self.reasons.get(reason)).sum::<u64>()
+        };
         Verdict::Judged(Judgement {
-            detected: !findings.is_empty(),
-            score: Some(waste.score()),
-            findings,
+            detected: finding.is_some(),
+            score: Some(1.0 - (self.wasted() / (self.actions as f64).max(1.0)).min(1.0)),
+            findings: finding.into_iter().collect(),
             measures: [
-                Measure::count("actions", waste.actions),
-                Measure::count("failed", waste.failed),
-                Measure::count("repeated", waste.repeated),
-                Measure::count("wasted", waste.wasted()),
+                Measure::count("actions", self.actions),
+                Measure::count("failed", of(&[WasteReason::Failed, WasteReason::FailedAgain])),
+                Measure::count("repeated", of(&[WasteReason::KnownAnswer, WasteReason::KnownAgain])),
+                Measure { name: "wasted", value: self.wasted() },
             ]
             .into(),
             ..Judgement::default()
         })
     }
 
+    fn near_misses(&self) -> Vec<NearMiss> {
+        let conditions =
+            vec![Condition::measure("wasted", self.wasted(), Comparator::AtLeast, self.config.min_wasted)];
+        let near = self.place.map(|place| NearMiss::new("wasted_actions", conditions).at(place));
+        near.into_iter().collect()
+    }
+
     fn memory(&self) -> usize {
-        self.waste.memory()
+        let digests =
+            self.seen.len() * 2 * size_of::<(Digest, Seen)>() + self.failures.len() * 2 * size_of::<Digest>();
+        digests
+            + self.shown.memory()
+            + self.attempts.memory()
+            + self.by_tool.len() * 96
+            + self.user_said.capacity()
     }
-
-    fn restart(&mut self, _routing: &Routing) -> bool {
-        self.waste.clear();
-        true
-    }
-}
-
-fn finding(waste: &Waste, place: (u64, u64)) -> Finding {
-    let evidence = waste.evidence();
-    let message = format!(
-        "{} of {} actions were wasted: {} failed, {} brought an answer that was known",
-        waste.wasted(),
-        waste.actions,
-        waste.failed,
-        waste.repeated
-    );
-    Finding::new(WastedActions::ID, WastedActions::MODE, place, message, Evidence::WastedActions(evidence))
 }

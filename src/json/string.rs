@@ -98,6 +98,23 @@ impl<'a> JsonString<'a> {
         Cow::Owned(text.unwrap_or_else(|_| first_chars(&self.decode(), chars).to_owned()))
     }
 
+    /// The last lines of what the string says, as many as fit whole into the last `bytes` bytes of its spelling; all of
+    /// it if it is no longer. Empty if no line begins there.
+    pub(crate) fn tail(self, bytes: usize) -> Cow<'a, str> {
+        let Some(start) = self.inner.len().checked_sub(bytes).filter(|start| *start > 0) else {
+            return self.decode();
+        };
+        let feeds = memchr::memmem::find_iter(self.inner.get(start..).unwrap_or_default(), br"\n");
+        let is_feed = |at: &usize| {
+            let before = self.inner.get(..*at).unwrap_or_default();
+            before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
+        };
+        match feeds.map(|at| start + at).find(is_feed) {
+            Some(at) => Self { inner: self.inner.get(at + 2..).unwrap_or_default(), ..self }.decode(),
+            None => Cow::Borrowed(""),
+        }
+    }
+
     /// Whether what the string says begins with `prefix`.
     pub(crate) fn starts_with(self, prefix: &str) -> bool {
         match (self.escapes, self.inner.first(), prefix.as_bytes().first()) {

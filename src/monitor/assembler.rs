@@ -50,7 +50,7 @@ use crate::trace::{Metadata, StepInput};
 /// }
 /// traces.advance(9 * second);
 /// let Some(LiveEvent::Update { update, .. }) = traces.next_event() else { panic!("a loop") };
-/// assert_eq!(update.finding.id, "loop:3");
+/// assert_eq!(update.finding.id, "loop:2");
 /// traces.close(9 * second, "support-17");
 /// let Some(LiveEvent::Closed(closed)) = traces.next_event() else { panic!("it is over") };
 /// assert_eq!((closed.steps, closed.verdicts[1].1.detected()), (5, Some(true)));

@@ -25,10 +25,10 @@ use crate::trace::{Gate, Routing, Step, StepInput};
 ///     monitor.observe(StepInput::action(Actor::Agent, look))?;
 /// }
 /// let opened = &monitor.updates()[0];
-/// assert_eq!((opened.kind, opened.finding.id.as_str()), (UpdateKind::Opened, "loop:3"));
+/// assert_eq!((opened.kind, opened.finding.id.as_str()), (UpdateKind::Opened, "loop:2"));
 /// let end = monitor.conclude();
 /// let closed = &end.updates[0];
-/// assert_eq!((closed.kind, closed.finding.id.as_str()), (UpdateKind::Closed, "loop:3"));
+/// assert_eq!((closed.kind, closed.finding.id.as_str()), (UpdateKind::Closed, "loop:2"));
 /// assert_eq!(end.verdicts.len(), detectors.len());
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -255,8 +255,7 @@ impl Monitor {
         Conclusion { verdicts, updates }
     }
 
-    /// Opens another trace for the same detectors and with the same cap, with the memory of the one before. Whatever
-    /// the monitor has seen so far is forgotten.
+    /// Opens another trace for the same detectors and with the same cap. What the monitor has seen so far is forgotten.
     pub fn reopen(&mut self, routing: &Routing) {
         self.gate = Gate::new();
         self.meter.restart();
@@ -265,13 +264,7 @@ impl Monitor {
         for open in &mut self.folds {
             (open.reported, open.look) = (0, 0);
             open.live.clear();
-            let restarted = match &mut open.state {
-                State::Open(fold) => fold.restart(routing),
-                State::Stopped(..) => false,
-            };
-            if !restarted {
-                open.state = State::Open(open.detector.start(routing));
-            }
+            open.state = State::Open(open.detector.start(routing));
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Recovery where one tool is a shell: by the program that runs in it, beside the published rule.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::corpus::TraceRecord;
 use crate::detect::{
-    Detector, FailureMode, Fold, Rule, ToolErrorRecovery, ToolErrorRecoveryConfig, default_subtools,
+    Detector, FailureMode, Fold, RecoveryDefinition, Rule, ToolErrorRecovery, ToolErrorRecoveryConfig,
 };
 use crate::error::Result;
 use crate::trace::{Actors, Routing};
@@ -44,8 +42,13 @@ impl RecoveryByProgram {
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the threshold is not in (0, 1].
     pub fn new(actors: Actors, threshold: f64) -> Result<Self> {
-        let subtools: BTreeMap<_, _> = default_subtools();
-        Ok(Self(ToolErrorRecovery::new(ToolErrorRecoveryConfig { actors, threshold, subtools })?))
+        let definition = RecoveryDefinition::Rate;
+        Ok(Self(ToolErrorRecovery::new(ToolErrorRecoveryConfig {
+            actors,
+            definition,
+            threshold,
+            ..ToolErrorRecoveryConfig::default()
+        })?))
     }
 }
 

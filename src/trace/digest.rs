@@ -88,9 +88,6 @@ impl Digest {
     /// Stands for something that is not there.
     pub(crate) const NONE: Self = Self(0, 0);
 
-    /// Stands for something that was not recorded, where nothing compares it.
-    pub(crate) const UNRECORDED: Self = Self(0, 1);
-
     /// The digest of a plain text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
@@ -294,16 +291,6 @@ impl Digest {
         u128::from(self.0) << 64 | u128::from(self.1)
     }
 
-    /// Both halves, each of which is well spread.
-    pub(super) fn halves(self) -> (u64, u64) {
-        (self.0, self.1)
-    }
-
-    #[cfg(test)]
-    pub(super) fn of_halves((first, second): (u64, u64)) -> Self {
-        Self(first, second)
-    }
-
     fn tagged(tag: u64, bytes: &[u8]) -> Self {
         Self::from_bits(xxh3_128_with_seed(bytes, tag))
     }
@@ -347,6 +334,13 @@ impl Members {
         // Stable: where a key stands twice the last value counts.
         members.sort_by_key(|(key, _)| *key);
         Self(members)
+    }
+
+    /// The digest of the object without the members of these names.
+    pub(crate) fn without(&self, names: &[&str]) -> Digest {
+        let names: Vec<Digest> = names.iter().map(|name| Digest::of_key(name.as_bytes())).collect();
+        let mut left: Vec<_> = self.0.iter().filter(|(key, _)| !names.contains(key)).copied().collect();
+        object(&mut left)
     }
 
     /// The digest of one of them.

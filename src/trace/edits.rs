@@ -40,7 +40,7 @@ impl Trace {
         let turn = self.steps().map(|step| step.turn).max().unwrap_or(0);
         let again = self.steps().filter(|step| steps.contains(&step.index)).zip(1..);
         self.steps().chain(again.map(move |(mut step, by)| {
-            (step.index, step.turn, step.progress, step.asked) = (index, turn, None, OnceLock::new());
+            (step.index, step.turn, step.progress, step.facts) = (index, turn, None, OnceLock::new());
             if let Event::Action(action) = &mut step.event {
                 (action.status, action.provenance) = (Status::Ok, Provenance::Flag);
                 (action.observation, action.reason, action.error_type) = (Content::Absent, None, None);

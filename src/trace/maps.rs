@@ -8,6 +8,9 @@ use super::digest::Digest;
 /// A hash map keyed by digests, which are hashes already.
 pub(crate) type DigestMap<V> = HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
 
+/// A set of digests.
+pub(crate) type DigestSet = HashSet<Digest, BuildHasherDefault<DigestHasher>>;
+
 /// Empties a map. A large one is given up: to clear it costs as much as it is large, for every trace that follows.
 pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     const LARGE: usize = 1024;

@@ -120,7 +120,7 @@ impl Record {
             span: rare.and_then(|rare| rare.span),
             event,
             digests,
-            asked: OnceLock::new(),
+            facts: OnceLock::new(),
         }
     }
 }

@@ -283,7 +283,7 @@ impl Gate {
             span,
             event,
             digests,
-            asked: OnceLock::new(),
+            facts: OnceLock::new(),
         })
     }
 }

@@ -1,9 +1,9 @@
 //! One event of a run: what a reader or an embedder hands in, and the validated [`Step`] that detectors see.
 
-use std::sync::OnceLock;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 use super::action::{Action, Digests};
-use super::digest::Digest;
 use super::ids::SpanId;
 use super::text::Text;
 use super::usage::Usage;
@@ -186,8 +186,8 @@ pub struct Step<'a> {
     pub(super) span: Option<SpanId>,
     pub(super) event: Event<'a>,
     pub(super) digests: Option<Digests>,
-    /// The first question that was asked about it, and the answer.
-    pub(super) asked: OnceLock<(Digest, bool)>,
+    /// What detectors found out about the step, once for all of them.
+    pub(super) facts: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<'a> Step<'a> {
@@ -260,9 +260,9 @@ impl<'a> Step<'a> {
         self.action_of(actors).zip(self.digests)
     }
 
-    /// The answer to a question about the step that several detectors ask alike: it is found once for all of them.
-    pub(crate) fn answer(&self, question: Digest, find: impl Fn() -> bool) -> bool {
-        let (asked, answer) = self.asked.get_or_init(|| (question, find()));
-        if *asked == question { *answer } else { find() }
+    /// Returns what `find` finds out about the step; it is called once, however many detectors ask. All of them must ask
+    /// for the same type: `None` for any other.
+    pub(crate) fn facts<T: Any + Send + Sync>(&self, find: impl FnOnce() -> T) -> Option<Arc<T>> {
+        Arc::clone(self.facts.get_or_init(|| Arc::new(find()))).downcast().ok()
     }
 }

@@ -3,7 +3,27 @@
 use std::borrow::Cow;
 
 use super::digest::Digest;
-use crate::json::JsonString;
+use crate::json::{Escapes, JsonString};
+
+/// A text that is kept as it is spelled: copied at memory speed, decoded only if it is read.
+#[derive(Debug, Clone)]
+pub(crate) struct KeptText {
+    spelling: Box<[u8]>,
+    escapes: Option<Escapes>,
+}
+
+impl KeptText {
+    pub(crate) fn to_str(&self) -> Cow<'_, str> {
+        match self.escapes {
+            None => String::from_utf8_lossy(&self.spelling),
+            Some(escapes) => JsonString::new(&self.spelling, escapes).decode(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.spelling.len()
+    }
+}
 
 /// A text of a trace. Reading it may decode it; comparing it by [`Text::digest`] does not.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +73,47 @@ impl<'a> Text<'a> {
         match self.0 {
             Repr::Plain(text) => Cow::Borrowed(first_chars(text, chars)),
             Repr::Json(string) => string.head(chars),
+        }
+    }
+
+    /// The length of its spelling, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.spelling().len()
+    }
+
+    /// Copies the text, to be read later.
+    pub(crate) fn keep(&self) -> KeptText {
+        let escapes = match self.0 {
+            Repr::Plain(_) => None,
+            Repr::Json(string) => Some(string.escapes()),
+        };
+        KeptText { spelling: self.spelling().into(), escapes }
+    }
+
+    /// So many bytes of its spelling, from the start.
+    pub(crate) fn start(&self, bytes: usize) -> &'a [u8] {
+        let spelling = self.spelling();
+        spelling.get(..bytes).unwrap_or(spelling)
+    }
+
+    /// The digest of so many bytes of its spelling, from the start.
+    pub(crate) fn start_digest(&self, bytes: usize) -> Digest {
+        Digest::of_spelling(self.start(bytes))
+    }
+
+    /// The last lines of the text, as many as fit whole into about `bytes` bytes; all of it if it is no longer.
+    pub(crate) fn tail(&self, bytes: usize) -> Cow<'a, str> {
+        match self.0 {
+            Repr::Plain(text) => {
+                let start = text.len().saturating_sub(bytes);
+                let line = memchr::memchr(b'\n', text.as_bytes().get(start..).unwrap_or_default());
+                match (start, line) {
+                    (0, _) => text.into(),
+                    (_, Some(end)) => text.get(start + end + 1..).unwrap_or_default().into(),
+                    (_, None) => "".into(),
+                }
+            }
+            Repr::Json(string) => string.tail(bytes),
         }
     }
 
@@ -234,6 +295,12 @@ mod tests {
             let without_end = |text: Text<'_>| text.without_end(&part).map(|text| text.to_str().into_owned());
             prop_assert_eq!(without_end(spelled), original.strip_suffix(&part).map(str::to_owned));
             prop_assert_eq!(without_end(Text::from(original.as_str())), without_end(spelled));
+            let (tail, plain) = (spelled.tail(chars), Text::from(original.as_str()).tail(chars));
+            prop_assert!(original.ends_with(&*tail) && original.ends_with(&*plain));
+            for tail in [tail, plain] {
+                let before = original.strip_suffix(&*tail).unwrap_or_default();
+                prop_assert!(tail.is_empty() || before.is_empty() || before.ends_with('\n'));
+            }
             prop_assert_eq!(decoded(spelled.rsplit_once(&part)), decoded(Text::from(original.as_str()).rsplit_once(&part)));
             let rest: String = original.chars().skip(chars).collect();
             prop_assert_eq!(spelled.skip_chars(chars).to_str(), rest.as_str());

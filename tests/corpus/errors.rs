@@ -124,7 +124,8 @@ fn progress_reaches_the_totals() {
 
 #[test]
 fn a_record_in_json_is_what_the_page_says() {
-    let detector: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::default())];
+    let detector: Vec<Arc<dyn Detector>> =
+        vec![Arc::new(ToolErrorRecovery::new(wrongturn::ToolErrorRecoveryConfig::published()).unwrap())];
     let text = r#"{"model": "m", "domain": "d", "simulations": [
         {"id": "r", "reward_info": {"reward": 0.5}, "messages": []},
         {"task_id": 3, "messages": [
@@ -143,7 +144,7 @@ fn a_record_in_json_is_what_the_page_says() {
         json!({
             "trace": "file#1", "position": 1, "file": "some/file.json", "model": "m", "domain": "d", "reward": null,
             "verdicts": {"tool_error_recovery": {"detected": true, "score": 0.0, "findings": [{
-                "id": "tool_error_recovery:1", "mode": "operation/tool_error_recovery", "where": [1, 1], "message": "0 of 1 tool errors recovered",
+                "id": "tool_error_recovery:1", "mode": "operation/tool_error_recovery", "where": [1, 1], "confidence": "certain", "message": "0 of 1 tool errors recovered",
                 "evidence": {"errors": [{"step": 1, "tool": "look", "recovered_by": null, "attempts": 0,
                     "changed_arguments": null, "abandoned": true}]}}]}},
             "fingerprint": {"user": {"tool:look": 1}}

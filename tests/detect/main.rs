@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use wrongturn::{Actors, DetectorInfo, Finding, Monitor, Trace, Verdict, detector_info};
+use wrongturn::{Actors, Confidence, DetectorInfo, Finding, Monitor, Trace, Verdict, detector_info};
 
 /// The entries of a directory, sorted.
 fn entries(directory: &Path) -> Vec<PathBuf> {
@@ -93,6 +93,9 @@ fn describe_finding(info: &DetectorInfo, finding: &Finding) -> String {
     let mut rest = serde_json::to_value(finding).unwrap();
     for shown in ["id", "mode", "where", "message", "evidence"] {
         rest.as_object_mut().unwrap().remove(shown);
+    }
+    if finding.confidence == Confidence::Certain {
+        rest.as_object_mut().unwrap().remove("confidence");
     }
     let rest = if rest == json!({}) { String::new() } else { format!("\n  {rest}") };
     format!("{first}-{last} {mode}{message}\n  {}{rest}", serde_json::to_string(evidence).unwrap())

@@ -1,88 +1,94 @@
-//! Each detector against the naive statement of its definition, on drawn runs.
+//! The published rules against their naive statements, and what holds of every verdict, on drawn runs.
 
 use proptest::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use wrongturn::{
-    Action, Detector, ExpectedAction, FeedbackBlindness, Loop, LoopDefinition, MalformedCall,
-    RouteInefficiency, Status, ToolErrorRecovery, Trace, TransientRules, WastedActions,
+    ALL, Actors, DetectorInfo, Preset, ReferenceRoute, Status, Step, Target, Trace, detector_info,
 };
 
-use crate::naive::{self, Expected, draw};
-use crate::{config, configs, detect, follow, is_named_as_called, with_other_spelling};
+use crate::naive::{self, Expected, Run, draw};
+use crate::{config, detect, follow, with_other_spelling};
+
+/// Holds the verdict of a detector against what its naive statement says.
+fn check<C: DeserializeOwned>(
+    detector: &str,
+    run: &Run,
+    config: &Value,
+    naive: impl Fn(&Run, &C) -> Expected,
+) -> Result<(), TestCaseError> {
+    let expected = naive(run, &serde_json::from_value(config.clone()).unwrap());
+    let built = detector_info(detector).unwrap().build(Preset::Default, Actors::Agent, config).unwrap();
+    prop_assert_eq!(Expected::from(&built.detect(&run.trace().unwrap())), expected);
+    Ok(())
+}
+
+/// Without content there is nothing to compare: no detector that compares makes something of it. How tools recover
+/// shows in what status they report.
+fn without_content(mut run: Run) -> Run {
+    for event in &mut run.events {
+        event.text = "";
+        if let Some(call) = &mut event.call {
+            call.left_out = (true, true);
+        }
+    }
+    run
+}
 
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn tool_error_recovery_is_as_defined(run in draw::run(), config in draw::recovery_config()) {
-        let expected = naive::tool_error_recovery(&run, &config);
-        let verdict = ToolErrorRecovery::new(config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
+    fn the_recovery_rate_is_as_published(
+        run in draw::run(),
+        config in draw::config("tool_error_recovery", Preset::BenchTrace),
+    ) {
+        check("tool_error_recovery", &run, &config, naive::tool_error_recovery)?;
     }
 
     #[test]
-    fn stuck_is_as_defined(run in draw::run(), config in draw::loop_config(LoopDefinition::Stuck)) {
-        let expected = naive::looping(&run, &config);
-        let verdict = Loop::new(config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
-        prop_assert!(verdict.findings().iter().all(|finding| is_named_as_called(&run, finding)));
+    fn repeat_is_as_published(run in draw::run(), config in draw::config("loop", Preset::BenchTrace)) {
+        check("loop", &run, &config, naive::looping)?;
     }
 
     #[test]
-    fn repeat_is_as_defined(run in draw::run(), config in draw::loop_config(LoopDefinition::Repeat)) {
-        let expected = naive::looping(&run, &config);
-        let verdict = Loop::new(config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
-        prop_assert!(verdict.findings().iter().all(|finding| is_named_as_called(&run, finding)));
+    fn phrases_are_as_published(
+        run in draw::run(),
+        config in draw::config("feedback_blindness", Preset::BenchTrace),
+    ) {
+        check("feedback_blindness", &run, &config, naive::feedback_blindness)?;
     }
 
     #[test]
-    fn feedback_blindness_is_as_defined(run in draw::run(), config in draw::feedback_config()) {
-        let expected = naive::feedback_blindness(&run, &config);
-        let verdict = FeedbackBlindness::new(config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
-    }
-
-    #[test]
-    fn route_inefficiency_is_as_defined(run in draw::run(), config in draw::route_config()) {
-        let expected = naive::route_inefficiency(&run, &config);
-        let verdict = RouteInefficiency::new(config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
-    }
-
-    #[test]
-    fn wasted_actions_is_as_defined(run in draw::run(), config in draw::waste_config()) {
-        let expected = naive::wasted_actions(&run, &config);
-        let verdict = WastedActions::new(&config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
-    }
-
-    #[test]
-    fn malformed_call_is_as_defined(run in draw::run(), config in draw::malformed_config()) {
-        let expected = naive::malformed_call(&run, &config);
-        let verdict = MalformedCall::new(config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
-    }
-
-    #[test]
-    fn expected_action_is_as_defined(run in draw::run(), config in draw::missed_config()) {
-        let expected = naive::expected_action(&run, &config);
-        let verdict = ExpectedAction::new(config).unwrap().detect(&run.trace().unwrap());
-        prop_assert_eq!(Expected::from(&verdict), expected);
-    }
-
-    #[test]
-    fn transient_failures_are_as_defined(text in "[5.,]{0,3}(503|429|Timed out)[5.,]{0,3}( 500)?", skip in 290..305_usize) {
-        for text in [text.clone(), format!("{}{text}", "é".repeat(skip))] {
-            let call = naive::error("tool", None, &text).call.unwrap();
-            let action = Action::new("tool").answered(Status::Error, &text);
-            let rules = TransientRules::default();
-            prop_assert_eq!(rules.matches(&action), naive::is_transient(&call, &rules), "{:?}", text);
+    fn pairs_of_milestones_are_as_defined(
+        run in draw::run(),
+        mut config in draw::config("route_inefficiency", Preset::Default),
+    ) {
+        let milestones = run.route.iter().flat_map(ReferenceRoute::milestones);
+        if !milestones.map(|milestone| &milestone.target).any(|target| matches!(target, Target::Score(_))) {
+            config["routes"] = json!("pairs");
         }
+        check("route_inefficiency", &run, &config, naive::route_inefficiency)?;
     }
 
     #[test]
-    fn the_spelling_of_arguments_does_not_matter(run in draw::run(), configs in configs()) {
-        let detectors = configs.detectors().unwrap();
+    fn malformed_call_is_as_defined(
+        run in draw::run(),
+        config in draw::config("malformed_call", Preset::Default),
+    ) {
+        check("malformed_call", &run, &config, naive::malformed_call)?;
+    }
+
+    #[test]
+    fn expected_action_is_as_defined(
+        run in draw::run(),
+        config in draw::config("expected_action", Preset::Default),
+    ) {
+        check("expected_action", &run, &config, naive::expected_action)?;
+    }
+
+    #[test]
+    fn the_spelling_of_arguments_does_not_matter(run in draw::run(), detectors in draw::detectors()) {
         let verdicts = detect(&detectors, &run.trace().unwrap());
         let other = with_other_spelling(&run);
         prop_assert_eq!(&detect(&detectors, &other.trace().unwrap()), &verdicts);
@@ -90,11 +96,38 @@ proptest! {
     }
 
     #[test]
-    fn native_json_keeps_everything(run in draw::run(), configs in configs()) {
-        let detectors = configs.detectors().unwrap();
+    fn native_json_keeps_everything(run in draw::run(), detectors in draw::detectors()) {
         let trace = run.trace().unwrap();
         let read: Trace = serde_json::from_str(&serde_json::to_string(&trace).unwrap()).unwrap();
         prop_assert_eq!(&read, &trace);
         prop_assert_eq!(detect(&detectors, &read), detect(&detectors, &trace));
+    }
+
+    #[test]
+    fn what_was_not_recorded_makes_no_finding(run in draw::run()) {
+        let bare = without_content(run).trace().unwrap();
+        for detector in ALL.iter().map(DetectorInfo::default_detector) {
+            let verdict = detector.detect(&bare);
+            if detector.id() == "tool_error_recovery" {
+                let mut actions = bare.steps().filter(|step| step.action_of(Actors::Agent).is_some());
+                let is_failed = |step: Step<'_>| {
+                    step.action_of(Actors::Agent).is_some_and(|action| action.status == Status::Error)
+                };
+                prop_assert!(actions.any(is_failed) || verdict.findings().is_empty(), "{:?}", verdict);
+                continue;
+            }
+            // A route of scores compares nothing.
+            let by_score = serde_json::to_value(&bare).unwrap()["route"]["kind"] == "scores";
+            let id = detector.id();
+            prop_assert!(verdict.findings().is_empty() || by_score, "{id} finds what was not recorded: {verdict:?}");
+            let acted = bare.steps().any(|step| step.action_of(Actors::Agent).is_some());
+            // Polls are no actions to `wasted_actions`.
+            let silent = verdict.detected().is_none() || verdict.measure("actions") == Some(0.0);
+            prop_assert!(
+                silent || !acted || by_score,
+                "{id} judges a run whose arguments and answers were left out; it should be not applicable, or be named \
+                 here as one that needs neither: {verdict:?}"
+            );
+        }
     }
 }

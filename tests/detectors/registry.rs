@@ -2,61 +2,16 @@
 
 use std::path::Path;
 
-use proptest::prelude::*;
 use serde_json::Value;
 use wrongturn::{
-    ALL, Action, Actor, Actors, DetectorInfo, GoldenSet, Milestone, Preset, ReferenceRoute, Status,
-    StepInput, Trace, Verdict,
+    ALL, Action, Actor, Actors, GoldenSet, Milestone, Preset, ReferenceRoute, Status, StepInput, Trace,
 };
 
-use crate::config;
-use crate::naive::{self, draw};
-
-/// Without content there is nothing to compare: no detector that compares makes something of it. How tools recover
-/// does not depend on it.
-fn without_content(mut run: naive::Run) -> naive::Run {
-    for event in &mut run.events {
-        event.text = "";
-        if let Some(call) = &mut event.call {
-            call.left_out = (true, true);
-        }
-    }
-    run
-}
-
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn what_was_not_recorded_makes_no_finding(run in draw::run()) {
-        let (full, bare) = (run.trace().unwrap(), without_content(run).trace().unwrap());
-        for detector in ALL.iter().map(DetectorInfo::default_detector) {
-            let verdict = detector.detect(&bare);
-            if detector.id() == "tool_error_recovery" {
-                prop_assert_eq!(verdict.detected(), detector.detect(&full).detected());
-                continue;
-            }
-            // A route of scores compares nothing.
-            let by_score = serde_json::to_value(&bare).unwrap()["route"]["kind"] == "scores";
-            let id = detector.id();
-            prop_assert!(verdict.findings().is_empty() || by_score, "{id} finds what was not recorded: {verdict:?}");
-            let acted = bare.steps().any(|step| step.action_of(Actors::Agent).is_some());
-            let silent = matches!(verdict, Verdict::NotApplicable { .. });
-            prop_assert!(
-                silent || !acted || by_score,
-                "{id} judges a run whose arguments and answers were left out; it should be not applicable, or be named \
-                 here as one that needs neither: {verdict:?}"
-            );
-        }
-    }
-}
-
 #[test]
-fn every_detector_has_its_page_golden_entries_cases_and_naive_statement() {
+fn every_detector_has_its_page_golden_entries_and_cases() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
     let golden = GoldenSet::load(&[root.join("golden")], &known).unwrap();
-    let empty = naive::Run::new(Vec::new(), None);
     let mut missing = Vec::new();
     for info in ALL {
         let id = info.id;
@@ -72,9 +27,6 @@ fn every_detector_has_its_page_golden_entries_cases_and_naive_statement() {
         let cases = std::fs::read_dir(root.join("tests/detect").join(id)).into_iter().flatten().flatten();
         if !cases.into_iter().any(|file| file.path().extension().is_some_and(|extension| extension == "md")) {
             missing.push(format!("{id}: no cases in tests/detect/{id}/*.md"));
-        }
-        if let Err(error) = naive::expected(id, info.config(Preset::Default, Actors::Agent), &empty) {
-            missing.push(format!("{id}: {error} in tests/naive"));
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));

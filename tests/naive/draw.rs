@@ -1,16 +1,15 @@
 //! Small runs and configurations in which chance meets itself often.
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wrongturn::{
-    Actor, Actors, ExpectedActionConfig, FeedbackBlindnessConfig, FeedbackKey, LoopConfig, LoopDefinition,
-    MalformedCallConfig, Milestone, PollingCall, ReferenceAction, ReferenceRoute, Report,
-    RouteInefficiencyConfig, Routes, Status, ToolErrorRecoveryConfig, TransientRules, WastedActionsConfig,
+    ALL, Actor, Actors, Detector, DetectorInfo, FeedbackBlindnessConfig, Milestone, Preset, ReferenceAction,
+    ReferenceRoute, Status, TransientRules, detector_info,
 };
 
 use super::run::{Call, Event, Run};
@@ -72,9 +71,10 @@ fn event() -> impl Strategy<Value = Event> {
         1 => select(vec![Actor::System, Actor::Environment]),
     ];
     let location = prop_oneof![6 => Just(None), 1 => select(vec![Some("hall"), Some("attic")])];
-    let call = prop_oneof![6 => call().prop_map(Some), 1 => Just(None)];
+    let call =
+        prop_oneof![3 => call().prop_map(Some), 3 => super::tools::call().prop_map(Some), 1 => Just(None)];
     let same_turn = proptest::bool::weighted(0.15);
-    let text = select(vec!["as I was saying", super::malformed_call::REFUSAL]);
+    let text = select(vec!["as I was saying", super::malformed_call::REFUSAL, "Sorry, take the order #W7."]);
     (skip, same_turn, actor, location, call, text).prop_map(
         |(skip, same_turn, actor, location, call, text)| Event {
             skip,
@@ -179,156 +179,55 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
     })
 }
 
-fn actors() -> impl Strategy<Value = Actors> {
-    prop_oneof![2 => Just(Actors::Agent), 1 => Just(Actors::User), 2 => Just(Actors::All)]
+/// Values of the fields of a configuration.
+fn fields(detector: &str) -> Value {
+    let exempt = json!([
+        [], [], ["POLL "], ["poll", "book"], [{"tool": "search", "argument": "a", "values": ["1", null]}]
+    ]);
+    let other = json!({"error_types": ["BUSY"], "codes": [418], "phrases": ["Not Found"]});
+    let transient = json!([null, TransientRules::default(), other]);
+    let (wasted, impact) = (json!([0.5, 1.5, 3.0, 5.0]), json!([0.0, 0.5, 1.0, 2.0]));
+    match detector {
+        "expected_action" => json!({"min_missed": [1, 2]}),
+        "feedback_blindness" => json!({"max_gap": [0, 1, 2, 3], "max_failures": [2, 3, 4], "exempt": exempt,
+            "transient": transient, "window": [1, 2, 3, 5],
+            "patterns": [["NOT found", "fine", "503"], FeedbackBlindnessConfig::bench_trace().patterns]}),
+        "loop" => json!({"min_repeats": [2, 3, 4, 5], "max_gap": [0, 1, 2, 3], "min_failures": [2, 3, 4, 5],
+            "min_looks": [2, 3, 4], "exempt": exempt, "max_polls": [2, 3, 5], "transient": transient}),
+        "malformed_call" => json!({"min_calls": [1, 2, 3], "objects_only": [true, false],
+            "rejections": [["Not Found"], ["cant", "503"], []]}),
+        "route_inefficiency" => json!({"ratio": [0.3, 1.0, 1.5, 2.0], "min_extra": [0, 1, 3, 5],
+            "from_start": [true, false], "routes": ["run", "pairs", "pairs"], "min_wasted": wasted, "min_impact": impact}),
+        "tool_error_recovery" => {
+            json!({"threshold": [0.25, 1.0 / 3.0, 0.5, 0.75, 1.0], "min_attempts": [2, 3, 4]})
+        }
+        _ => json!({"min_wasted": wasted, "min_impact": impact, "exempt": exempt, "transient": transient}),
+    }
 }
 
-fn transient() -> impl Strategy<Value = Option<TransientRules>> {
-    static OTHERS: LazyLock<TransientRules> = LazyLock::new(|| TransientRules {
-        error_types: vec!["BUSY".to_owned()],
-        codes: vec![418],
-        phrases: vec!["Not Found".to_owned()],
-    });
-    select(vec![None, Some(TransientRules::default()), Some(OTHERS.clone())])
-}
-
-pub(crate) fn recovery_config() -> impl Strategy<Value = ToolErrorRecoveryConfig> {
-    let threshold = select(vec![0.25, 1.0 / 3.0, 0.5, 0.75, 1.0]);
-    (actors(), threshold).prop_map(|(actors, threshold)| ToolErrorRecoveryConfig {
-        actors,
-        threshold,
-        ..ToolErrorRecoveryConfig::default()
+/// A configuration over a preset, for any actors. Fields that are not drawn keep their values.
+pub(crate) fn config(detector: &'static str, preset: Preset) -> impl Strategy<Value = Value> {
+    let actors = select(vec![Actors::Agent, Actors::Agent, Actors::User, Actors::All, Actors::All]);
+    (actors, vec(any::<prop::sample::Index>(), 8)).prop_map(move |(actors, drawn)| {
+        let mut config = detector_info(detector).unwrap().config(preset, actors);
+        for ((field, values), drawn) in fields(detector).as_object().unwrap().iter().zip(drawn) {
+            let values = values.as_array().unwrap();
+            if let Some(value) = values.get(drawn.index(values.len() + 1)) {
+                config[field] = value.clone();
+            }
+        }
+        config
     })
 }
 
-fn exempt() -> impl Strategy<Value = Vec<PollingCall>> {
-    let with = |tool: &str| PollingCall::with(tool, "a", [Some("1"), None]);
-    select(vec![
-        vec![],
-        vec![],
-        vec![PollingCall::tool("POLL ")],
-        vec![PollingCall::tool("poll"), PollingCall::tool("book")],
-        vec![with("search")],
-    ])
-}
-
-pub(crate) fn loop_config(definition: LoopDefinition) -> impl Strategy<Value = LoopConfig> {
-    let preset = match definition {
-        LoopDefinition::Stuck => LoopConfig::default(),
-        LoopDefinition::Repeat => LoopConfig::bench_trace(),
+/// All detectors in the order of the registry, each with a configuration of its own.
+pub(crate) fn detectors() -> impl Strategy<Value = Vec<Arc<dyn Detector>>> {
+    let presets = || select(vec![Preset::Default, Preset::Default, Preset::BenchTrace]);
+    let build = |info: &'static DetectorInfo| {
+        presets().prop_flat_map(move |preset| {
+            config(info.id, preset)
+                .prop_map(move |config| info.build(preset, Actors::Agent, &config).unwrap())
+        })
     };
-    let drawn = (actors(), 2..6_u64, 0..4_u64, 2..5_u64, exempt(), 2..6_u64, transient()).prop_map(
-        move |(actors, min_repeats, max_gap, min_failures, exempt, max_polls, transient)| LoopConfig {
-            actors,
-            definition,
-            min_repeats,
-            max_gap,
-            min_failures,
-            exempt,
-            max_polls,
-            transient,
-        },
-    );
-    prop_oneof![1 => Just(preset), 3 => drawn]
-}
-
-pub(crate) fn feedback_config() -> impl Strategy<Value = FeedbackBlindnessConfig> {
-    let patterns = select(vec![
-        vec![],
-        FeedbackBlindnessConfig::bench_trace().patterns,
-        vec!["NOT found".to_owned(), "fine".to_owned(), "503".to_owned()],
-    ]);
-    let report = select(vec![Report::First, Report::Every]);
-    let key = select(vec![FeedbackKey::Call, FeedbackKey::Name]);
-    let same_feedback = (any::<bool>(), 0..4_u64);
-    let drawn = (
-        actors(),
-        option::of(1..6_u64),
-        patterns,
-        exempt(),
-        transient(),
-        same_feedback,
-        any::<bool>(),
-        report,
-        key,
-    )
-        .prop_map(
-            |(
-                actors,
-                window,
-                patterns,
-                exempt,
-                transient,
-                (same_feedback, max_gap),
-                recovers,
-                report,
-                key,
-            )| {
-                FeedbackBlindnessConfig {
-                    actors,
-                    window,
-                    patterns,
-                    exempt,
-                    transient,
-                    same_feedback,
-                    success_recovers: recovers,
-                    max_gap,
-                    report,
-                    key,
-                }
-            },
-        );
-    prop_oneof![
-        2 => Just(FeedbackBlindnessConfig::default()),
-        1 => Just(FeedbackBlindnessConfig::bench_trace()),
-        3 => drawn,
-    ]
-}
-
-pub(crate) fn route_config() -> impl Strategy<Value = RouteInefficiencyConfig> {
-    let ratio = select(vec![0.3, 1.0, 1.5, 2.0]);
-    let routes = select(vec![Routes::Run, Routes::Pairs, Routes::Pairs]);
-    (actors(), ratio, 0..6_u64, any::<bool>(), routes, waste()).prop_map(
-        |(actors, ratio, min_extra, from_start, routes, (min_wasted, min_share))| RouteInefficiencyConfig {
-            actors,
-            ratio,
-            min_extra,
-            from_start,
-            routes,
-            min_wasted,
-            min_share,
-        },
-    )
-}
-
-fn waste() -> impl Strategy<Value = (u64, f64)> {
-    (1..8_u64, select(vec![0.0, 0.15, 0.5, 1.0]))
-}
-
-pub(crate) fn waste_config() -> impl Strategy<Value = WastedActionsConfig> {
-    (actors(), waste(), exempt(), transient()).prop_map(
-        |(actors, (min_wasted, min_share), exempt, transient)| WastedActionsConfig {
-            actors,
-            min_wasted,
-            min_share,
-            exempt,
-            transient,
-        },
-    )
-}
-
-pub(crate) fn malformed_config() -> impl Strategy<Value = MalformedCallConfig> {
-    let rejections = select(vec![vec!["Not Found"], vec!["cant", "503"], vec![]]);
-    (actors(), 1..4_u64, any::<bool>(), rejections).prop_map(
-        |(actors, min_calls, objects_only, rejections)| MalformedCallConfig {
-            actors,
-            min_calls,
-            objects_only,
-            rejections: rejections.into_iter().map(str::to_owned).collect(),
-        },
-    )
-}
-
-pub(crate) fn missed_config() -> impl Strategy<Value = ExpectedActionConfig> {
-    (actors(), 1..3_u64).prop_map(|(actors, min_missed)| ExpectedActionConfig { actors, min_missed })
+    ALL.iter().map(build).collect::<Vec<_>>()
 }

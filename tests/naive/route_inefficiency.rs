@@ -1,13 +1,12 @@
-//! Section 3.4.
+//! `route_inefficiency` from one milestone to the next: scores, and expected actions with `routes: pairs`.
 
 use wrongturn::{
     Actor, Actors, Evidence, Milestone, MilestoneEvidence, PairEvidence, ReferenceAction, ReferenceRoute,
-    RouteInefficiencyConfig, RouteInefficiencyEvidence, Routes, RunEvidence, Target, WastedActionsConfig,
+    RouteInefficiencyConfig, RouteInefficiencyEvidence, Target,
 };
 
 use super::Expected;
 use super::run::{Done, Run, arguments, incomparable, same_json};
-use super::wasted_actions::{is_too_much, wasted};
 
 /// A milestone with what became of it, in the unit of its kind.
 struct Passed {
@@ -21,49 +20,9 @@ pub(crate) fn route_inefficiency(run: &Run, config: &RouteInefficiencyConfig) ->
     let findings = match milestones.first().map(|milestone| &milestone.target) {
         None => None,
         Some(Target::Score(_)) => Some(scored_detours(run, milestones, config)),
-        Some(Target::Action(_)) if config.routes == Routes::Run => whole_run(run, milestones, config),
         Some(Target::Action(_)) => expected_detours(run, milestones, config),
     };
     findings.map_or(Expected::NotApplicable, Expected::of)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "runs are short")]
-fn whole_run(
-    run: &Run,
-    milestones: &[Milestone],
-    config: &RouteInefficiencyConfig,
-) -> Option<Vec<(u64, u64, Evidence)>> {
-    let kept: Vec<&ReferenceAction> = milestones
-        .iter()
-        .filter_map(|milestone| match &milestone.target {
-            Target::Action(expected) => Some(expected),
-            Target::Score(_) => None,
-        })
-        .filter(|expected| config.actors.include(expected.actor()))
-        .collect();
-    let waste = WastedActionsConfig {
-        actors: config.actors,
-        min_wasted: config.min_wasted,
-        min_share: config.min_share,
-        ..WastedActionsConfig::default()
-    };
-    let (actions, wasted) = wasted(run, &waste);
-    if kept.is_empty() || incomparable(&actions) {
-        return None;
-    }
-    let reached = kept.iter().filter(|expected| actions.iter().any(|action| fulfils(action, expected)));
-    let evidence = RunEvidence {
-        actions: actions.len() as u64,
-        milestones: kept.len() as u64,
-        milestones_reached: reached.count() as u64,
-        wasted: wasted.len() as u64,
-    };
-    let detected = actions.len() as f64 > config.ratio * kept.len() as f64
-        && is_too_much(wasted.len(), actions.len(), &waste);
-    let (first, last) = (wasted.first(), wasted.last());
-    let place = first.zip(last).filter(|_| detected);
-    let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));
-    Some(place.map(|(first, last)| (first.step(), last.step(), evidence)).into_iter().collect())
 }
 
 fn scored_detours(

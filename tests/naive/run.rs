@@ -141,22 +141,10 @@ impl<'a> Done<'a> {
         self.event.index
     }
 
-    pub(super) fn turn(&self) -> u64 {
-        self.event.turn
-    }
-
     /// Whether both have their arguments recorded, and they are equal.
     pub(super) fn same_arguments(&self, other: &Self) -> bool {
         std::ptr::eq(self.event, other.event)
             || !self.call.left_out.0 && !other.call.left_out.0 && same_json(&self.arguments, &other.arguments)
-    }
-
-    /// Whether both have their observations recorded, and they are equal; none equals none.
-    pub(super) fn same_observation(&self, other: &Self) -> bool {
-        std::ptr::eq(self.event, other.event)
-            || !self.call.left_out.1
-                && !other.call.left_out.1
-                && self.call.observation == other.call.observation
     }
 
     pub(super) fn is_ok(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Section 3.1.
+//! `tool_error_recovery` with the `rate` definition, programs not told apart: the published rate.
 
 use wrongturn::{Evidence, ToolError, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence};
 
@@ -28,7 +28,7 @@ pub(crate) fn tool_error_recovery(run: &Run, config: &ToolErrorRecoveryConfig) -
     let rate =
         if errors.is_empty() { 1.0 } else { (errors.len() - unrecovered.len()) as f64 / errors.len() as f64 };
     let detected = !errors.is_empty() && rate < config.threshold;
-    let evidence = Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors });
+    let evidence = Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors, ..Default::default() });
     let findings = match (unrecovered.first(), unrecovered.last()) {
         (Some(&first), Some(&last)) if detected => vec![(first, last, evidence)],
         _ => Vec::new(),

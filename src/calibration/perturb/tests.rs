@@ -5,11 +5,11 @@ use serde_json::json;
 fn trace() -> Trace {
     let arguments = json!({"a": 1, "b": {"c": [1, {"x": 1, "y": 2}], "d": 2}});
     let mut builder = Trace::builder();
-    for (turn, name) in [(0, "Get Order"), (0, " get order"), (4, "find")] {
+    for (turn, name) in [(0, "Zorble Frob"), (0, " zorble frob"), (4, "quux")] {
         let action = Action::new(name).arguments(&arguments).call_id("call_1").answered(Status::Ok, "x");
         builder.push(StepInput::action(Actor::Agent, action).turn(turn)).unwrap();
     }
-    let expected = ReferenceAction::new(Actor::Agent, "find", &arguments, None);
+    let expected = ReferenceAction::new(Actor::Agent, "quux", &arguments, None);
     builder.route(ReferenceRoute::new(vec![Milestone::action(1, expected)]).unwrap()).build().unwrap()
 }
 
@@ -123,10 +123,10 @@ fn ids_times_and_silence_come_from_outside() {
 #[test]
 fn names_that_mean_something_are_kept() {
     let mut builder = Trace::builder();
-    for name in ["bash", "BashOutput", "basher"] {
+    for name in ["get_order", "BashOutput", "basher"] {
         builder.call(name, &json!({}), Status::Ok, "x").unwrap();
     }
     let renamed = perturb(&builder.build().unwrap(), &[Perturbation::RenamedTools], 1).unwrap();
-    assert_eq!(names(&renamed)[..2], ["bash", "BashOutput"]);
+    assert_eq!(names(&renamed)[..2], ["get_order", "BashOutput"]);
     assert_ne!(names(&renamed)[2], "basher");
 }

@@ -1,6 +1,6 @@
 //! Whether a call is well formed, shared by `malformed_call` and BenchTrace's check of recorded calls.
 
-use crate::detect::phrases::Phrases;
+use super::Phrases;
 use crate::json::{Json, Kind};
 use crate::names::named;
 use crate::trace::first_chars;

@@ -1,4 +1,145 @@
-//! What all rules know of a step.
+//! What all rules know of an action: what its call does, a key by which equal calls are found, what its answer says, and
+//! whether it failed. One file holds each notion: a table and a few small functions.
+//!
+//! The facts of a step are found once, when the first rule asks, and shared by all rules of a scan or monitor.
 
-pub(crate) mod call_form;
-pub(crate) mod no_call;
+mod attempts;
+mod call;
+pub(super) mod call_form;
+mod does;
+mod failure;
+mod history;
+mod looks;
+pub(super) mod no_call;
+mod phrases;
+mod polling;
+mod shell;
+mod text;
+mod transient;
+
+use std::sync::Arc;
+
+use attempts::AnswerState;
+pub(crate) use attempts::{Attempt, Attempts, Excuse};
+use call::Tool;
+pub(crate) use call::{Call, Part, identifiers, names_value};
+#[cfg(feature = "statistics")]
+pub(crate) use call_form::{CallRules, Written};
+pub(crate) use does::{Check, Does, is_system};
+pub(crate) use failure::{Failure, FailureKind, found_nothing};
+pub(crate) use history::{History, Past};
+pub(crate) use looks::{Bigrams, Looks, ShownLines};
+pub(crate) use no_call::NoCall;
+pub(super) use phrases::{Pattern, Phrases};
+pub(super) use polling::PassedOver;
+pub use polling::PollingCall;
+pub use transient::TransientRules;
+
+use crate::trace::{Action, Actors, Content, Digest, Digests, Step, first_chars};
+
+/// What is known of an action.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// The name of the tool, trimmed.
+    pub(crate) tool: Arc<str>,
+    pub(crate) location: Option<Box<str>>,
+    pub(crate) hands_over: bool,
+    pub(crate) call: Call,
+    /// How the action failed, if it did, by its status or by the text of its answer.
+    pub(crate) failure: Option<Box<Failure>>,
+    /// Equal for actions that came to the same: failures with one signature, answers that are equal but for what varies
+    /// by chance. `None` if the answer was not recorded.
+    pub(crate) outcome: Option<Digest>,
+    /// Why the answer may not be the last word.
+    pub(crate) state: AnswerState,
+}
+
+/// Returns what is known of a step, if it is an action.
+pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
+    let (action, digests) = step.digested(Actors::All)?;
+    step.facts(|| {
+        let tool = Tool::of(action.name, digests.name);
+        let call = Call::of(step, action, &digests, &tool);
+        let failure = Failure::of(&call, action).map(Box::new);
+        let outcome = outcome(action, &digests, &call, failure.as_deref());
+        let state = AnswerState::of(&call, action);
+        let hands_over = tool.hands_over;
+        Facts {
+            tool: tool.name,
+            hands_over,
+            location: step.location().map(Into::into),
+            call,
+            failure,
+            outcome,
+            state,
+        }
+    })
+}
+
+fn outcome(action: &Action<'_>, digests: &Digests, call: &Call, failure: Option<&Failure>) -> Option<Digest> {
+    match (failure, &action.observation) {
+        (Some(failure), _) => Some(failure.signature),
+        (None, Content::Present(text)) if call.is_shell || text::holds_clock(text) => {
+            Some(text::template_digest(*text))
+        }
+        (None, _) => match digests.observation {
+            Content::Absent => Some(Digest::NONE),
+            Content::NotRecorded => None,
+            Content::Present(digest) => Some(digest),
+        },
+    }
+}
+
+impl Facts {
+    /// The call as a message shows it: the tool and the beginning of the command line, or what it is about.
+    pub(crate) fn shown(&self) -> String {
+        let call = &self.call;
+        match call.parts().find(|part| part.program == call.program) {
+            Some(part) if call.is_shell => format!("`{}: {}`", quoted(&self.tool), part.shown),
+            _ => match &call.target {
+                Some(target) => format!("`{} {}`", quoted(&self.tool), first_chars(target, 60)),
+                None => format!("`{}`", quoted(&self.tool)),
+            },
+        }
+    }
+}
+
+/// The program that a command line runs; `None` if the step is not a command line.
+pub(super) fn program_in(step: &Step<'_>) -> Option<String> {
+    facts(step).filter(|facts| facts.call.is_shell).map(|facts| facts.call.program.to_string())
+}
+
+/// Returns the beginning of a text on one line, at most so many characters and an ellipsis.
+pub(super) fn excerpt(text: &str, chars: usize) -> String {
+    let text = text.trim();
+    let head = first_chars(text, 2 * chars);
+    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    let start = first_chars(&line, chars);
+    let is_whole = start.len() == line.len() && head.len() == text.len();
+    if is_whole { line } else { format!("{}…", start.trim_end()) }
+}
+
+/// Whether the name of a tool says something to a detector: that it polls, checks, or what it does.
+#[cfg(feature = "statistics")]
+pub(crate) fn is_known_tool(name: &str) -> bool {
+    polling::is_known(name) || Does::of_tool(name) != Does::Run || Check::of_tool(name).is_some()
+}
+
+/// As much of a name as a message quotes.
+pub(super) fn quoted(name: &str) -> &str {
+    first_chars(name.trim(), 80)
+}
+
+/// Finds the gains of progress, each of which begins a new segment.
+#[derive(Debug, Default)]
+pub(super) struct Gains {
+    before: Option<f64>,
+}
+
+impl Gains {
+    /// Whether the step begins a new segment.
+    pub(super) fn observe(&mut self, step: &Step<'_>) -> bool {
+        let Some(now) = step.progress() else { return false };
+        self.before.replace(now).is_some_and(|before| now > before)
+    }
+}

@@ -1,0 +1,105 @@
+//! Detectors that keep to themselves what is not sure enough.
+
+use std::sync::Arc;
+
+use super::detector::{Detector, Fold};
+use super::explanation::{Explanation, NearMiss};
+use super::finding::{Confidence, FailureMode, Finding, Verdict};
+use crate::trace::{Routing, Step, Trace};
+
+/// Detectors that tell of the findings that are at least as sure as this alone, in scans and live:
+/// [`Verdict::at_least`] of each verdict.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::{Confidence, Status, Trace, at_least, default_detectors};
+///
+/// let mut run = Trace::builder();
+/// for order in ["1", "2", "3", "4"] {
+///     run.call("get_order", &json!({"id": order}), Status::Error, "no such order")?;
+/// }
+/// let run = run.build()?;
+/// let fires = |least| {
+///     at_least(default_detectors(), least).iter().any(|detector| detector.detect(&run).detected() == Some(true))
+/// };
+/// assert!(fires(Confidence::Likely));
+/// // That the ids were guessed is not certain.
+/// assert!(!fires(Confidence::Certain));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[must_use]
+pub fn at_least(detectors: Vec<Arc<dyn Detector>>, least: Confidence) -> Vec<Arc<dyn Detector>> {
+    if least == Confidence::Likely {
+        return detectors;
+    }
+    let confident = |detector| Arc::new(Confident { detector, least }) as Arc<dyn Detector>;
+    detectors.into_iter().map(confident).collect()
+}
+
+#[derive(Debug)]
+struct Confident {
+    detector: Arc<dyn Detector>,
+    least: Confidence,
+}
+
+impl Detector for Confident {
+    fn id(&self) -> &'static str {
+        self.detector.id()
+    }
+
+    fn mode(&self) -> FailureMode {
+        self.detector.mode()
+    }
+
+    fn reads_argument_texts(&self) -> bool {
+        self.detector.reads_argument_texts()
+    }
+
+    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
+        Box::new(Sure {
+            fold: self.detector.start(routing),
+            least: self.least,
+            taken: 0,
+            certain: Vec::new(),
+        })
+    }
+
+    fn explain(&self, trace: &Trace) -> Explanation {
+        self.detector.explain(trace)
+    }
+}
+
+#[derive(Debug)]
+struct Sure {
+    fold: Box<dyn Fold>,
+    least: Confidence,
+    /// How many of the fold's certain findings have been looked at.
+    taken: usize,
+    certain: Vec<Finding>,
+}
+
+impl Fold for Sure {
+    fn observe(&mut self, step: &Step<'_>) {
+        self.fold.observe(step);
+        let all = self.fold.certain();
+        let new = all.iter().skip(self.taken).filter(|finding| finding.confidence >= self.least);
+        self.certain.extend(new.cloned());
+        self.taken = all.len();
+    }
+
+    fn certain(&self) -> &[Finding] {
+        &self.certain
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.fold.verdict().at_least(self.least)
+    }
+
+    fn near_misses(&self) -> Vec<NearMiss> {
+        self.fold.near_misses()
+    }
+
+    fn memory(&self) -> usize {
+        self.fold.memory() + self.certain.capacity() * size_of::<Finding>()
+    }
+}

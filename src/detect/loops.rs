@@ -1,0 +1,536 @@
+//! `loop`: the agent does the same thing again and again without headway.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Evidence;
+use super::detector::Fold;
+use super::explanation::{Comparator, Condition, NearMiss};
+use super::finding::{Confidence, FailureClass, Finding, Verdict};
+use super::measures::Measure;
+use super::published::LoopRepeat;
+use super::rule::{Grid, Rule};
+use super::shared::{
+    Attempt, Attempts, Does, Excuse, Facts, Gains, History, Looks, PassedOver, Past, PollingCall,
+    TransientRules, excerpt,
+};
+use crate::error::{Error, Result};
+use crate::names::named;
+use crate::trace::{Actor, Actors, Digest, Event, Routing, Step, Text};
+
+/// What counts as a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LoopDefinition {
+    /// The agent is stuck: equal calls with equal answers, equal failures, looks that bring nothing new.
+    Stuck,
+    /// Any action that repeats without progress, whatever the answer, as `BenchTrace` publishes it.
+    Repeat,
+}
+
+named! { LoopDefinition, "definition" { Stuck => "stuck", Repeat => "repeat" } }
+
+/// Configuration of [`Loop`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoopConfig {
+    /// Whose actions count.
+    pub actors: Actors,
+    /// What counts as a loop. `repeat` reads `min_repeats` alone of the limits below.
+    pub definition: LoopDefinition,
+    /// Equal calls with equal answers, nothing changed in between, that make a loop; at least 2. Three directly after
+    /// one another do in any case.
+    pub min_repeats: u64,
+    /// Actions with a new answer that may lie between two of them.
+    pub max_gap: u64,
+    /// Equal failures that make a loop; at least 2. One less does if they follow one another, two less if a call among
+    /// those is repeated exactly.
+    pub min_failures: u64,
+    /// Looks in a row that bring nothing new; at least 2.
+    pub min_looks: u64,
+    /// Calls that are meant to be made again and again.
+    pub exempt: Vec<PollingCall>,
+    /// Equal answers in a row to one exempt call that are too many all the same; at least 2.
+    pub max_polls: u64,
+    /// Failures that are sound to try again a few times; `null` is none.
+    pub transient: Option<TransientRules>,
+}
+
+impl Default for LoopConfig {
+    fn default() -> Self {
+        Self {
+            actors: Actors::Agent,
+            definition: LoopDefinition::Stuck,
+            min_repeats: 4,
+            max_gap: 3,
+            min_failures: 5,
+            min_looks: 4,
+            exempt: PollingCall::known(),
+            max_polls: 50,
+            transient: Some(TransientRules::default()),
+        }
+    }
+}
+
+impl LoopConfig {
+    /// The published rule of the `BenchTrace` benchmark: any action twice between two gains of progress.
+    #[must_use]
+    pub fn bench_trace() -> Self {
+        let (exempt, transient) = (Vec::new(), None);
+        Self { definition: LoopDefinition::Repeat, min_repeats: 2, exempt, transient, ..Self::default() }
+    }
+}
+
+#[doc = include_str!("docs/loop.md")]
+#[derive(Debug, Clone)]
+pub struct Loop {
+    config: LoopConfig,
+    passed_over: Arc<PassedOver>,
+}
+
+impl Default for Loop {
+    fn default() -> Self {
+        Self::from_checked(LoopConfig::default())
+    }
+}
+
+impl Loop {
+    /// Returns the detector with this configuration.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if a minimum is below 2 or an exempt tool has no name.
+    pub fn new(config: LoopConfig) -> Result<Self> {
+        let LoopConfig { min_repeats, min_failures, min_looks, max_polls, .. } = config;
+        for (field, least) in [
+            ("min_repeats", min_repeats),
+            ("min_failures", min_failures),
+            ("min_looks", min_looks),
+            ("max_polls", max_polls),
+        ] {
+            if least < 2 {
+                return Err(Error::config(field, format!("expected at least 2, got {least}")));
+            }
+        }
+        PassedOver::validate(&config.exempt, config.transient.as_ref())?;
+        Ok(Self::from_checked(config))
+    }
+
+    fn from_checked(config: LoopConfig) -> Self {
+        Self { passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())), config }
+    }
+}
+
+impl Rule for Loop {
+    type Config = LoopConfig;
+    const ID: &'static str = "loop";
+    const CLASS: FailureClass = FailureClass::Strategy;
+    const SUMMARY: &'static str = "the same action again and again, without headway";
+    const DOCS: &'static str = include_str!("docs/loop.md");
+
+    fn bench_trace() -> LoopConfig {
+        LoopConfig::bench_trace()
+    }
+
+    fn with_actors(config: LoopConfig, actors: Actors) -> LoopConfig {
+        LoopConfig { actors, ..config }
+    }
+
+    fn config(&self) -> &LoopConfig {
+        &self.config
+    }
+
+    fn configured(config: LoopConfig) -> Result<Self> {
+        Self::new(config)
+    }
+
+    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+        match self.config.definition {
+            LoopDefinition::Repeat => Box::new(LoopRepeat::new(&self.config)),
+            LoopDefinition::Stuck => Box::new(Stuck::new(self)),
+        }
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.config.definition == LoopDefinition::Stuck
+    }
+
+    fn grid() -> Option<Grid> {
+        Some(Grid { parameter: "min_repeats", values: (2..=8).map(Into::into).collect() })
+    }
+}
+
+/// What repeats in a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LoopKind {
+    /// One call, with the same answer each time.
+    RepeatedCall,
+    /// One failure, whatever is tried.
+    RepeatedFailure,
+    /// Looks that bring nothing new.
+    IdleLooks,
+    /// Turns without a call, each answered by the same message.
+    NoCall,
+    /// Any key, whatever the answer ([`LoopDefinition::Repeat`]).
+    Repeat,
+}
+
+named! {
+    LoopKind, "kind of loop" {
+        RepeatedCall => "repeated_call",
+        RepeatedFailure => "repeated_failure",
+        IdleLooks => "idle_looks",
+        NoCall => "no_call",
+        Repeat => "repeat",
+    }
+}
+
+/// Evidence of `loop`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopEvidence {
+    /// What repeats; of several loops that overlap, what repeats most.
+    pub kind: LoopKind,
+    /// How often it occurs in the range.
+    pub repeat_count: u64,
+    /// Keys with two or more occurrences in the range (`repeat`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeating_keys: Option<u64>,
+    /// The tool, or the program of a command line.
+    pub action: String,
+    /// Where it happens, if the source says.
+    pub location: Option<String>,
+    /// Length of the cycle in actions, if the range is one cycle, at least twice (`repeat`).
+    pub period: Option<u64>,
+}
+
+/// The default rule. Loops that overlap are one finding.
+#[derive(Debug)]
+struct Stuck {
+    config: LoopConfig,
+    passed_over: Arc<PassedOver>,
+    attempts: Attempts,
+    actions: u64,
+    comparable: bool,
+    gains: Gains,
+    /// What was done since progress was last made.
+    history: History,
+    looks: Looks,
+    /// Where a row of looks begins, how many of it brought nothing new, and whether the latest did.
+    idle: (u64, u64, bool),
+    /// The latest message that answered a turn without a call, where it came first, and how often it came.
+    no_call: Option<(Digest, u64, u64)>,
+    spans: Vec<Span>,
+    /// What came nearest to being a loop, one of each kind.
+    nearest: Vec<Span>,
+    confirmed: Vec<Finding>,
+}
+
+/// A loop that was found.
+#[derive(Debug)]
+struct Span {
+    kind: LoopKind,
+    count: u64,
+    place: (u64, u64),
+    confidence: Confidence,
+    /// The call or tool that repeats.
+    call: Option<Arc<Facts>>,
+    said: String,
+    /// The step at which it was found, and those at which others were that it took in.
+    found: u64,
+    merged: Vec<u64>,
+}
+
+/// How many attempts may lie between two equal failures.
+const APART: u64 = 8;
+/// How many links of a chain are looked at.
+const LOOK_BACK: usize = 16;
+
+impl Stuck {
+    fn new(rule: &Loop) -> Self {
+        Self {
+            config: rule.config.clone(),
+            passed_over: Arc::clone(&rule.passed_over),
+            attempts: Attempts::default(),
+            actions: 0,
+            comparable: false,
+            gains: Gains::default(),
+            history: History::default(),
+            looks: Looks::default(),
+            idle: (0, 0, false),
+            no_call: None,
+            spans: Vec::new(),
+            nearest: Vec::new(),
+            confirmed: Vec::new(),
+        }
+    }
+
+    /// How many equal attempts an excuse covers.
+    fn patience(&self, excuse: Option<Excuse>) -> u64 {
+        match excuse {
+            None => 0,
+            Some(Excuse::Transient) => 4,
+            Some(Excuse::Waiting) => 8,
+            Some(Excuse::Polling) => self.config.max_polls - 1,
+        }
+    }
+
+    /// Equal calls with equal answers: `min_repeats` with nothing changed in between, or one less directly after one
+    /// another, or one less that each write.
+    fn repeat(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
+        let (call, min) = (&attempt.call.call, self.config.min_repeats);
+        let (mut later, mut first) = (now, now);
+        let (mut count, mut idle, mut adjacent, mut in_a_row) = (1, 1, 1, true);
+        for earlier in self.history.same_calls(now).take(LOOK_BACK) {
+            let equal = earlier.outcome.is_some() && earlier.outcome == now.outcome;
+            if !equal || later.novel_before - earlier.novel_after > self.config.max_gap {
+                break;
+            }
+            in_a_row &= later.number - earlier.number == 1 && later.turn.saturating_sub(earlier.turn) <= 2;
+            count += 1;
+            idle += u64::from(later.changes_before == earlier.changes_after);
+            adjacent += u64::from(in_a_row);
+            (first, later) = (earlier, earlier);
+        }
+        let writes = call.does == Does::Write && !call.is_shell && count + 1 >= min && count >= 2;
+        let confidence = if call.is_shell { Confidence::Likely } else { Confidence::Certain };
+        let count = count.max(attempt.excused + 1);
+        let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
+        let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
+        let polled = attempt.excuse == Some(Excuse::Polling);
+        (Span { confidence, ..span }, idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled)
+    }
+
+    /// Equal failures: `min_failures` of them, or one less directly after one another, or two less with an exact repeat
+    /// among those.
+    fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
+        let (mut later, mut count, mut on_end) = (now, 1, vec![now.key]);
+        for earlier in self.history.same_failures(now).take(LOOK_BACK) {
+            if later.number - earlier.number > APART {
+                break;
+            }
+            if later.number - earlier.number == 1 && on_end.len() == count {
+                on_end.push(earlier.key);
+            }
+            count += 1;
+            later = earlier;
+        }
+        let exact = on_end
+            .iter()
+            .enumerate()
+            .any(|(at, key)| key.is_some() && on_end.iter().skip(at + 1).any(|other| other == key));
+        let (count, on_end, min) = (count as u64, on_end.len() as u64, self.config.min_failures);
+        let (count, since) = (count.max(attempt.excused + 1), attempt.excused_since.unwrap_or(later.step));
+        let span = Span::of(LoopKind::RepeatedFailure, count, since.min(later.step), attempt);
+        if count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact {
+            return (span, true);
+        }
+        // Or exact repeats among the failures of the program since it last succeeded, with nothing changed in between.
+        let row: Vec<&Past> = self.history.row(now).take(LOOK_BACK).collect();
+        let Some(first) = row.last() else { return (span, false) };
+        let repeats = |past: &&&Past| {
+            let mut before = self.history.same_calls(past);
+            before.next().is_some_and(|before| {
+                before.number >= first.number
+                    && before.failure == past.failure
+                    && before.changes_after == past.changes_before
+            })
+        };
+        let exact = row.iter().filter(repeats).count() as u64;
+        if exact + 3 < min || exact == 0 {
+            return (span, false);
+        }
+        (Span::of(LoopKind::RepeatedFailure, row.len() as u64, first.step, attempt), true)
+    }
+
+    /// Looks in a row that resemble earlier ones and bring nothing new. One that does may come between.
+    fn look(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<Span> {
+        if attempt.changes {
+            self.looks.clear();
+            return None;
+        }
+        if self.looks.is_empty() {
+            self.idle = (attempt.step, 0, false);
+        }
+        let (first, count, missed) = self.idle;
+        self.idle = match (self.looks.brings_nothing_new(attempt, answer), missed) {
+            (true, _) => (first, count + 1, false),
+            (false, false) => (first, count, true),
+            (false, true) => {
+                self.looks.keep_latest();
+                (attempt.step, 0, false)
+            }
+        };
+        let (first, count, _) = self.idle;
+        (count >= self.config.min_looks).then(|| Span::of(LoopKind::IdleLooks, count, first, attempt))
+    }
+
+    /// Messages that answer turns without a call, the same each time. Short ones such as "yes" may well repeat.
+    fn message(&mut self, step: &Step<'_>, text: &Text<'_>) -> Option<Span> {
+        if matches!(step.actor(), Actor::Agent | Actor::System) {
+            return None;
+        }
+        let said = text.start_digest(300);
+        match &mut self.no_call {
+            Some((before, _, count)) if *before == said => *count += 1,
+            no_call => *no_call = Some((said, step.index(), 1)),
+        }
+        let (_, first, count) = self.no_call.as_ref()?;
+        let words = || text.head(300).split_whitespace().count();
+        (*count >= self.config.min_repeats && words() >= 3).then(|| Span {
+            kind: LoopKind::NoCall,
+            count: *count,
+            place: (*first, step.index()),
+            confidence: Confidence::Certain,
+            call: None,
+            said: excerpt(&text.head(300), 100),
+            found: step.index(),
+            merged: Vec::new(),
+        })
+    }
+
+    /// Passes on a loop; keeps what is none yet, if nothing of its kind came as near.
+    fn keep(&mut self, (span, is_loop): (Span, bool)) -> Option<Span> {
+        if is_loop {
+            return Some(span);
+        }
+        let before = self.nearest.iter().find(|other| other.kind == span.kind).map_or(1, |other| other.count);
+        if span.count > before {
+            self.nearest.retain(|other| other.kind != span.kind);
+            self.nearest.push(span);
+        }
+        None
+    }
+
+    /// Adds a loop to those that it overlaps, under the id of the earliest, or as one of its own, which is then confirmed.
+    fn report(&mut self, mut span: Span) {
+        let overlaps = |other: &Span| other.place.0 <= span.place.1 && span.place.0 <= other.place.1;
+        let (inside, apart): (Vec<Span>, Vec<Span>) =
+            std::mem::take(&mut self.spans).into_iter().partition(overlaps);
+        self.spans = apart;
+        if inside.is_empty() {
+            self.confirmed.push(span.finding());
+        }
+        for (number, mut other) in inside.into_iter().enumerate() {
+            if other.kind == span.kind && span.count > LOOK_BACK as u64 {
+                span.count = span.count.max(other.count + 1);
+            }
+            // The first of them gives its id, and others become part of it.
+            let mut merged = std::mem::take(&mut other.merged);
+            merged.append(&mut span.merged);
+            merged.extend((number > 0).then_some(other.found));
+            let found = if number == 0 { other.found } else { span.found };
+            let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
+            let confidence = span.confidence.max(other.confidence);
+            let most = if other.count > span.count { other } else { span };
+            span = Span { place, confidence, found, merged, ..most };
+        }
+        self.spans.push(span);
+    }
+}
+
+impl Fold for Stuck {
+    fn observe(&mut self, step: &Step<'_>) {
+        let mut found = Vec::new();
+        if let Event::Message(text) = step.event() {
+            found.push(self.message(step, text));
+        } else if let Some((action, digests)) = step.digested(self.config.actors) {
+            self.actions += 1;
+            self.comparable |= digests.arguments.is_some();
+            self.no_call = None;
+            if self.gains.observe(step) {
+                (self.history, self.looks) = (History::default(), Looks::default());
+            }
+            let attempt = self.attempts.observe(step, self.config.actors, &self.passed_over);
+            if let Some(attempt) = attempt.filter(|attempt| attempt.excused >= self.patience(attempt.excuse))
+            {
+                let now = self.history.add(&attempt);
+                let repeat = self.repeat(&now, &attempt);
+                found.push(self.keep(repeat));
+                if attempt.call.call.does != Does::Note {
+                    if attempt.failure().is_some() {
+                        let failure = self.failure(&now, &attempt);
+                        found.push(self.keep(failure));
+                    }
+                    found.push(
+                        self.look(&attempt, action.observation.present()).filter(|_| !attempt.was_polled()),
+                    );
+                }
+            }
+        }
+        found.into_iter().flatten().for_each(|span| self.report(span));
+    }
+
+    /// A finding as soon as its loop is made; the loop may go on.
+    fn certain(&self) -> &[Finding] {
+        if self.comparable { &self.confirmed } else { &[] }
+    }
+
+    fn verdict(&self) -> Verdict {
+        if self.actions > 0 && !self.comparable {
+            return super::incomparable();
+        }
+        Verdict::found(self.spans.iter().map(Span::finding).collect(), |found| {
+            vec![Measure::count("actions", self.actions), Measure::count("loops", found)]
+        })
+    }
+
+    fn near_misses(&self) -> Vec<NearMiss> {
+        let near = |span: &Span| {
+            let (what, limit) = match span.kind {
+                LoopKind::RepeatedFailure => ("failures", self.config.min_failures),
+                _ => ("repeats", self.config.min_repeats),
+            };
+            let conditions = vec![Condition::count(what, span.count, Comparator::AtLeast, limit)];
+            let tool = span.call.as_ref().map_or("", |call| &call.call.program);
+            NearMiss::new(span.kind.name(), conditions).tool(tool).at(span.place)
+        };
+        self.nearest.iter().map(near).collect()
+    }
+
+    fn memory(&self) -> usize {
+        self.history.memory() + self.looks.memory() + self.attempts.memory() + self.spans.len() * 1_024
+    }
+}
+
+impl Span {
+    fn of(kind: LoopKind, count: u64, first: u64, attempt: &Attempt) -> Self {
+        Self {
+            kind,
+            count,
+            place: (first, attempt.told_at),
+            confidence: Confidence::Likely,
+            call: Some(Arc::clone(&attempt.call)),
+            said: attempt.failure().map(|failure| excerpt(&failure.line, 100)).unwrap_or_default(),
+            found: attempt.told_at,
+            merged: Vec::new(),
+        }
+    }
+
+    fn finding(&self) -> Finding {
+        let Self { kind, count, place: (first, last), said, .. } = self;
+        let shown = self.call.as_ref().map_or_else(String::new, |call| call.shown());
+        let what = match kind {
+            LoopKind::RepeatedFailure => {
+                format!("{shown} failed {count} times in the same way (steps {first}-{last}): {said}")
+            }
+            LoopKind::NoCall => {
+                format!("{count} turns without a call (steps {first}-{last}), each answered: {said}")
+            }
+            LoopKind::IdleLooks => {
+                format!("{count} looks bring nothing new (steps {first}-{last}), the last {shown}")
+            }
+            _ => format!("{shown} brought the same answer {count} times (steps {first}-{last})"),
+        };
+        let evidence = LoopEvidence {
+            kind: *kind,
+            repeat_count: *count,
+            action: self.call.as_ref().map_or_else(String::new, |call| call.call.program.to_string()),
+            location: self.call.as_ref().and_then(|call| call.location.as_deref().map(str::to_owned)),
+            repeating_keys: None,
+            period: None,
+        };
+        let finding = Finding::new(Loop::ID, Loop::MODE, self.place, what, Evidence::Loop(evidence));
+        let merged = self.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
+        Finding { merged, ..finding.with_id(self.found).confidence(self.confidence) }
+    }
+}

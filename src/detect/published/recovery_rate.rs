@@ -1,0 +1,186 @@
+//! The published measure of recovery: the share of tool errors that a later success of the same tool follows [Pisama].
+
+use crate::detect::Evidence;
+use crate::detect::detector::Fold;
+use crate::detect::finding::{Finding, Judgement, Verdict};
+use crate::detect::measures::Measure;
+use crate::detect::rule::Rule;
+use crate::detect::shared::program_in;
+use crate::detect::tool_error_recovery::{
+    ToolError, ToolErrorRecovery, ToolErrorRecoveryEvidence, recovery_rate,
+};
+use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
+
+/// Follows the errors of each tool until the tool succeeds. With shell tools given, a shell is one tool for each
+/// program that it runs.
+#[derive(Debug)]
+pub(in crate::detect) struct RecoveryRate {
+    actors: Actors,
+    threshold: f64,
+    /// Whether a shell is told apart by the program that it runs.
+    by_program: bool,
+    calls: u64,
+    /// Places in the list of tools.
+    ids: DigestMap<usize>,
+    tools: Vec<Tool>,
+    errors: Vec<Failure>,
+}
+
+#[derive(Debug, Default)]
+struct Tool {
+    /// Calls since the first error.
+    calls: u64,
+    /// The name, once the tool has failed.
+    name: String,
+    /// Places of the errors that wait for a success.
+    waiting: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    step: u64,
+    tool: usize,
+    /// Calls of the tool up to this one.
+    calls: u64,
+    arguments: Option<Digest>,
+    recovered: Option<Recovery>,
+}
+
+#[derive(Debug)]
+struct Recovery {
+    step: u64,
+    attempts: u64,
+    changed_arguments: Option<bool>,
+}
+
+impl RecoveryRate {
+    pub(in crate::detect) fn new(actors: Actors, threshold: f64, by_program: bool) -> Self {
+        Self {
+            actors,
+            threshold,
+            by_program,
+            calls: 0,
+            ids: DigestMap::default(),
+            tools: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Returns the place of the action's tool in the list of tools.
+    fn tool(&mut self, step: &Step<'_>, action: &Action<'_>, name: Digest) -> usize {
+        let program = if self.by_program { program_in(step) } else { None };
+        let id = program.as_deref().map_or(name, |program| name.and(Digest::of_text(program)));
+        let next = self.tools.len();
+        let place = *self.ids.entry(id).or_insert(next);
+        if place == next {
+            self.tools.push(Tool::default());
+        }
+        if let Some(tool) = self.tools.get_mut(place).filter(|tool| tool.name.is_empty()) {
+            tool.name = match program {
+                Some(program) => format!("{}:{program}", action.name),
+                None => action.name.to_owned(),
+            };
+        }
+        place
+    }
+
+    fn recovered(&self) -> u64 {
+        self.errors.iter().filter(|error| error.recovered.is_some()).count() as u64
+    }
+
+    /// The measures that the replication correlates with rewards.
+    pub(in crate::detect) fn measures(&self) -> [Measure; 4] {
+        let (errors, recovered) = (self.errors.len() as u64, self.recovered());
+        [
+            Measure::count("tool_calls", self.calls),
+            Measure::count("errors", errors),
+            Measure::count("recovered", recovered),
+            Measure { name: "recovery_rate", value: recovery_rate(recovered, errors) },
+        ]
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let mut open = self.errors.iter().filter(|error| error.recovered.is_none());
+        let first = open.next()?.step;
+        let last = open.next_back().map_or(first, |error| error.step);
+        let message = format!("{} of {} tool errors recovered", self.recovered(), self.errors.len());
+        let errors = self.errors.iter().map(|error| self.evidence(error)).collect();
+        let evidence =
+            Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors, ..Default::default() });
+        Some(Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, (first, last), message, evidence))
+    }
+
+    fn evidence(&self, error: &Failure) -> ToolError {
+        let tool = self.tools.get(error.tool);
+        let later = tool.map_or(0, |tool| tool.calls - error.calls);
+        let attempts = error.recovered.as_ref().map_or(later, |recovery| recovery.attempts);
+        ToolError {
+            step: error.step,
+            tool: tool.map_or_else(String::new, |tool| tool.name.clone()),
+            recovered_by: error.recovered.as_ref().map(|recovery| recovery.step),
+            attempts,
+            changed_arguments: error.recovered.as_ref().and_then(|recovery| recovery.changed_arguments),
+            abandoned: attempts == 0,
+        }
+    }
+}
+
+impl Fold for RecoveryRate {
+    fn observe(&mut self, step: &Step<'_>) {
+        let Some((action, digests)) = step.digested(self.actors) else { return };
+        self.calls += 1;
+        if self.errors.is_empty() && action.status != Status::Error {
+            return;
+        }
+        let place = self.tool(step, action, digests.name);
+        let Some(tool) = self.tools.get_mut(place) else { return };
+        tool.calls += 1;
+        match action.status {
+            Status::Unknown => {}
+            Status::Error => {
+                tool.waiting.push(self.errors.len());
+                self.errors.push(Failure {
+                    step: step.index(),
+                    tool: place,
+                    calls: tool.calls,
+                    arguments: digests.arguments,
+                    recovered: None,
+                });
+            }
+            Status::Ok => {
+                for error in tool.waiting.drain(..) {
+                    let Some(error) = self.errors.get_mut(error) else { continue };
+                    let changed = error.arguments.zip(digests.arguments).map(|(before, now)| before != now);
+                    error.recovered = Some(Recovery {
+                        step: step.index(),
+                        attempts: tool.calls - error.calls,
+                        changed_arguments: changed,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Nothing is confirmed before the end: a later success still recovers every error.
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn verdict(&self) -> Verdict {
+        let (errors, rate) =
+            (self.errors.len() as u64, recovery_rate(self.recovered(), self.errors.len() as u64));
+        let detected = errors > 0 && rate < self.threshold;
+        Verdict::Judged(Judgement {
+            detected,
+            score: Some(rate),
+            findings: self.finding().filter(|_| detected).into_iter().collect(),
+            measures: self.measures().into(),
+            ..Judgement::default()
+        })
+    }
+
+    fn memory(&self) -> usize {
+        let per_tool = size_of::<Tool>() + 32 + 2 * size_of::<(Digest, usize)>();
+        self.tools.len() * per_tool + self.errors.capacity() * (size_of::<Failure>() + size_of::<usize>())
+    }
+}

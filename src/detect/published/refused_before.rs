@@ -1,0 +1,99 @@
+//! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that drew a negative phrase before.
+
+use crate::detect::detector::Fold;
+use crate::detect::feedback_blindness::{FeedbackBlindnessConfig, finding, quote};
+use crate::detect::finding::{Finding, Judgement, Verdict};
+use crate::detect::measures::Measure;
+use crate::detect::shared::{Phrases, quoted};
+use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Remembers, by the text of the command, which attempts were refused. Success does not exempt a repeat.
+#[derive(Debug)]
+pub(in crate::detect) struct RefusedBefore {
+    actors: Actors,
+    window: Option<u64>,
+    phrases: Arc<Phrases>,
+    actions: u64,
+    refused: DigestMap<VecDeque<Attempt>>,
+    findings: Vec<Finding>,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    /// The number of the action.
+    number: u64,
+    step: u64,
+    observation: Option<String>,
+}
+
+impl RefusedBefore {
+    pub(in crate::detect) fn new(config: &FeedbackBlindnessConfig, phrases: &Arc<Phrases>) -> Self {
+        Self {
+            actors: config.actors,
+            window: config.window,
+            phrases: Arc::clone(phrases),
+            actions: 0,
+            refused: DigestMap::default(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn is_negative(&self, action: &Action<'_>) -> bool {
+        action.status == Status::Error
+            || action.observation.present().is_some_and(|text| self.phrases.occur_in(&text.to_str()))
+    }
+
+    /// Returns the earliest refused attempt that is still remembered.
+    fn refused_before(&mut self, name: Digest) -> Option<&Attempt> {
+        let attempts = self.refused.get_mut(&name)?;
+        if let Some(window) = self.window {
+            while attempts.front().is_some_and(|first| self.actions - first.number > window) {
+                attempts.pop_front();
+            }
+        }
+        attempts.front()
+    }
+}
+
+impl Fold for RefusedBefore {
+    fn observe(&mut self, step: &Step<'_>) {
+        let Some((action, digests)) = step.digested(self.actors) else { return };
+        self.actions += 1;
+        if let Some(first) = self.refused_before(digests.name) {
+            let message =
+                format!("`{}` repeats what was refused at step {}", quoted(action.name), first.step);
+            let found = finding(step.index(), first.step, first.observation.clone(), message);
+            self.findings.push(found);
+        }
+        if self.is_negative(action) {
+            let remembered = self.refused.entry(digests.name).or_default();
+            if self.window.is_some() || remembered.is_empty() {
+                remembered.push_back(Attempt {
+                    number: self.actions,
+                    step: step.index(),
+                    observation: quote(action),
+                });
+            }
+        }
+    }
+
+    fn certain(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn verdict(&self) -> Verdict {
+        let blind = Measure::count("blind_repeats", self.findings.len() as u64);
+        Verdict::Judged(Judgement {
+            detected: !self.findings.is_empty(),
+            measures: [Measure::count("actions", self.actions), blind].into(),
+            findings: self.findings.clone(),
+            ..Judgement::default()
+        })
+    }
+
+    fn memory(&self) -> usize {
+        self.refused.len() * (size_of::<(Digest, VecDeque<Attempt>)>() + 2 * size_of::<Attempt>() + 200)
+    }
+}

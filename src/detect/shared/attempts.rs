@@ -1,0 +1,263 @@
+//! What rules judge: each call with the outcome that it came to, also where a later poll brought it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, LazyLock};
+
+use super::does::Does;
+use super::phrases::Hints;
+use super::{Call, Facts, Failure, PassedOver, facts};
+use crate::trace::{
+    Action, Actors, Arguments, Digest, DigestMap, DigestSet, Status, Step, UnknownReason, first_chars,
+};
+
+/// A call with its outcome.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    /// The step and turn of the call.
+    pub(crate) step: u64,
+    pub(crate) turn: u64,
+    /// The step that told the outcome: a later one if the call was polled.
+    pub(crate) told_at: u64,
+    /// Whether it is itself a poll, of a call that is not known.
+    pub(crate) polls: bool,
+    /// What the call does.
+    pub(crate) call: Arc<Facts>,
+    /// What its answer says.
+    pub(crate) answer: Arc<Facts>,
+    /// Equal for calls that came to the same; `None` if the answer was not recorded.
+    pub(crate) outcome: Option<Digest>,
+    /// Whether it changed something, and not what was changed in the same way before.
+    pub(crate) changes: bool,
+    /// Why trying again may be sound.
+    pub(crate) excuse: Option<Excuse>,
+    /// How many equal attempts with an excuse came right before, and the step of the first.
+    pub(crate) excused: u64,
+    pub(crate) excused_since: Option<u64>,
+}
+
+/// Why it may be sound to make the same call again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Excuse {
+    /// The failure is transient.
+    Transient,
+    /// The answer says that something is not over yet, or the call itself waits.
+    Waiting,
+    /// The call asks whether something is over, and it is not.
+    Polling,
+}
+
+impl Attempt {
+    pub(crate) fn failure(&self) -> Option<&Failure> {
+        self.answer.failure.as_deref()
+    }
+
+    /// Whether a later poll brought the outcome.
+    pub(crate) fn was_polled(&self) -> bool {
+        self.told_at != self.step
+    }
+}
+
+/// Pairs calls that were left running with the polls that bring their outcomes. Holds at most eight calls.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    running: VecDeque<Running>,
+    /// Changes that were made, by their keys.
+    changes: DigestSet,
+    /// Attempts with an excuse, by key: the outcome, how many had it in a row, and the step of the first.
+    excused: DigestMap<(Digest, u64, u64)>,
+}
+
+#[derive(Debug)]
+struct Running {
+    step: u64,
+    turn: u64,
+    call: Arc<Facts>,
+    session: Option<String>,
+}
+
+impl Attempts {
+    /// How many calls that were left running are remembered.
+    const RUNNING: usize = 8;
+
+    /// Returns the attempt that a step completes. `None` for a message, an action of other actors, a call that is still
+    /// running, and a call that never ran.
+    pub(crate) fn observe(
+        &mut self,
+        step: &Step<'_>,
+        actors: Actors,
+        passed_over: &PassedOver,
+    ) -> Option<Attempt> {
+        let (action, digests) = step.digested(actors)?;
+        let answer = facts(step)?;
+        let failed = answer.failure.is_some();
+        let is_poll = passed_over.is_exempt(action, &digests);
+        if !is_poll && !failed && answer.state == AnswerState::Running {
+            self.running.truncate(Self::RUNNING - 1);
+            let (step, turn, session) = (step.index(), step.turn(), session(action));
+            self.running.push_front(Running { step, turn, call: answer, session });
+            return None;
+        }
+        if answer.state == AnswerState::NeverRan {
+            return None;
+        }
+        let brought =
+            if is_poll && action.status != Status::Unknown { self.brought_by(action) } else { None };
+        let polls = is_poll && brought.is_none();
+        let excuse = if polls && !failed && !is_final(action) {
+            Some(Excuse::Polling)
+        } else if failed && passed_over.is_transient(action) && !is_time_limit(&answer, action) {
+            Some(Excuse::Transient)
+        } else {
+            (answer.state == AnswerState::Waiting).then_some(Excuse::Waiting)
+        };
+        let own = Running { step: step.index(), turn: step.turn(), call: Arc::clone(&answer), session: None };
+        let Running { step: origin, turn, call, .. } = brought.unwrap_or(own);
+        let outcome = answer.outcome;
+        let (mut excused, mut excused_since) = (0, None);
+        if let (Some(_), Some(key), Some(outcome)) = (excuse, call.call.key, outcome) {
+            let row = self.excused.entry(key).or_insert((outcome, 0, step.index()));
+            if row.0 == outcome {
+                (excused, excused_since) = (row.1, (row.1 > 0).then_some(row.2));
+                row.1 += 1;
+            } else {
+                *row = (outcome, 1, step.index());
+            }
+        }
+        let writes = call.call.does == Does::Write && !failed;
+        let changes = writes && call.call.key.is_none_or(|key| self.changes.insert(key));
+        let told_at = step.index();
+        Some(Attempt {
+            step: origin,
+            turn,
+            told_at,
+            polls,
+            call,
+            answer,
+            outcome,
+            changes,
+            excuse,
+            excused,
+            excused_since,
+        })
+    }
+
+    /// About how many bytes are held.
+    pub(crate) fn memory(&self) -> usize {
+        (self.changes.len() + self.excused.len()) * 2 * size_of::<(Digest, u64)>()
+            + self.running.len() * 1_024
+    }
+
+    /// Takes the call whose outcome a poll brings: the latest of the session that its arguments name, else the latest
+    /// without a session.
+    fn brought_by(&mut self, poll: &Action<'_>) -> Option<Running> {
+        let json = poll.arguments.as_ref().present().and_then(Arguments::json).unwrap_or_default();
+        let named =
+            |running: &Running| running.session.as_deref().is_some_and(|session| json.contains(session));
+        let place = self.running.iter().position(named);
+        self.running
+            .remove(place.or_else(|| self.running.iter().position(|running| running.session.is_none()))?)
+    }
+}
+
+/// Why an answer may not be the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AnswerState {
+    /// It is.
+    Told,
+    /// The call never ran: another one failed, or was answered first.
+    NeverRan,
+    /// The command goes on.
+    Running,
+    /// Something has not happened yet, or the call itself waits.
+    Waiting,
+}
+
+/// What an answer holds that says so, in lower case.
+const RUNNING: [&str; 4] =
+    ["still running", "running in the background", "running in background", "process running"];
+const WAITING: [&str; 7] =
+    ["queued", "in progress", "in_progress", "not ready", "not yet", "not finished", "not complete"];
+const NEVER_RAN: [&str; 4] =
+    ["sibling tool call errored", "tool call skipped", "tool use skipped", "tool call cancelled"];
+/// How much of an answer says so.
+const HEAD: usize = 600;
+
+/// Parts of the phrases above, to pass over most answers at once.
+static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    let parts = "unning UNNING ueued rogress ot_ready kipped ncelled";
+    Hints::new(parts.split(' ').chain(["ot ready", "ot yet", "ot finished", "ot complete", "ling tool"]))
+});
+
+impl AnswerState {
+    pub(crate) fn of(call: &Call, action: &Action<'_>) -> Self {
+        let Some(answer) = action.observation.present() else {
+            return if action.reason == Some(UnknownReason::Running) { Self::Running } else { Self::Told };
+        };
+        if action.status == Status::Unknown
+            && action.reason != Some(UnknownReason::NotTold)
+            && !answer.is_empty()
+        {
+            return Self::Running;
+        }
+        if call.is_shell && call.parts().any(|part| &*part.program == "sleep") {
+            return Self::Waiting;
+        }
+        let bytes = answer.spelling();
+        let head = bytes.get(..bytes.len().min(HEAD + 100)).unwrap_or_default();
+        if !HINTS.occur_in(head) {
+            return Self::Told;
+        }
+        let head = answer.head(HEAD).to_lowercase();
+        let says = |phrases: &[&str], chars: usize| {
+            let part = first_chars(&head, chars);
+            phrases.iter().any(|phrase| part.contains(phrase))
+        };
+        let reports = head.contains("running") && (head.contains("status") || head.contains("state"));
+        if action.status != Status::Ok && says(&NEVER_RAN, 200) {
+            Self::NeverRan
+        } else if action.status == Status::Ok && says(&RUNNING, 300) && !is_final(action) {
+            Self::Running
+        } else if call.does == Does::Read && bytes.len() <= HEAD && (reports || says(&WAITING, HEAD)) {
+            Self::Waiting
+        } else {
+            Self::Told
+        }
+    }
+}
+
+/// Whether the answer to a poll says that the command is over.
+fn is_final(action: &Action<'_>) -> bool {
+    let Some(answer) = action.observation.present() else { return false };
+    let text = answer.to_str().to_lowercase();
+    [
+        "exit code",
+        "exit_code",
+        "exited with",
+        "exit status",
+        "<status>completed",
+        "<status>failed",
+        "<status>killed",
+    ]
+    .iter()
+    .any(|phrase| text.contains(phrase))
+}
+
+/// Whether a command was stopped at a time limit, which is no fault of a remote side.
+fn is_time_limit(answer: &Facts, action: &Action<'_>) -> bool {
+    let text = action.error_type.unwrap_or_default().to_lowercase()
+        + &action.observation.present().map_or_else(String::new, |answer| answer.head(300).to_lowercase());
+    answer.call.does == Does::Run && ["timeout", "timed out"].iter().any(|phrase| text.contains(phrase))
+}
+
+/// The id of the session in which a command was left running: `session fast-lagoon`, `session ID 28895`.
+fn session(action: &Action<'_>) -> Option<String> {
+    let answer = action.observation.present()?.head(300).to_lowercase();
+    let (_, rest) = answer.split_once("session")?;
+    let rest = rest.strip_prefix("_id").or_else(|| rest.strip_prefix(" id")).unwrap_or(rest);
+    let id: String = rest
+        .trim_start_matches([' ', ':', '=', '"'])
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+        .collect();
+    Some(id).filter(|id| !id.is_empty())
+}

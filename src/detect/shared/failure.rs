@@ -1,0 +1,262 @@
+//! Whether an action failed, what it said, and what kind of failure that is.
+//!
+//! An answer can state a failure in its text alone: a command line that ends in `|| true` or a pipe succeeds whatever
+//! happened, and many tools answer `{"error": …}` with success.
+
+use std::sync::LazyLock;
+
+use super::call::Call;
+use super::does::{Does, is_search, words};
+use super::phrases::{Hints, Pattern};
+use super::shell::last_part;
+use super::text::{exit_code, lines, masked, plain, template};
+use crate::trace::{Action, Digest, Status, Text, first_chars};
+
+/// A failed action.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    /// What it said, with numbers and what varies by chance masked: failures with one signature failed in the same way.
+    pub(crate) signature: Digest,
+    /// What it said, with its numbers.
+    pub(crate) wording: Digest,
+    /// The line that told the cause, with numbers masked; if none did, the signature.
+    pub(crate) cause: Digest,
+    /// The telling line, shortened, for messages.
+    pub(crate) line: String,
+    /// Whether the status says that it failed, and not the text of the answer alone.
+    pub(crate) recorded: bool,
+}
+
+/// What a failure says of its cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// Killed, or stopped at a time limit.
+    Killed,
+    /// A module, command or package is missing: its name, in lower case.
+    Missing(String),
+    /// The arguments do not fit the tool, or the options the program.
+    Usage,
+    /// Not allowed.
+    Refused,
+    /// Anything else.
+    Other,
+}
+
+/// A line that begins by stating a failure; `errors: 0` states none.
+static STARTS: Pattern = Pattern::new(
+    r"(?i)^\W{0,3}(?:error|fatal|failed|failure|exception|err!|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
+);
+static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
+/// A line that begins with the type of an error.
+static TYPED: Pattern = Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
+/// What states a failure wherever it stands.
+static STATES: Pattern = Pattern::new(
+    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
+);
+/// A line of a test report that tells what failed, and one that counts it.
+static RED: Pattern =
+    Pattern::new(r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗");
+static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b");
+/// A JSON answer that says that it failed, and its texts that say why.
+static JSON_STATES: Pattern = Pattern::new(
+    r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
+);
+static JSON_TEXT: Pattern =
+    Pattern::new(r#""(?:error|message|reason|detail|error_message|stderr)"\s*:\s*"((?:[^"\\]|\\.)+)""#);
+/// A command that was killed, or stopped at a time limit.
+static KILLED: Pattern = Pattern::new(
+    r"(?im)(?:exited with|killed by|terminated by|aborted by) signal \w|^(?:killed|terminated)$|(?:execution|command|process|script)\b.{0,60}? timed out|timed out and (?:was|has been) killed",
+);
+/// What is missing: its name, in one of the groups.
+static MISSING: Pattern = Pattern::new(
+    r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([\w./+-]+): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
+);
+static USAGE: Pattern = Pattern::new(
+    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing",
+);
+static REFUSED: Pattern = Pattern::new(
+    r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|not a git repository|doesn't want to proceed|does not have permission",
+);
+/// An answer that says that nothing was found.
+static NOTHING: Pattern =
+    Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");
+
+/// What some part of any text that states a failure holds, to pass over most answers at once.
+#[rustfmt::skip]
+static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
+    "rror", "RROR", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
+    "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
+    "ermission", "ermitted", "llowed", "verbatim", "placement", "fault", "dumped", "exist", "memory", "forward", "esolve",
+    "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
+
+/// How much of an answer can state a failure: from its start in JSON, from its end on a command line.
+const HEAD: usize = 400;
+const TAIL: usize = 2_000;
+
+impl Failure {
+    /// Returns the failure of an action, if it failed.
+    pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
+        let recorded = action.status == Status::Error;
+        let answer = action.observation.present();
+        if !recorded {
+            let stated = |answer| may_state(call, answer) && states_failure(call, answer);
+            if call.does == Does::Note || !answer.is_some_and(stated) {
+                return None;
+            }
+        }
+        let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
+        let all: Vec<&str> = lines(&answer).collect();
+        let is_short = all.iter().map(|line| line.len()).sum::<usize>() <= 40;
+        if recorded && call.is_shell && is_short && is_search(call.last_program()) {
+            // A search that fails without a complaint has found nothing.
+            if !all.iter().any(|line| complains(line, call)) {
+                return None;
+            }
+        }
+        let told = telling(call, &answer, &all);
+        let tells_cause =
+            |line: &&&str| MISSING.is_match(line) || USAGE.is_match(line) || REFUSED.is_match(line);
+        let cause = told.iter().find(tells_cause);
+        let killed = call.is_shell
+            && (KILLED.is_match(last_chars(&answer, 300)) || KILLED.is_match(first_chars(&answer, 300)));
+        let joined = |form: &dyn Fn(&str) -> String| {
+            let mut forms: Vec<String> = told.iter().map(|line| form(line)).collect();
+            forms.dedup();
+            Digest::of_text(&if killed { "killed".to_owned() } else { forms.join("\n") })
+        };
+        let signature = joined(&masked);
+        let kind = match cause {
+            _ if killed => FailureKind::Killed,
+            None => FailureKind::Other,
+            Some(line) => kind_of(line, call),
+        };
+        Some(Self {
+            cause: cause.filter(|_| !killed).map_or(signature, |line| Digest::of_text(&masked(line))),
+            kind,
+            signature,
+            wording: joined(&template),
+            line: first_chars(cause.or(told.first()).unwrap_or(&""), 160).to_owned(),
+            recorded,
+        })
+    }
+}
+
+/// The last characters of a text, about so many.
+fn last_chars(text: &str, bytes: usize) -> &str {
+    let start = (text.len().saturating_sub(bytes)..=text.len()).find(|at| text.is_char_boundary(*at));
+    start.and_then(|start| text.get(start..)).unwrap_or_default()
+}
+
+/// What a line says of the cause.
+fn kind_of(line: &str, call: &Call) -> FailureKind {
+    if let Some(name) = MISSING.group(line).filter(|_| call.is_shell) {
+        return FailureKind::Missing(last_part(name).to_lowercase());
+    }
+    if USAGE.is_match(line) { FailureKind::Usage } else { FailureKind::Refused }
+}
+
+/// Whether the beginning or the end of an answer may state a failure.
+fn may_state(call: &Call, answer: Text<'_>) -> bool {
+    let bytes = answer.spelling();
+    if !call.is_shell {
+        return HINTS.occur_in(answer.start(HEAD + 40));
+    }
+    let end = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default();
+    let complains = |name: &str| {
+        let mut found = memchr::memmem::find_iter(end, name);
+        found.any(|at| end.get(at + name.len()..).is_some_and(|rest| rest.starts_with(b": ")))
+    };
+    HINTS.occur_in(end) || call.parts().any(|part| complains(part.name()))
+}
+
+/// Whether the text of an answer states a failure. What is read may say anything, so only an answer that is no more than
+/// a complaint counts there.
+fn states_failure(call: &Call, answer: Text<'_>) -> bool {
+    let checks = call.parts().any(|part| part.check.is_some());
+    if !call.is_shell && !checks {
+        let head = answer.head(HEAD);
+        let mut told = lines(&head);
+        let Some(first) = told.next() else { return false };
+        return match first.as_bytes().first() {
+            Some(b'{' | b'[') => JSON_STATES.is_match(&head),
+            _ => complains(first, call) && (call.does != Does::Read || told.nth(2).is_none()),
+        };
+    }
+    let tail = plain(answer.tail(TAIL));
+    if exit_code(&tail).is_some_and(|code| code != 0) {
+        return !is_search(call.last_program());
+    }
+    let last: Vec<&str> = lines(&tail).rev().take(5).collect();
+    let Some(end) = last.first() else { return false };
+    if call.does == Does::Read {
+        return last.len() <= 3 && last.last().is_some_and(|first| complains(first, call));
+    }
+    // An error that is quoted is indented.
+    let is_typed =
+        || tail.lines().rev().filter(|line| !line.trim().is_empty()).take(3).any(|line| TYPED.is_match(line));
+    complains(end, call)
+        || is_typed()
+        || last.len() <= 4 && last.iter().any(|line| complains(line, call))
+        || call.does == Does::Run && last.iter().take(4).any(|line| COUNTS.is_match(line))
+}
+
+/// Whether a line says that something failed. The words of the command itself say nothing.
+fn complains(line: &str, call: &Call) -> bool {
+    // `grep: Unmatched ( or \(`
+    let names_itself = || {
+        call.is_shell
+            && call
+                .parts()
+                .any(|part| line.strip_prefix(part.name()).is_some_and(|rest| rest.starts_with(": ")))
+    };
+    if line.len() > HEAD || !HINTS.occur_in(line.as_bytes()) && !names_itself() {
+        return false;
+    }
+    let lower = line.to_lowercase();
+    !lower.contains("warning")
+        && (call.text.is_empty() || !call.text.contains(&lower))
+        && (STARTS.is_match(line) && !NONE.is_match(line)
+            || names_itself()
+            || TYPED.is_match(line)
+            || STATES.is_match(line))
+}
+
+/// The lines of a failed answer that tell what failed, at most eight.
+fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
+    let traceback = all.iter().rposition(|line| line.starts_with("Traceback (most recent"));
+    if let Some(raised) = traceback.and_then(|at| all.iter().skip(at).rfind(|line| TYPED.is_match(line))) {
+        return vec![raised];
+    }
+    let mut told: Vec<&str> = Vec::new();
+    if answer.trim_start().starts_with('{') {
+        told.extend(JSON_TEXT.groups(first_chars(answer, 1_000)).take(8));
+    }
+    if told.is_empty() {
+        let tells =
+            |line: &&&str| (complains(line, call) || RED.is_match(line)) && !line.starts_with("Traceback");
+        told.extend(all.iter().filter(tells).take(8));
+    }
+    if told.is_empty() {
+        let skipped = if call.is_shell { all.len().saturating_sub(2) } else { 0 };
+        told.extend(all.iter().skip(skipped).take(2));
+    }
+    told
+}
+
+/// Whether an action is a search that found nothing: its answer is empty, or says that there is nothing.
+pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
+    let Some(answer) = action.observation.present().filter(|answer| answer.len() <= HEAD) else {
+        return false;
+    };
+    let text = answer.to_str();
+    let told: Vec<&str> = lines(&text).collect();
+    let only_reads = call.does == Does::Read && is_search(call.last_program());
+    let searches = || {
+        words(call.last_program()).any(|word| matches!(word.as_str(), "search" | "find" | "grep" | "glob"))
+    };
+    match told.as_slice() {
+        [] | ["[]" | "{}" | "null"] => only_reads,
+        [first, ..] => (only_reads || searches()) && NOTHING.is_match(first),
+    }
+}

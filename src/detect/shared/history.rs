@@ -1,0 +1,125 @@
+//! The attempts of a run, as far as later ones are held against them: the last thousand.
+
+use std::collections::VecDeque;
+
+use super::{Attempt, Does};
+use crate::trace::{Digest, DigestMap, DigestSet};
+
+/// An attempt as it is remembered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Past {
+    pub(crate) step: u64,
+    pub(crate) turn: u64,
+    /// Which attempt of the run it is.
+    pub(crate) number: u64,
+    pub(crate) key: Option<Digest>,
+    /// `None` if the answer was not recorded: it equals no other.
+    pub(crate) outcome: Option<Digest>,
+    /// How many changes came before it, and how many with it.
+    pub(crate) changes_before: u64,
+    pub(crate) changes_after: u64,
+    /// How many outcomes were new before it, and with it.
+    pub(crate) novel_before: u64,
+    pub(crate) novel_after: u64,
+    /// Its number in `failures`, if it failed.
+    pub(crate) failure: Option<Digest>,
+    /// The numbers of the latest attempts before with its key and with its failure.
+    same_key: Option<u64>,
+    same_failure: Option<u64>,
+    same_row: Option<u64>,
+}
+
+/// The latest attempts, each linked to the one before with the same key and with the same failure.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    past: VecDeque<Past>,
+    count: u64,
+    changes: u64,
+    novel: u64,
+    by_key: DigestMap<u64>,
+    by_failure: DigestMap<u64>,
+    /// By program: the latest failure since it last succeeded.
+    rows: DigestMap<u64>,
+    outcomes: DigestSet,
+}
+
+impl History {
+    /// How many attempts are remembered.
+    const MOST: usize = 1_024;
+
+    /// Adds an attempt and returns it as it is remembered.
+    ///
+    /// Failures are the same if tool, program and signature are, and the file if it is to be written.
+    pub(crate) fn add(&mut self, attempt: &Attempt) -> Past {
+        let call = &attempt.call.call;
+        let target = call.target.as_deref().filter(|_| call.does == Does::Write);
+        let program = Digest::of_text(&call.program);
+        let program = if call.is_shell { program.and(Digest::NONE) } else { program };
+        let file = target.map_or(Digest::NONE, Digest::of_text);
+        let failure = attempt.failure().map(|failure| program.and(file).and(failure.signature));
+        let number = self.count;
+        let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
+        let is_new = known.is_none_or(|known| self.outcomes.insert(known));
+        let (changes_before, novel_before) = (self.changes, self.novel);
+        self.changes += u64::from(attempt.changes);
+        self.novel += u64::from(is_new);
+        self.count += 1;
+        let past = Past {
+            step: attempt.step,
+            turn: attempt.turn,
+            number,
+            key: call.key,
+            outcome: attempt.outcome,
+            changes_before,
+            changes_after: self.changes,
+            novel_before,
+            novel_after: self.novel,
+            failure,
+            same_key: call.key.and_then(|key| self.by_key.insert(key, number)),
+            same_failure: failure.and_then(|failure| self.by_failure.insert(failure, number)),
+            same_row: match failure {
+                Some(_) => self.rows.insert(program, number),
+                None => self.rows.remove(&program).and(None),
+            },
+        };
+        if self.past.len() == Self::MOST {
+            self.past.pop_front();
+        }
+        self.past.push_back(past);
+        past
+    }
+
+    fn at(&self, number: u64) -> Option<&Past> {
+        let newer = usize::try_from(self.count - number).ok()?;
+        self.past.get(self.past.len().checked_sub(newer)?)
+    }
+
+    /// The earlier attempts with the key of this one in earlier turns, latest first.
+    pub(crate) fn same_calls<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
+        let mut turn = past.turn;
+        std::iter::successors(past.same_key.and_then(|number| self.at(number)), |past| {
+            self.at(past.same_key?)
+        })
+        .filter(move |earlier| std::mem::replace(&mut turn, earlier.turn) != earlier.turn)
+    }
+
+    /// The earlier attempts with the failure of this one in earlier turns, latest first.
+    pub(crate) fn same_failures<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
+        let mut turn = past.turn;
+        std::iter::successors(past.same_failure.and_then(|number| self.at(number)), |past| {
+            self.at(past.same_failure?)
+        })
+        .filter(move |earlier| std::mem::replace(&mut turn, earlier.turn) != earlier.turn)
+    }
+
+    /// The failures of the program of this one since it last succeeded, this one first.
+    pub(crate) fn row<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
+        std::iter::successors(Some(past), |past| self.at(past.same_row?))
+    }
+
+    /// About how many bytes are held.
+    pub(crate) fn memory(&self) -> usize {
+        let digests = self.by_key.len() + self.by_failure.len() + self.outcomes.len();
+        self.past.len() * size_of::<Past>() + digests * 2 * size_of::<(Digest, u64)>()
+    }
+}

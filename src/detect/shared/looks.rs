@@ -1,0 +1,176 @@
+//! Looks that bring nothing new: they resemble an earlier one, and what they show has been shown.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::shell::last_part;
+use super::text::lines;
+use super::{Attempt, Does};
+use crate::trace::{Action, Digest, DigestMap, KeptText, Text};
+
+/// The latest looks since something was changed, at most eight.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    recent: VecDeque<Look>,
+}
+
+#[derive(Debug)]
+struct Look {
+    attempt: Attempt,
+    bigrams: Option<Bigrams>,
+    answer: KeptText,
+}
+
+impl Looks {
+    const WINDOW: usize = 8;
+    /// How alike two command lines of one program are that look at the same.
+    const LIKENESS: f64 = 0.3;
+    /// An answer of so few bytes says next to nothing.
+    const SHORT: usize = 24;
+    /// Longer answers are not kept: no look brings nothing new beside them.
+    const LONGEST: usize = 16_384;
+
+    /// Takes a look and returns whether it resembles earlier ones and every line of its answer stood in theirs.
+    pub(crate) fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
+        let Some(answer) = answer else { return false };
+        let call = &attempt.call.call;
+        let mut bigrams = None;
+        let (mut like, mut same_key) = (Vec::new(), false);
+        for earlier in self.recent.iter_mut().filter(|earlier| earlier.attempt.turn != attempt.turn) {
+            let other = &earlier.attempt.call.call;
+            let is_same = call.key.is_some() && other.key == call.key;
+            let mut is_alike = || {
+                let mine = bigrams.get_or_insert_with(|| Bigrams::of(&call.text));
+                let theirs = earlier.bigrams.get_or_insert_with(|| Bigrams::of(&other.text));
+                mine.likeness(theirs) >= Self::LIKENESS
+            };
+            if is_same || call.is_shell && other.is_shell && other.program == call.program && is_alike() {
+                same_key |= is_same;
+                like.push((earlier.attempt.outcome, &earlier.answer));
+            }
+        }
+        let idle = match like.as_slice() {
+            [] => false,
+            // Of a structured call only the same answer is nothing new.
+            _ if !call.is_shell => {
+                like.iter().any(|(outcome, _)| outcome.is_some() && *outcome == attempt.outcome)
+            }
+            _ => {
+                let text = answer.to_str();
+                let mut told = lines(&text).filter(|line| line.len() >= 3).peekable();
+                // That a search finds nothing is news, once.
+                let says_something = told.peek().is_some();
+                let short = lines(&text).map(str::len).sum::<usize>() <= Self::SHORT;
+                let known: HashSet<Digest> =
+                    like.iter().flat_map(|(_, kept)| line_digests(&kept.to_str())).collect();
+                let nothing_new = told.all(|line| known.contains(&Digest::of_text(line)));
+                if call.does == Does::Read && !same_key {
+                    says_something && nothing_new
+                } else {
+                    nothing_new || short
+                }
+            }
+        };
+        let kept = if call.is_shell && answer.len() <= Self::LONGEST { answer } else { Text::from("") };
+        self.recent.truncate(Self::WINDOW - 1);
+        self.recent.push_front(Look { attempt: attempt.clone(), bigrams, answer: kept.keep() });
+        idle
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.recent.is_empty()
+    }
+
+    /// Forgets all looks but the latest.
+    pub(crate) fn keep_latest(&mut self) {
+        self.recent.truncate(1);
+    }
+
+    /// Forgets all looks.
+    pub(crate) fn clear(&mut self) {
+        self.recent.clear();
+    }
+
+    /// About how many bytes are held.
+    pub(crate) fn memory(&self) -> usize {
+        self.recent.iter().map(|look| look.answer.len() + 1_024).sum()
+    }
+}
+
+/// The lines of an answer, by their digests.
+pub(crate) fn line_digests(answer: &str) -> Vec<Digest> {
+    lines(answer).filter(|line| line.len() >= 3).map(Digest::of_text).collect()
+}
+
+/// The neighbouring words of a text, to compare it with others.
+#[derive(Debug, Clone)]
+pub(crate) struct Bigrams(HashSet<Digest>);
+
+impl Bigrams {
+    /// How many words are looked at.
+    const MOST: usize = 2_000;
+
+    pub(crate) fn of(text: &str) -> Self {
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        let mut before = Digest::NONE;
+        let pair = |word: &str| {
+            let word = Digest::of_text(word);
+            std::mem::replace(&mut before, word).and(word)
+        };
+        Self(words.take(Self::MOST).map(pair).collect())
+    }
+
+    /// The share of pairs that both texts have, of those that either has (Jaccard): 0 to 1; 1 if both are empty.
+    #[expect(clippy::cast_precision_loss, reason = "at most 2,000 words")]
+    pub(crate) fn likeness(&self, other: &Self) -> f64 {
+        let both = self.0.intersection(&other.0).count();
+        let either = self.0.len() + other.0.len() - both;
+        if either == 0 { 1.0 } else { both as f64 / either as f64 }
+    }
+}
+
+/// The lines of files that reads have shown, to tell a read that shows nothing new.
+#[derive(Debug, Default)]
+pub(crate) struct ShownLines {
+    /// By file: what was shown first, as it is spelled, until the file is read again; and all lines, by their digests.
+    files: DigestMap<(Option<KeptText>, HashSet<Digest>)>,
+}
+
+impl ShownLines {
+    /// How many files are remembered.
+    const FILES: usize = 64;
+
+    /// Takes a read, and returns whether all that it shows of a file had been shown. Answers of a few words, and those
+    /// of more than 16 KiB, are not compared.
+    pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>) -> bool {
+        let call = &attempt.call.call;
+        let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {
+            return false;
+        };
+        if answer.len() > Looks::LONGEST || answer.len() <= Looks::SHORT || attempt.failure().is_some() {
+            return false;
+        }
+        let file = Digest::of_text(last_part(file));
+        if self.files.len() >= Self::FILES && !self.files.contains_key(&file) {
+            return false;
+        }
+        let Some((first, known)) = self.files.get_mut(&file) else {
+            self.files.insert(file, (Some(answer.keep()), HashSet::new()));
+            return false;
+        };
+        if let Some(first) = first.take() {
+            known.extend(line_digests(&first.to_str()));
+        }
+        let now = line_digests(&answer.to_str());
+        let all = !now.is_empty() && now.iter().all(|line| known.contains(line));
+        known.extend(now);
+        all
+    }
+
+    /// About how many bytes are held.
+    pub(crate) fn memory(&self) -> usize {
+        let file = |(first, lines): &(Option<KeptText>, HashSet<Digest>)| {
+            first.as_ref().map_or(0, KeptText::len) + lines.len() * 2 * size_of::<Digest>()
+        };
+        self.files.values().map(file).sum()
+    }
+}

@@ -1,0 +1,116 @@
+//! Phrases that are looked for in what an action brought, all of them in one pass.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use aho_corasick::packed::Searcher;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::bytes::{Captures, NoExpand, Regex, RegexBuilder};
+
+/// Phrases that match anywhere in a text, without case.
+#[derive(Debug, Clone)]
+pub(in crate::detect) struct Phrases {
+    searcher: Option<AhoCorasick>,
+}
+
+impl Phrases {
+    pub(in crate::detect) fn new<'p>(phrases: impl IntoIterator<Item = &'p str>) -> Self {
+        Self { searcher: searcher(phrases.into_iter().map(str::to_lowercase).collect()) }
+    }
+
+    /// Whether one of them stands in the text.
+    pub(in crate::detect) fn occur_in(&self, text: &str) -> bool {
+        self.searcher.as_ref().is_some_and(|searcher| searcher.is_match(&text.to_lowercase()))
+    }
+}
+
+/// A searcher for texts, of which the leftmost is found, and of several there the longest. `None`: there are none, or
+/// more than a searcher can hold.
+pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
+    if texts.is_empty() {
+        return None;
+    }
+    AhoCorasick::builder()
+        // What is looked for is rare, and most of a text is passed over before an automaton is asked: the one that is
+        // made quickly will do.
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(texts)
+        .ok()
+}
+
+/// A regular expression over ASCII, compiled when it is first used. One that does not compile matches nothing.
+pub(crate) struct Pattern {
+    text: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub(crate) const fn new(text: &'static str) -> Self {
+        Self { text, compiled: OnceLock::new() }
+    }
+
+    fn get(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| RegexBuilder::new(self.text).unicode(false).build().ok()).as_ref()
+    }
+
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        self.get().is_some_and(|regex| regex.is_match(text.as_bytes()))
+    }
+
+    /// The first group that took part in the first match.
+    pub(crate) fn group<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let found = self.get()?.captures(text.as_bytes())?;
+        let group = found.iter().skip(1).flatten().next()?;
+        text.get(group.range())
+    }
+
+    /// The first group of each match.
+    pub(crate) fn groups<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let found = self.get().into_iter().flat_map(|regex| regex.captures_iter(text.as_bytes()));
+        found.filter_map(|found| text.get(found.get(1)?.range()))
+    }
+
+    /// Puts `#` in the place of each match, but for matches in which a group took part.
+    pub(crate) fn mask<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let Some(regex) = self.get() else { return Cow::Borrowed(text) };
+        if regex.captures_len() == 1 {
+            return regex.replace_all(text, NoExpand(b"#"));
+        }
+        regex.replace_all(text, |found: &Captures<'_>| match (found.get(0), found.get(1)) {
+            (Some(whole), Some(_)) => whole.as_bytes().to_vec(),
+            _ => b"#".to_vec(),
+        })
+    }
+}
+
+/// Parts of phrases, of which most texts hold none: looked for at memory speed, and with case.
+#[derive(Debug)]
+pub(crate) struct Hints(Option<Searcher>);
+
+impl Hints {
+    pub(crate) fn new<'p>(parts: impl IntoIterator<Item = &'p str>) -> Self {
+        Self(Searcher::new(parts))
+    }
+
+    /// Whether bytes hold one of them. True if that cannot be found out quickly.
+    pub(crate) fn occur_in(&self, bytes: &[u8]) -> bool {
+        self.0.as_ref().is_none_or(|searcher| searcher.find(bytes).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_does_not_matter_and_none_is_found_nowhere() {
+        let phrases = Phrases::new(["No Effect", "Übung"]);
+        for text in ["it has no effect.", "NO EFFECT", "eine übung", "ÜBUNG"] {
+            assert!(phrases.occur_in(text), "{text}");
+        }
+        assert!(!phrases.occur_in("no  effect") && !phrases.occur_in(""));
+        let none = Phrases::new([]);
+        assert!(!none.occur_in("no effect"));
+    }
+}

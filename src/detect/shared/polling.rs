@@ -1,0 +1,167 @@
+//! Calls that ask whether something is over yet, and failures that are sound to try again: what rules pass over.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::transient::{Matcher, TransientRules};
+use crate::error::{Error, Result};
+use crate::trace::{Action, Arguments, Digest, Digests, fold_name};
+
+/// A call that is meant to be made again and again: a tool, and which values of one of its arguments make it so.
+///
+/// In JSON: the name alone, or `{"tool", "argument", "values"}`, where a value of null stands for an argument that is
+/// not given. Where the text of the arguments is not known, the name decides.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::PollingCall;
+///
+/// let poll: PollingCall =
+///     serde_json::from_value(json!({"tool": "process", "argument": "action", "values": ["poll", "log"]})).unwrap();
+/// assert_eq!(poll, PollingCall::with("process", "action", [Some("poll"), Some("log")]));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
+pub struct PollingCall {
+    tool: String,
+    condition: Option<Condition>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Condition {
+    argument: String,
+    values: Vec<Option<String>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Wire {
+    Name(String),
+    Call(WireCall),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireCall {
+    tool: String,
+    argument: String,
+    values: Vec<Option<String>>,
+}
+
+impl From<Wire> for PollingCall {
+    fn from(wire: Wire) -> Self {
+        match wire {
+            Wire::Name(tool) => Self { tool, condition: None },
+            Wire::Call(WireCall { tool, argument, values }) => {
+                Self { tool, condition: Some(Condition { argument, values }) }
+            }
+        }
+    }
+}
+
+impl From<PollingCall> for Wire {
+    fn from(call: PollingCall) -> Self {
+        match call.condition {
+            None => Self::Name(call.tool),
+            Some(Condition { argument, values }) => {
+                Self::Call(WireCall { tool: call.tool, argument, values })
+            }
+        }
+    }
+}
+
+impl PollingCall {
+    /// Every call of this tool; names are compared trimmed and without case.
+    pub fn tool(tool: impl Into<String>) -> Self {
+        Self { tool: tool.into(), condition: None }
+    }
+
+    /// The calls of this tool in which the argument has one of these values; `None` is an argument that is not given.
+    pub fn with<'v>(
+        tool: impl Into<String>,
+        argument: impl Into<String>,
+        values: impl IntoIterator<Item = Option<&'v str>>,
+    ) -> Self {
+        let values = values.into_iter().map(|value| value.map(Into::into)).collect();
+        Self { tool: tool.into(), condition: Some(Condition { argument: argument.into(), values }) }
+    }
+
+    /// The polling calls of common agents.
+    #[must_use]
+    pub fn known() -> Vec<Self> {
+        vec![
+            Self::with("write_stdin", "chars", [None, Some("")]),
+            Self::tool("wait"),
+            Self::with("process", "action", [Some("poll"), Some("list"), Some("log")]),
+            Self::tool("TaskOutput"),
+            Self::tool("BashOutput"),
+            Self::tool("AgentOutputTool"),
+        ]
+    }
+}
+
+impl PollingCall {
+    /// Whether a call is one of these. If the text of its arguments was not kept, the tool decides.
+    fn matches(&self, action: &Action<'_>) -> bool {
+        if fold_name(&self.tool) != fold_name(action.name) {
+            return false;
+        }
+        let Some(Condition { argument, values }) = &self.condition else { return true };
+        let arguments = action.arguments.as_ref();
+        let given = arguments.present().map(Arguments::json);
+        let value = match (arguments.is_absent(), given) {
+            (true, _) => Value::Null,
+            (_, Some(Some(json))) => {
+                let given: Value = serde_json::from_str(json).unwrap_or_default();
+                given.get(argument).cloned().unwrap_or_default()
+            }
+            _ => return true,
+        };
+        values
+            .iter()
+            .any(|wanted| value.as_str() == wanted.as_deref() && (value.is_null() || value.is_string()))
+    }
+}
+
+/// What the fields `exempt` and `transient` of a configuration pass over, made ready.
+#[derive(Debug)]
+pub(in crate::detect) struct PassedOver {
+    /// The folded names of the tools, to pass over most calls at once.
+    tools: Vec<Digest>,
+    exempt: Vec<PollingCall>,
+    transient: Option<Matcher>,
+}
+
+impl PassedOver {
+    pub(in crate::detect) fn new(exempt: &[PollingCall], transient: Option<&TransientRules>) -> Self {
+        let tools = exempt.iter().map(|call| Digest::of_text(&fold_name(&call.tool))).collect();
+        Self { tools, exempt: exempt.to_vec(), transient: transient.map(Matcher::new) }
+    }
+
+    /// Checks the fields of a configuration.
+    pub(in crate::detect) fn validate(
+        exempt: &[PollingCall],
+        transient: Option<&TransientRules>,
+    ) -> Result<()> {
+        if exempt.iter().any(|call| call.tool.trim().is_empty()) {
+            return Err(Error::config("exempt", "a tool without a name"));
+        }
+        transient.map_or(Ok(()), |rules| rules.validate("transient"))
+    }
+
+    /// Whether the call is meant to be made again and again.
+    pub(in crate::detect) fn is_exempt(&self, action: &Action<'_>, digests: &Digests) -> bool {
+        self.tools.contains(&digests.folded_name) && self.exempt.iter().any(|call| call.matches(action))
+    }
+
+    /// Whether the action failed transiently.
+    pub(in crate::detect) fn is_transient(&self, action: &Action<'_>) -> bool {
+        self.transient.as_ref().is_some_and(|rules| rules.matches(action))
+    }
+}
+
+/// Whether some calls of the tool are known to be polling.
+#[cfg(feature = "statistics")]
+pub(super) fn is_known(name: &str) -> bool {
+    PollingCall::known().iter().any(|call| fold_name(&call.tool) == fold_name(name))
+}

@@ -1,0 +1,135 @@
+//! Transient failures, which it is sound to try again.
+
+use aho_corasick::AhoCorasick;
+use serde::{Deserialize, Serialize};
+
+use super::phrases::searcher;
+use crate::error::{Error, Result};
+use crate::trace::{Action, Arguments, Status};
+
+/// How many characters of an observation are looked at.
+const HEAD: usize = 300;
+
+/// What makes an error transient. The default is the list of the definitions.
+///
+/// ```
+/// use wrongturn::{Action, Status, TransientRules};
+///
+/// let rules = TransientRules::default();
+/// assert!(rules.matches(&Action::new("get").answered(Status::Error, "HTTP 503")));
+/// assert!(!rules.matches(&Action::new("get").answered(Status::Error, "price 1,503")));
+/// assert!(!rules.matches(&Action::new("get").answered(Status::Ok, "HTTP 503")));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TransientRules {
+    /// Structured error types, compared without case, `_` and `-`; a type that holds one of them matches.
+    pub error_types: Vec<String>,
+    /// Numbers that match where they stand alone in the text.
+    pub codes: Vec<u32>,
+    /// Phrases that match anywhere in the text, without case.
+    pub phrases: Vec<String>,
+}
+
+impl Default for TransientRules {
+    fn default() -> Self {
+        let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+        Self {
+            error_types: owned(&["timeout", "rate limit", "unavailable"]),
+            codes: vec![429, 500, 502, 503, 504],
+            phrases: owned(&[
+                "timeout",
+                "timed out",
+                "temporarily",
+                "rate limit",
+                "try again",
+                "service unavailable",
+                "connection reset",
+                "connection refused",
+                "connection error",
+                "overloaded",
+            ]),
+        }
+    }
+}
+
+impl TransientRules {
+    /// Whether the action failed, and failed transiently.
+    #[must_use]
+    pub fn matches(&self, action: &Action<'_>) -> bool {
+        action.status == Status::Error && Matcher::new(self).is_transient(action)
+    }
+
+    pub(in crate::detect) fn validate(&self, field: &str) -> Result<()> {
+        let texts = self.error_types.iter().chain(&self.phrases);
+        if texts.clone().any(|text| plain_type(text).is_empty()) {
+            return Err(Error::config(field, "an empty text would match every error"));
+        }
+        Ok(())
+    }
+}
+
+/// The rules, made ready.
+#[derive(Debug)]
+pub(in crate::detect) struct Matcher {
+    error_types: Vec<String>,
+    /// Phrases first, then numbers, in lower case. Of two numbers that begin alike, the longer one is met.
+    texts: Option<AhoCorasick>,
+    phrases: usize,
+}
+
+impl Matcher {
+    pub(in crate::detect) fn new(rules: &TransientRules) -> Self {
+        let numbers = rules.codes.iter().map(ToString::to_string);
+        let phrases = rules.phrases.iter().map(|phrase| phrase.to_ascii_lowercase());
+        Self {
+            error_types: rules.error_types.iter().map(|known| plain_type(known)).collect(),
+            texts: searcher(phrases.chain(numbers).collect()),
+            phrases: rules.phrases.len(),
+        }
+    }
+
+    /// Whether the action of this step failed, and failed transiently.
+    #[inline]
+    pub(in crate::detect) fn matches(&self, action: &Action<'_>) -> bool {
+        action.status == Status::Error && self.is_transient(action)
+    }
+
+    /// Whether an action that failed did so transiently.
+    fn is_transient(&self, action: &Action<'_>) -> bool {
+        if let Some(error_type) = action.error_type {
+            let plain = plain_type(error_type);
+            if self.error_types.iter().any(|known| plain.contains(known)) {
+                return true;
+            }
+        }
+        let (Some(texts), Some(observation)) = (&self.texts, action.observation.present()) else {
+            return false;
+        };
+        let mut head = observation.head(HEAD).into_owned();
+        head.make_ascii_lowercase();
+        // What the call itself says, it may only be quoted.
+        let given =
+            action.arguments.as_ref().present().and_then(Arguments::json).unwrap_or_default().to_lowercase();
+        texts.find_iter(&head).any(|found| {
+            let is_phrase = found.pattern().as_usize() < self.phrases;
+            let said = head.get(found.range()).unwrap_or_default();
+            (is_phrase || stands_alone(head.as_bytes(), found.start(), found.end())) && !given.contains(said)
+        })
+    }
+}
+
+/// Whether no digit, `.digit` or `,digit` adjoins the number at these bytes.
+fn stands_alone(text: &[u8], start: usize, end: usize) -> bool {
+    let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
+    let mark = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| b".,".contains(byte));
+    let (before, behind) = (start.checked_sub(1), Some(end));
+    !(digit(before)
+        || digit(behind)
+        || mark(before) && digit(start.checked_sub(2))
+        || mark(behind) && digit(Some(end + 1)))
+}
+
+fn plain_type(error_type: &str) -> String {
+    error_type.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
+}

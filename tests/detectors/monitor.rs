@@ -1,0 +1,169 @@
+//! A monitor: what it tells and when, what it refuses, what it holds.
+
+use wrongturn::{
+    Action, Actor, ErrorKind, Finding, Monitor, Status, StepInput, Update, UpdateKind, Usage,
+    default_detectors, detector_info,
+};
+
+fn sold_out<'a>() -> StepInput<'a> {
+    StepInput::action(Actor::Agent, Action::new("book").answered(Status::Error, "sold out"))
+}
+
+/// An action with this argument, answered always the same.
+fn step(name: &str, argument: u32, status: Status) -> StepInput<'_> {
+    let action = Action::new(name).arguments(&serde_json::json!(argument)).answered(status, "as before");
+    StepInput::action(Actor::Agent, action)
+}
+
+/// Two loops that a longer one joins: the first to be told keeps its name.
+#[test]
+fn loops_that_grow_together_are_merged_by_name() {
+    let detectors = vec![detector_info("loop").unwrap().default_detector()];
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut told = Vec::new();
+    for name in ["b", "b", "b", "b", "x", "c", "c", "c", "c", "b", "b"] {
+        monitor.observe(step(name, 0, Status::Ok)).unwrap();
+        told.extend(monitor.updates());
+    }
+    let end = monitor.conclude();
+    let names = |updates: &[Update]| -> Vec<String> {
+        let name = |update: &Update| {
+            let into = update.into.as_ref().map_or(String::new(), |into| format!(" into {into}"));
+            format!(
+                "{} {} {}-{}{into}",
+                update.kind, update.finding.id, update.finding.first, update.finding.last
+            )
+        };
+        updates.iter().map(name).collect()
+    };
+    assert_eq!(names(&told), ["opened loop:2 0-2", "grown loop:2 0-3", "opened loop:7 5-7"]);
+    assert_eq!(names(&end.updates), ["merged loop:7 5-7 into loop:2", "closed loop:2 0-10"]);
+    assert_eq!(end.verdicts[0].1.findings()[0].merged, ["loop:7"]);
+}
+
+/// Growth is told at doublings: few updates of a loop however long it is.
+#[test]
+fn a_long_loop_is_told_now_and_then() {
+    let detectors = vec![detector_info("loop").unwrap().default_detector()];
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut told = Vec::new();
+    for _ in 0..1000 {
+        monitor.observe(step("look", 0, Status::Ok)).unwrap();
+        told.extend(monitor.updates().into_iter().map(|update| (update.kind, update.finding.last)));
+    }
+    let grown: Vec<u64> = (1..9).map(|power| 3 * (1 << power) - 1).collect();
+    assert_eq!(told[0], (UpdateKind::Opened, 2));
+    assert_eq!(told[1..].iter().map(|(_, last)| *last).collect::<Vec<_>>(), grown);
+}
+
+/// A trace that holds too much is judged no further than its memory goes, and says so.
+#[test]
+fn a_cap_on_memory_stops_the_largest_and_says_so() {
+    let detectors = default_detectors();
+    let limit = 60_000;
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap().with_memory_limit(limit);
+    for _ in 0..4 {
+        monitor.observe(step("look", 0, Status::Ok)).unwrap();
+    }
+    for number in 0..20_000 {
+        monitor.observe(step("book", number, Status::Error)).unwrap();
+        assert!(monitor.memory() <= limit + 10_000, "{number}: {}", monitor.memory());
+    }
+    let verdicts = monitor.finish();
+    let of = |id: &str| &verdicts.iter().find(|(other, _)| *other == id).unwrap().1;
+    let looping = of("loop").judgement().unwrap();
+    assert!(looping.detected && looping.stopped_at.is_some() && of("loop").is_stopped());
+    let recovery = serde_json::to_value(of("tool_error_recovery")).unwrap();
+    assert!(recovery["not_applicable"].as_str().unwrap().starts_with("stopped at step "), "{recovery}");
+    assert!(of("tool_error_recovery").is_stopped() && !of("route_inefficiency").is_stopped());
+}
+
+#[test]
+fn a_step_that_is_refused_is_left_out() {
+    let detectors = default_detectors();
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    monitor.observe(sold_out().at(7).turn(7)).unwrap();
+    for refused in [sold_out().at(7), sold_out().at(3), sold_out().at(8).progress(f64::NAN)] {
+        assert_eq!(monitor.observe(refused).unwrap_err().kind(), ErrorKind::Trace);
+        assert_eq!(monitor.new_findings().count(), 0);
+    }
+    monitor.observe(sold_out().at(8).turn(8)).unwrap();
+    let told: Vec<_> =
+        monitor.new_findings().map(|finding| (finding.detector.into_owned(), finding.first)).collect();
+    assert_eq!(told, [("feedback_blindness".to_owned(), 8)]);
+    assert_eq!(monitor.new_findings().count(), 0, "nothing is told twice");
+    let verdicts = monitor.finish();
+    let detected: Vec<_> = verdicts.iter().map(|(id, verdict)| (*id, verdict.detected())).collect();
+    let expected = [
+        ("feedback_blindness", Some(true)),
+        ("loop", Some(false)),
+        ("route_inefficiency", None),
+        ("tool_error_recovery", Some(true)),
+        ("wasted_actions", Some(false)),
+    ];
+    assert_eq!(detected, expected);
+}
+
+#[test]
+fn two_detectors_of_one_name_are_refused() {
+    let mut detectors = default_detectors();
+    detectors.push(std::sync::Arc::clone(&detectors[1]));
+    let error = Monitor::new(&detectors, &None.into()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(error.to_string().contains("`loop`"), "{error}");
+}
+
+#[test]
+fn a_trace_is_concluded_once_and_written_as_json() {
+    let detectors = default_detectors();
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut ends = Vec::new();
+    for _ in 0..2 {
+        for turn in 0..5 {
+            monitor.observe(sold_out().at(turn).turn(turn)).unwrap();
+        }
+        let end = monitor.conclude();
+        let again = monitor.conclude();
+        assert_eq!((&again.verdicts, again.updates.len()), (&end.verdicts, 0));
+        ends.push(end);
+        monitor.reopen(&None.into());
+    }
+    assert_eq!(ends[0], ends[1]);
+    let json = serde_json::to_value(&ends[0]).unwrap();
+    assert_eq!(json["verdicts"]["loop"]["detected"], true);
+    let closed = &json["updates"][0];
+    assert_eq!(closed["kind"], "closed");
+    assert!(closed["finding"]["id"].is_string() && closed.get("into").is_none(), "{closed}");
+}
+
+/// A monitor that is opened again has forgotten everything, and findings tell what their steps took.
+#[test]
+fn findings_carry_the_cost_of_their_steps() {
+    let detectors = default_detectors();
+    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut verdicts = Vec::new();
+    for _ in 0..2 {
+        for turn in 0..5 {
+            let usage = Usage { input_tokens: Some(100), duration_ns: Some(turn), ..Usage::default() };
+            monitor.observe(sold_out().at(turn).turn(turn).usage(usage)).unwrap();
+        }
+        let told: Vec<Finding> = monitor.new_findings().collect();
+        assert!(told.iter().all(|finding| finding.cost.is_some()));
+        verdicts.push(monitor.conclude().verdicts);
+        monitor.reopen(&None.into());
+    }
+    assert_eq!(verdicts[0], verdicts[1]);
+    let of = |id: &str| verdicts[0].iter().find(|(other, _)| *other == id).unwrap().1.findings().to_vec();
+    let [looping] = &of("loop")[..] else { panic!("one loop") };
+    let cost = looping.cost.unwrap();
+    assert_eq!(
+        (cost.steps, cost.input_tokens, cost.output_tokens, cost.duration_ns),
+        (5, Some(500), None, Some(10))
+    );
+    assert_eq!(looping.id, "loop:2");
+    assert_eq!(looping.message, "`book` failed 5 times in the same way (steps 0-4): sold out");
+    let json = serde_json::to_value(looping).unwrap();
+    assert_eq!(json["cost"], serde_json::json!({"steps": 5, "duration_ns": 10, "input_tokens": 500}));
+    let read: Finding = serde_json::from_value(json).unwrap();
+    assert_eq!(&read, looping);
+}
