@@ -1,15 +1,5 @@
-//! The detectors inside a pipeline: the steps of many runs arrive interleaved on a channel, a finding is told the
-//! moment it is certain, and closing a run gives its verdicts.
-//!
-//! What each detector can say before the end of a run:
-//!
-//! | detector | certain before the end |
-//! |---|---|
-//! | `feedback_blindness` | every finding, at the repeat, in its final form |
-//! | `loop` | that there is one, as soon as it is made; its range and counts may still grow |
-//! | `route_inefficiency` | pair by pair, a finding whose second milestone is reached, final; one that is too long already, growing; by default nothing |
-//! | `tool_error_recovery` | nothing: a later success still recovers every error |
-//! | `wasted_actions` | nothing: the share of what is wasted may still fall |
+//! The detectors inside a pipeline: the steps of many runs arrive interleaved on a channel. Findings are printed as soon
+//! as they are confirmed, verdicts when a run closes. The page of each detector says what it confirms before the end.
 //!
 //! `cargo run --release --example embed`
 

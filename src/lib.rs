@@ -1,4 +1,4 @@
-//! Finds where and how AI agents go wrong in their recorded runs, without any model call.
+//! Finds failures in recorded runs of AI agents, without any model call.
 //!
 //! This page introduces the types. [`guide`] goes further, with a page each on [detectors](guide::detectors),
 //! [formats](guide::formats), [embedding](guide::embedding), [statistics](guide::statistics),
@@ -44,16 +44,18 @@
 //!
 //! <!-- detectors: end -->
 //!
-//! Those that run by default are the [`default_detectors`]; the others run where they are named.
-//! Each has a page: [`ToolErrorRecovery`], [`Loop`], [`FeedbackBlindness`], [`RouteInefficiency`], [`WastedActions`],
-//! [`MalformedCall`], [`ExpectedAction`]. A finding is *certain* if it follows from recorded facts alone, such as equal
-//! calls with equal answers, and *likely* if it rests on what texts say ([`Confidence`]).
+//! [`default_detectors`] returns those that run by default. The page of each has its rule, examples and limits:
+//! [`ExpectedAction`], [`FeedbackBlindness`], [`Loop`], [`MalformedCall`], [`RouteInefficiency`], [`ToolErrorRecovery`],
+//! [`WastedActions`]. [The guide](guide::detectors) defines the words that they share.
 //!
-//! A [`Registry`] begins with all of them ([`ALL`]) and makes detectors from JSON; an error names the field that is wrong.
-//! A detector of your own implements [`Detector`] and [`Fold`] and goes wherever those of this crate go; as a [`Rule`]
-//! it has a configuration, too, and can be added to a registry.
+//! A finding is *certain* if it follows from recorded facts alone, such as equal calls with equal answers, and *likely*
+//! if it rests on what texts say ([`Confidence`]). [`at_least`] drops findings below a confidence.
 //!
-//! What a source left out ([`Content::NotRecorded`]) equals nothing: a detector that compares actions is *not
+//! A [`Registry`] starts with all of them ([`ALL`]) and makes detectors from JSON; an error names the field that is
+//! wrong. A detector of your own implements [`Detector`] and [`Fold`] and runs wherever those of this crate run. As a
+//! [`Rule`] it also has a configuration and can be added to a registry.
+//!
+//! A value that the source left out ([`Content::NotRecorded`]) equals nothing. Detectors that compare actions are *not
 //! applicable* to a trace in which no action has its arguments recorded.
 //!
 //! # Files
@@ -77,9 +79,9 @@
 //!
 //! # Online
 //!
-//! A [`Monitor`] takes the steps of an open trace one by one, reports a finding as soon as it is certain, and ends in
-//! the same verdicts as the batch, because both are the same fold. What becomes of a finding is a series of
-//! [`Update`]s under one id. A [`TraceAssembler`] keeps monitors for many open traces, whose calls, answers, messages
+//! A [`Monitor`] takes the steps of an open trace one by one and reports a finding as soon as it is confirmed, that is,
+//! when no later step can take it back. Its verdicts equal those of the batch, because both run the same fold. A finding
+//! that grows or merges is a series of [`Update`]s under one id. A [`TraceAssembler`] keeps monitors for many open traces, whose calls, answers, messages
 //! or spans arrive in any order, within caps on what it holds.
 //!
 //! An [`EventContext`] makes evaluation events of OpenTelemetry from verdicts, findings and updates; [`otlp_json`]

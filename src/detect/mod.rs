@@ -1,6 +1,5 @@
-//! The detectors. To add one: write a file beside the others (docs, config, evidence, rule, fold), write its page in
-//! `docs/`, and add one line to the list below. Golden entries and a naive statement in `tests/naive` go with it: the
-//! tests name what is missing. One that is of no use on most runs is made opt-in ([`Rule::OPT_IN`]).
+//! The detectors: one file a rule, on the layer in `shared/`. CONTRIBUTING.md says how to add one; tests name what is
+//! missing. A detector that is of no use on most runs is opt-in ([`Rule::OPT_IN`]).
 
 mod confident;
 mod cost;

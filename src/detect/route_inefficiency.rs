@@ -43,9 +43,9 @@ pub struct RouteInefficiencyConfig {
     pub from_start: bool,
     /// How expected actions are held against a run.
     pub routes: Routes,
-    /// Wasted actions that are too many, as `wasted_actions` counts them (`run`); at least 1.
+    /// Wasted actions that are too many, as `wasted_actions` counts them (`run`); above 0.
     pub min_wasted: f64,
-    /// The share of all actions that they must have (`run`); in [0, 1].
+    /// How many times the number of actions the square of the wasted ones must be (`run`); at least 0.
     pub min_impact: f64,
 }
 
@@ -83,8 +83,8 @@ impl RouteInefficiency {
     /// The detector with this configuration.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the ratio is not above 0 and finite, `min_wasted` is 0 or
-    /// `min_impact` is below 0.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if `ratio` or `min_wasted` is not above 0 and finite, or `min_impact`
+    /// is below 0.
     pub fn new(config: RouteInefficiencyConfig) -> Result<Self> {
         if !(config.ratio > 0.0 && config.ratio.is_finite()) {
             return Err(Error::config("ratio", format!("{} is not above 0 and finite", config.ratio)));
