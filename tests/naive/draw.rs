@@ -201,7 +201,13 @@ fn fields(detector: &str) -> Value {
         "tool_error_recovery" => {
             json!({"threshold": [0.25, 1.0 / 3.0, 0.5, 0.75, 1.0], "min_attempts": [2, 3, 4]})
         }
-        _ => json!({"min_wasted": wasted, "min_impact": impact, "exempt": exempt, "transient": transient}),
+        "wasted_actions" => {
+            json!({"min_wasted": wasted, "min_impact": impact, "exempt": exempt, "transient": transient})
+        }
+        other => {
+            let grid = detector_info(other).unwrap().grid().unwrap();
+            json!({grid.parameter: grid.values})
+        }
     }
 }
 
