@@ -68,6 +68,7 @@ fn a_finding_is_parented_to_the_span_of_its_last_step() {
         ("gen_ai.agent.name", json!({"stringValue": "clerk"})),
         ("gen_ai.conversation.id", json!({"stringValue": "c-1"})),
         ("wrongturn.finding.id", json!({"stringValue": "loop:2"})),
+        ("wrongturn.finding.confidence", json!({"stringValue": "certain"})),
         ("wrongturn.mode", json!({"stringValue": "strategy/loop"})),
         ("wrongturn.where", json!({"arrayValue": {"values": [{"intValue": "0"}, {"intValue": "4"}]}})),
         ("wrongturn.cost.steps", json!({"intValue": "5"})),

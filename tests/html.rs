@@ -14,9 +14,9 @@ use std::process::Command;
 
 use wrongturn::stats::{Interval, Resampling};
 use wrongturn::{
-    Actor, Bar, BarChart, CalibrationOptions, Chart, ComparedRun, Comparison, FailureCost, Files, GoldenSet,
-    HtmlReport, IntervalChart, IntervalRow, Line, LineChart, RunStrip, ScanSummary, Status, StripFinding,
-    StripStep, calibrate, calibration_html, comparison_html, default_detectors, scan_html,
+    Actor, Bar, BarChart, CalibrationOptions, Chart, ComparedRun, Comparison, Confidence, FailureCost, Files,
+    GoldenSet, HtmlReport, IntervalChart, IntervalRow, Line, LineChart, RunStrip, ScanSummary, Status,
+    StripFinding, StripStep, calibrate, calibration_html, comparison_html, default_detectors, scan_html,
 };
 
 const HOSTILE: &str = "</script></style></title><img src=x onerror=alert(1)><svg onload=alert(2)>\" onmouseover='alert(3)' \
@@ -39,6 +39,7 @@ fn strip(steps: u64) -> RunStrip {
         detector: HOSTILE.to_owned(),
         first,
         last,
+        confidence: Confidence::Likely,
         message: HOSTILE.repeat(20),
         evidence: HOSTILE.repeat(100),
     };
@@ -169,7 +170,7 @@ fn the_worst_run_comes_first() {
     let worst = RunStrip { title: "worst".to_owned(), ..strip(4) };
     let html = scan_html(&ScanSummary::default(), &[], vec![calm, worst], &Files::default());
     assert!(html.find(">worst<").unwrap() < html.find(">calm<").unwrap());
-    for name in ["step 0: agent, message", ", failed", "environment"] {
+    for name in ["step 0: agent, message", ", failed", "environment", ", steps 2–6, likely: "] {
         let many = scan_html(&ScanSummary::default(), &[], vec![strip(14)], &Files::default());
         assert!(many.contains(name), "{name}");
     }

@@ -291,7 +291,7 @@ fn standard_input_may_be_in_any_number_of_parts() {
 fn other_versions_are_told_by_their_kind() {
     let text = String::from_utf8(state("a", scan_part(&one_file(1.0))).to_json().unwrap()).unwrap();
     let kind = |text: &str| PartialState::from_json(text.as_bytes()).unwrap_err().kind();
-    assert_eq!(kind(&text.replace("\"version\":3", "\"version\":1")), ErrorKind::Version);
+    assert_eq!(kind(&text.replace("\"version\":4", "\"version\":1")), ErrorKind::Version);
     let made_by = format!("\"crate\":\"{}\"", env!("CARGO_PKG_VERSION"));
     assert_eq!(kind(&text.replace(&made_by, "\"crate\":\"0.0.1\"")), ErrorKind::Version);
     assert_eq!(kind(&text.replace("\"runs\":1", "\"runs\":\"1\"")), ErrorKind::Partial);
@@ -335,6 +335,10 @@ fn merging_prints_what_one_scan_prints() {
     ends("merge", &[&format!("{states}/1.json"), &again, "--partial", &few], 0);
     let (_, told) = ends("merge", &[&few, &again, &states], 0);
     assert_eq!(told, "");
+    let certain = folder.path("certain.json");
+    ends("scan", &[&bundled()[0], "--min-confidence", "certain", "--partial", &certain], 0);
+    let (_, told) = ends("merge", &[&certain, &again], 1);
+    assert!(told.contains("made with other options: `min_confidence` differ"), "{told}");
     let (_, told) = ends("merge", &[&states, "--chart", &folder.path("x.svg")], 1);
     assert!(told.contains("--out and --chart are of replications"), "{told}");
 }

@@ -137,6 +137,7 @@ impl EventContext {
         event.span = finding.span.or(self.span);
         event.text("gen_ai.evaluation.explanation", Some(&finding.message));
         event.text("wrongturn.finding.id", Some(&finding.id));
+        event.push("wrongturn.finding.confidence", EventValue::Text(finding.confidence.to_string()));
         event.push("wrongturn.mode", EventValue::Text(finding.mode.to_string()));
         event.push("wrongturn.where", EventValue::Counts(vec![finding.first, finding.last]));
         if !finding.merged.is_empty() {

@@ -35,7 +35,7 @@
 //!
 //! # Form
 //!
-//! One line of JSON: `{"wrongturn":"partial state","version":3,"crate":…,"kind":…,"options":{…},"splits":{…},
+//! One line of JSON: `{"wrongturn":"partial state","version":4,"crate":…,"kind":…,"options":{…},"splits":{…},
 //! "state":{…}}`. The same state has the same bytes. Other versions and other versions of this crate are refused
 //! ([`ErrorKind::Version`](crate::ErrorKind::Version)), as digests and definitions may change with them.
 //!

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::corpus::{ScanEvent, TraceRecord, read_files, read_joined};
+use crate::detect::Confidence;
 use crate::input::ReadOptions;
 use crate::trace::{Actor, Content, Event, Status, Step, Trace};
 
@@ -51,6 +52,8 @@ pub struct StripFinding {
     pub first: u64,
     /// Index of the last step, inclusive.
     pub last: u64,
+    /// How it is known.
+    pub confidence: Confidence,
     /// The message.
     pub message: String,
     /// The evidence, as JSON.
@@ -79,6 +82,7 @@ impl FlaggedRun {
                 detector: finding.detector.to_string(),
                 first: finding.first,
                 last: finding.last,
+                confidence: finding.confidence,
                 message: finding.message.clone(),
                 evidence: serde_json::to_string(&finding.evidence).unwrap_or_default(),
             })
@@ -316,6 +320,7 @@ mod tests {
             detector: "d".to_owned(),
             first,
             last,
+            confidence: Confidence::Certain,
             message: String::new(),
             evidence: String::new(),
         };

@@ -12,7 +12,7 @@ const MARKS: usize = 26;
 /// A run as text, a line of at most `width` columns per step, with its findings.
 ///
 /// A line has the marks of findings, step, turn, actor, status with its provenance, tool, arguments and observation, both
-/// shortened. The findings follow below, by their marks.
+/// shortened. The findings follow below, by their marks, each with its [`Confidence`](crate::Confidence).
 ///
 /// ```
 /// use serde_json::json;
@@ -26,6 +26,7 @@ const MARKS: usize = 26;
 /// let text = render_run(&run, Loop::default().detect(&run).findings(), 80);
 /// let first = r#"a     0    0 agent  ok/flag           look {"at":"wall"} → a wall"#;
 /// assert_eq!(text.lines().next(), Some(first));
+/// assert!(text.contains("\na loop:2 (certain): "), "{text}");
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
@@ -54,7 +55,8 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
     }
     for (number, finding) in findings.iter().enumerate() {
         let mark = ('a'..='z').nth(number).filter(|_| number < marked).unwrap_or(' ');
-        let line = format!("{mark} {}: {}", finding.id, plain(&finding.message, usize::MAX));
+        let message = plain(&finding.message, usize::MAX);
+        let line = format!("{mark} {} ({}): {message}", finding.id, finding.confidence);
         let lines = wrapped(&line, width.saturating_sub(2).max(20));
         // Without a mark its place stays empty.
         let indent = if mark == ' ' { "  " } else { "" };

@@ -134,7 +134,8 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
                 list.element("li", &[], |item| {
                     item.leaf("strong", &[], &cut(&finding.detector, 80));
                     let message = cut(&finding.message, TEXT_CHARS);
-                    item.text(&format!(", steps {}–{}: {message}", finding.first, finding.last));
+                    let StripFinding { first, last, confidence, .. } = finding;
+                    item.text(&format!(", steps {first}–{last}, {confidence}: {message}"));
                     item.element("details", &[], |details| {
                         details.leaf("summary", &[], "evidence");
                         details.leaf("pre", &[], &cut(&finding.evidence, TEXT_CHARS));
