@@ -11,14 +11,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
-use common::arguments::{Seed, Threads};
+use common::arguments::{Seed, Surety, Threads};
 use common::output::{is_stdout, write_json};
 use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{
     ALL, Actors, BaselineComparison, CalibrationOptions, CalibrationReport, Detector, GateOutcome, GoldenSet,
-    Preset, Registry, Sweep, Tier, calibrate, calibration_html, calibration_markdown, compare_with_baseline,
-    junit, render_calibration, render_explanation, render_gate, render_run, render_sweeps, sweep,
+    Preset, Registry, Sweep, Tier, at_least, calibrate, calibration_html, calibration_markdown,
+    compare_with_baseline, junit, render_calibration, render_explanation, render_gate, render_run,
+    render_sweeps, sweep,
 };
 
 /// Tells how good the detectors are on labelled runs.
@@ -40,6 +41,8 @@ struct Arguments {
     /// JSON object with detectors for keys and configurations for values, put over the defaults
     #[arg(long, value_name = "FILE.json")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    surety: Surety,
     /// Trials of pass^k
     #[arg(long, default_value_t = 4, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1000))]
     trials: u32,
@@ -140,8 +143,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         _ => Vec::new(),
     };
     let swept = arguments.sweep || arguments.json.is_some() || arguments.html.is_some();
+    let least = arguments.surety.min_confidence;
     let judged = ALL.iter().filter(|info| swept && detectors.iter().any(|detector| detector.id() == info.id));
-    let sweeps = judged.map(|info| sweep(&set, info)).collect::<Result<Vec<_>, _>>()?;
+    let sweeps = judged.map(|info| sweep(&set, info, least)).collect::<Result<Vec<_>, _>>()?;
 
     if let Some(path) = &arguments.json {
         write_json(path, golden, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
@@ -203,7 +207,8 @@ fn read_json(path: &Path) -> Result<Value, common::Failure> {
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
     let config = arguments.config.as_deref().map_or(Ok(Value::Null), read_json)?;
     let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
-    Ok(Registry::default().build(&ids, Preset::Default, Actors::Agent, &config)?)
+    let built = Registry::default().build(&ids, Preset::Default, Actors::Agent, &config)?;
+    Ok(at_least(built, arguments.surety.min_confidence))
 }
 
 /// One entry, its trace, and why its detector says what it says.

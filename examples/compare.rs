@@ -16,11 +16,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use common::arguments::{Reading, Resamples, Threads};
+use common::arguments::{Reading, Resamples, Surety, Threads};
 use common::inputs::{self, Inputs};
 use common::tables::{self, TableFiles};
 use wrongturn::{
-    ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, comparison_html, comparison_tables,
+    ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, at_least, comparison_html, comparison_tables,
     default_detectors, render_comparison, stats::Resampling,
 };
 
@@ -48,6 +48,8 @@ struct Arguments {
     /// Only runs of this model on the second side
     #[arg(long, value_name = "MODEL")]
     second_model: Option<String>,
+    #[command(flatten)]
+    surety: Surety,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -83,7 +85,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         threads: arguments.threads.wanted(),
         ..ScanOptions::default()
     };
-    let scanner = Scanner::new(default_detectors(), options)?;
+    let scanner = Scanner::new(at_least(default_detectors(), arguments.surety.min_confidence), options)?;
     let mut sides = Vec::new();
     let mut inputs: Vec<Inputs> = Vec::new();
     for (path, model) in paths.iter().zip(&models) {

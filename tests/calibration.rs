@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use wrongturn::stats::{Confusion, Outcome, f1_bootstrap, wilson};
 use wrongturn::{
-    ALL, CalibrationOptions, Detector, Difficulty, FailureClass, FailureMode, Finding, Fold, GoldenSet,
-    Judgement, Perturbation, Routing, Step, TIER_GATES, Tier, TierGate, Verdict, calibrate,
+    ALL, CalibrationOptions, Confidence, Detector, Difficulty, FailureClass, FailureMode, Finding, Fold,
+    GoldenSet, Judgement, Perturbation, Routing, Step, TIER_GATES, Tier, TierGate, Verdict, calibrate,
     default_detectors, sweep, tier,
 };
 
@@ -260,7 +260,7 @@ fn always_firing_marks_a_tier_unproven() {
 fn a_sweep_covers_the_main_parameter() {
     let set = bundled();
     for info in ALL {
-        let sweep = sweep(&set, info).unwrap();
+        let sweep = sweep(&set, info, Confidence::Likely).unwrap();
         assert!(sweep.points.len() >= 5, "{}", info.id);
         let default =
             info.config(wrongturn::Preset::Default, wrongturn::Actors::Agent)[sweep.parameter].clone();

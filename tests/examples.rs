@@ -536,6 +536,21 @@ fn the_replication_groups_runs_of_any_format() {
 }
 
 #[test]
+fn likely_findings_can_be_left_out_everywhere() {
+    let golden = "golden/wasted_actions.jsonl";
+    for (name, arguments) in [
+        ("compare", &["--resamples", "50"][..]),
+        ("calibrate", &["--trials", "1", "--detectors", "wasted_actions", "--golden", golden, "--sweep"]),
+        ("scan", &["golden/tau2"]),
+    ] {
+        let with = |least| ends(name, &[arguments, &["--min-confidence", least]].concat(), 0).0;
+        assert_eq!(with("likely"), ends(name, arguments, 0).0);
+        assert_ne!(with("certain"), with("likely"), "{name}");
+        ends(name, &[arguments, &["--min-confidence", "sure"]].concat(), 1);
+    }
+}
+
+#[test]
 fn the_scan_names_and_counts_foreign_files() {
     let folder = Folder::new("foreign");
     let good = folder.write("a.json", GOOD);

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::golden::GoldenSet;
-use crate::detect::{DetectorInfo, Grid, Preset};
+use crate::detect::{Confidence, DetectorInfo, Grid, Preset, at_least};
 use crate::error::Result;
 use crate::stats::{Confusion, Outcome};
 use crate::trace::Actors;
@@ -40,13 +40,14 @@ pub struct SweepPoint {
 
 /// Sweeps the main parameter of a detector over the values that its rule names, all else at the defaults.
 ///
-/// The values are those of [`Rule::grid`](crate::Rule::grid); a rule that names none has no points.
+/// The values are those of [`Rule::grid`](crate::Rule::grid); a rule that names none has no points. Findings below
+/// `least` do not count.
 ///
 /// ```
-/// use wrongturn::{ALL, GoldenSet, sweep};
+/// use wrongturn::{ALL, Confidence, GoldenSet, sweep};
 ///
 /// let info = ALL.iter().find(|info| info.id == "loop").unwrap();
-/// let found = sweep(&GoldenSet::default(), info)?;
+/// let found = sweep(&GoldenSet::default(), info, Confidence::Likely)?;
 /// assert_eq!(found.parameter, "min_repeats");
 /// assert!(found.points.len() > 3);
 /// # Ok::<(), wrongturn::Error>(())
@@ -54,16 +55,19 @@ pub struct SweepPoint {
 ///
 /// # Errors
 /// [`ErrorKind::Config`](crate::ErrorKind::Config) where a rule refuses one of its own values; none of this crate does.
-pub fn sweep(set: &GoldenSet, info: &DetectorInfo) -> Result<Sweep> {
+pub fn sweep(set: &GoldenSet, info: &DetectorInfo, least: Confidence) -> Result<Sweep> {
     let grid = info.grid().unwrap_or(Grid { parameter: "", values: Vec::new() });
     let parameter = grid.parameter;
     let points = grid.values.into_iter().map(|value| {
-        let detector = info.build(Preset::Default, Actors::Agent, &json!({ parameter: value }))?;
+        let built = info.build(Preset::Default, Actors::Agent, &json!({ parameter: value }))?;
+        let detector = at_least(vec![built], least);
         let confusion: Confusion = set
             .of(info.id)
             .map(|entry| Outcome {
                 label: entry.label,
-                predicted: detector.detect(&entry.trace).detected() == Some(true),
+                predicted: detector
+                    .iter()
+                    .any(|detector| detector.detect(&entry.trace).detected() == Some(true)),
             })
             .collect();
         Ok(SweepPoint {
