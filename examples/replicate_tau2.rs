@@ -18,7 +18,7 @@ use clap::Parser;
 use common::arguments::{Resamples, Threads};
 use common::inputs;
 use common::parts::{self, PartialFile};
-use common::replicated::{self, Options, Outputs};
+use common::replicated::{self, Options, Outputs, Rate};
 use wrongturn::{
     Actors, ClusterBy, Detector, Format, GroupBy, PartialContent, ReadOptions, RecoveryByProgram,
     ReplicationPart, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
@@ -41,6 +41,9 @@ struct Arguments {
     /// Recovery rate below which a run is flagged, in (0, 1]
     #[arg(long, default_value_t = 0.5, value_name = "RATE")]
     threshold: f64,
+    /// The measure of recovery; with the second, goals take the place of failed calls in every table and row
+    #[arg(long, value_enum, default_value_t = Rate::RecoveryRate, value_name = "MEASURE")]
+    rate: Rate,
     #[command(flatten)]
     threads: Threads,
     /// The note's tables only: every run counts, pairs of unknown model or domain too, signals by |r|
@@ -80,11 +83,15 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<u8, common::Failure> {
-    let config = ToolErrorRecoveryConfig {
-        actors: arguments.actors,
-        threshold: arguments.threshold,
-        ..ToolErrorRecoveryConfig::published()
-    };
+    let by_goals = arguments.rate == Rate::GoalRecovery;
+    if by_goals && (arguments.as_published || !arguments.group_by.is_empty()) {
+        return Err(
+            "expected --rate recovery_rate with --as-published and --group-by, got goal_recovery".into()
+        );
+    }
+    let rule =
+        if by_goals { ToolErrorRecoveryConfig::default() } else { ToolErrorRecoveryConfig::published() };
+    let config = ToolErrorRecoveryConfig { actors: arguments.actors, threshold: arguments.threshold, ..rule };
     let mut detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::new(config.clone())?)];
     let groups = !arguments.group_by.is_empty();
     if groups {
@@ -107,7 +114,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let scanner = Scanner::new(detectors, options)?;
     let out = arguments.partial.create(&paths)?;
     let mut part = ReplicationPart::new(arguments.exact_runs);
-    let row = |record| SimulationRow::of(&record);
+    let row = |record| if by_goals { SimulationRow::of_goals(&record) } else { SimulationRow::of(&record) };
     let inputs = inputs::scan(&scanner, &paths, row, |row| {
         part.runs.extend(row);
         Ok(())
@@ -116,6 +123,7 @@ fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let options = Options {
         actors: config.actors,
         threshold: config.threshold,
+        rate: arguments.rate,
         as_published: arguments.as_published,
         cluster: arguments.cluster,
         min_n: arguments.min_n,

@@ -536,6 +536,38 @@ fn the_replication_groups_runs_of_any_format() {
 }
 
 #[test]
+fn the_replication_correlates_goals_where_it_is_asked_to() {
+    let folder = Folder::new("goals");
+    let (runs, json, part) = (folder.path("runs.jsonl"), folder.path("one.json"), folder.path("part.json"));
+    let goals = |more: &[&str], status| {
+        let first = ["--rate", "goal_recovery", "--resamples", "50", "golden/tau2"];
+        ends("replicate_tau2", &[&first, more].concat(), status)
+    };
+    let (told, _) = goals(&["--out", &runs, "--json", &json, "--partial", &part], 0);
+    assert!(told.starts_with("By goals: ") && told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    let summary: Value = serde_json::from_str(&folder.text("one.json")).unwrap();
+    assert_eq!(summary["config"]["rate"], "goal_recovery");
+    let rows = folder.lines("runs.jsonl");
+    let failed = rows.iter().filter(|row| row["errors"].as_u64().unwrap() > 0).count();
+    assert!(failed > 0 && failed < rows.len());
+    for row in &rows {
+        let [goals, reached] = ["errors", "recovered"].map(|key| row[key].as_f64().unwrap());
+        let rate = if goals > 0.0 { reached / goals } else { 1.0 };
+        assert_eq!(row["recovery_rate"], rate, "{row}");
+    }
+    // Its state says so, and does not merge with one of the published rate.
+    assert_eq!(ends("merge", &[&part], 0).0, told);
+    let other = folder.path("other.json");
+    ends("replicate_tau2", &["golden/tau2", "--resamples", "50", "--partial", &other], 0);
+    let (_, refused) = ends("merge", &[&part, &other], 1);
+    assert!(refused.contains("made with other options: `rate` differ"), "{refused}");
+    for more in [&["--as-published"][..], &["--group-by", "task"], &["--html", &folder.path("page.html")]] {
+        let (_, refused) = goals(more, 1);
+        assert!(refused.contains("expected --rate recovery_rate with "), "{refused}");
+    }
+}
+
+#[test]
 fn likely_findings_can_be_left_out_everywhere() {
     let golden = "golden/wasted_actions.jsonl";
     for (name, arguments) in [

@@ -17,11 +17,39 @@ use super::arguments::Threads;
 use super::output::Output;
 use super::tables::{self, TableFiles};
 
+/// The measure of recovery that is correlated with the reward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Rate {
+    /// Failed calls whose tool succeeded later, by the published rule
+    #[default]
+    RecoveryRate,
+    /// Goals that were reached after a failure, by the default rule
+    GoalRecovery,
+}
+
+impl Rate {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_published(&self) -> bool {
+        *self == Self::RecoveryRate
+    }
+}
+
+/// Printed above the tables of [`Rate::GoalRecovery`].
+const GOALS: &str = "\
+By goals: \"errors\" are goals in which a call failed, \"recovered\" those that were
+reached, and the recovery rate is goal_recovery.
+
+";
+
 /// What the figures depend on besides the runs. It is part of every partial state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Options {
     pub(crate) actors: Actors,
     pub(crate) threshold: f64,
+    #[serde(default, skip_serializing_if = "Rate::is_published")]
+    pub(crate) rate: Rate,
     pub(crate) as_published: bool,
     pub(crate) cluster: ClusterBy,
     pub(crate) min_n: u64,
@@ -78,6 +106,8 @@ struct Summary<'r, F: Serialize, I: Serialize> {
 struct Config {
     actors: Actors,
     threshold: f64,
+    #[serde(skip_serializing_if = "Rate::is_published")]
+    rate: Rate,
     version: &'static str,
 }
 
@@ -90,6 +120,13 @@ pub(crate) fn report(
     inputs: &[PathBuf],
     threads: Threads,
 ) -> Result<(), Failure> {
+    if !options.rate.is_published() && (outputs.files.html.is_some() || outputs.chart.is_some()) {
+        return Err(
+            "expected --rate recovery_rate with --html and --chart, got goal_recovery: their texts are of \
+                    failed calls"
+                .into(),
+        );
+    }
     let ReplicationPart { files, mut runs, .. } = part;
     let pool = threads.pool()?;
     let writing = Writing { options, outputs, inputs, files: &files, pool: &pool };
@@ -119,11 +156,16 @@ impl Writing<'_> {
         pass_k: Option<&[PassK]>,
         grouped: Option<&GroupedReplication>,
     ) -> Result<(), Failure> {
-        let Options { actors, threshold, .. } = *self.options;
-        let config = Config { actors, threshold, version: env!("CARGO_PKG_VERSION") };
+        let Options { actors, threshold, rate, .. } = *self.options;
+        let config = Config { actors, threshold, rate, version: env!("CARGO_PKG_VERSION") };
         let summary =
             Summary { figures, pass_k, grouped, inputs: super::inputs::figures(self.files), config };
         self.outputs.files.write_json(self.inputs, &summary)
+    }
+
+    fn print(&self, text: &str) -> Result<(), Failure> {
+        let heading = if self.options.rate.is_published() { "" } else { GOALS };
+        self.outputs.files.print(&format!("{heading}{text}"))
     }
 
     fn published(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
@@ -131,7 +173,7 @@ impl Writing<'_> {
         let replication = Replication::of(rows);
         self.summary(&replication, pass_k.as_deref(), None)?;
         let more = pass_k.as_deref().map(render_pass_k).unwrap_or_default();
-        self.outputs.files.print(&(render_replication(&replication) + &more))
+        self.print(&(render_replication(&replication) + &more))
     }
 
     fn inferred(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
@@ -155,7 +197,7 @@ impl Writing<'_> {
             tables::write_text(path, self.inputs, &chart.svg())?;
         }
         self.summary(&inference, pass_k.as_deref(), grouped.as_ref())?;
-        self.outputs.files.print(&text)
+        self.print(&text)
     }
 
     /// What can be told of more runs than are kept one by one.
@@ -170,13 +212,13 @@ impl Writing<'_> {
         if self.options.as_published {
             self.summary(&summed.published, pass_k, None)?;
             let more = pass_k.map(render_pass_k).unwrap_or_default();
-            return self.outputs.files.print(&(render_replication(&summed.published) + &more));
+            return self.print(&(render_replication(&summed.published) + &more));
         }
         let (mut text, mut all) = (render_summed(summed), summed_tables(summed));
         add_pass_k(pass_k, &mut text, &mut all);
         self.files(&all, || summed_html(summed))?;
         self.summary(summed, pass_k, None)?;
-        self.outputs.files.print(&text)
+        self.print(&text)
     }
 
     fn files(&self, all: &[Table], page: impl FnOnce() -> String) -> Result<(), Failure> {

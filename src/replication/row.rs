@@ -75,6 +75,17 @@ impl SimulationRow {
     /// The row of a scanned run; `None` where `tool_error_recovery` was not among the detectors.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Option<Self> {
+        Self::measured(record, ["errors", "recovered", "recovery_rate"])
+    }
+
+    /// The row of a scanned run by the goals of the default rule: `errors` counts goals, `recovered` those that were
+    /// reached, and `recovery_rate` is their share, `goal_recovery`. `None` where the rule was not among the detectors.
+    #[must_use]
+    pub fn of_goals(record: &TraceRecord) -> Option<Self> {
+        Self::measured(record, ["goals", "reached", "goal_recovery"])
+    }
+
+    fn measured(record: &TraceRecord, [errors, recovered, rate]: [&str; 3]) -> Option<Self> {
         let verdict = record.verdict("tool_error_recovery")?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the measure is a count")]
         let count = |name| verdict.measure(name).map(|value| value as u64);
@@ -88,9 +99,9 @@ impl SimulationRow {
             trial: record.metadata.trial,
             reward: record.reward,
             tool_calls: count("tool_calls")?,
-            errors: count("errors")?,
-            recovered: count("recovered")?,
-            recovery_rate: verdict.measure("recovery_rate")?,
+            errors: count(errors)?,
+            recovered: count(recovered)?,
+            recovery_rate: verdict.measure(rate)?,
             detected: verdict.detected()?,
             agent: record.metadata.agent.clone(),
             by_program: ByProgram::of(record),
