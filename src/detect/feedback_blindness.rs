@@ -373,12 +373,8 @@ impl Fold for Blindness {
             if row.turns == self.config.max_failures {
                 let said = excerpt(&refused.head, 100);
                 let message = format!("{} turns without a call, each answered: {said}", row.turns);
-                self.findings.push(finding(
-                    refused.last,
-                    row.first,
-                    Some(refused.head.into_owned()),
-                    message,
-                ));
+                let finding = finding(refused.last, row.first, Some(refused.head.into_owned()), message);
+                self.findings.push(finding.confidence(Confidence::Likely));
             }
         } else if let Event::Message(text) = step.event()
             && step.actor() == Actor::User

@@ -12,12 +12,12 @@ use super::measures::Measure;
 use super::published::LoopRepeat;
 use super::rule::{Grid, Rule};
 use super::shared::{
-    Attempt, Attempts, Does, Excuse, Facts, Gains, History, Looks, PassedOver, Past, PollingCall,
-    TransientRules, excerpt,
+    Attempt, Attempts, Does, Excuse, Facts, Gains, History, Looks, NoCall, PassedOver, Past, PollingCall,
+    TransientRules, excerpt, no_call,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Actor, Actors, Digest, Event, Routing, Step, Text};
+use crate::trace::{Actors, Routing, Step, Text};
 
 /// What counts as a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -218,7 +218,7 @@ struct Stuck {
     /// Where a row of looks begins, how many of it brought nothing new, and whether the latest did.
     idle: (u64, u64, bool),
     /// The latest message that answered a turn without a call, where it came first, and how often it came.
-    no_call: Option<(Digest, u64, u64)>,
+    no_call: NoCall,
     spans: Vec<Span>,
     /// What came nearest to being a loop, one of each kind.
     nearest: Vec<Span>,
@@ -257,7 +257,7 @@ impl Stuck {
             history: History::default(),
             looks: Looks::default(),
             idle: (0, 0, false),
-            no_call: None,
+            no_call: NoCall::default(),
             spans: Vec::new(),
             nearest: Vec::new(),
             confirmed: Vec::new(),
@@ -364,30 +364,6 @@ impl Stuck {
         (count >= self.config.min_looks).then(|| Span::of(LoopKind::IdleLooks, count, first, attempt))
     }
 
-    /// Messages that answer turns without a call, the same each time. Short ones such as "yes" may well repeat.
-    fn message(&mut self, step: &Step<'_>, text: &Text<'_>) -> Option<Span> {
-        if matches!(step.actor(), Actor::Agent | Actor::System) {
-            return None;
-        }
-        let said = text.start_digest(300);
-        match &mut self.no_call {
-            Some((before, _, count)) if *before == said => *count += 1,
-            no_call => *no_call = Some((said, step.index(), 1)),
-        }
-        let (_, first, count) = self.no_call.as_ref()?;
-        let words = || text.head(300).split_whitespace().count();
-        (*count >= self.config.min_repeats && words() >= 3).then(|| Span {
-            kind: LoopKind::NoCall,
-            count: *count,
-            place: (*first, step.index()),
-            confidence: Confidence::Certain,
-            call: None,
-            said: excerpt(&text.head(300), 100),
-            found: step.index(),
-            merged: Vec::new(),
-        })
-    }
-
     /// Passes on a loop; keeps what is none yet, if nothing of its kind came as near.
     fn keep(&mut self, (span, is_loop): (Span, bool)) -> Option<Span> {
         if is_loop {
@@ -431,12 +407,12 @@ impl Stuck {
 impl Fold for Stuck {
     fn observe(&mut self, step: &Step<'_>) {
         let mut found = Vec::new();
-        if let Event::Message(text) = step.event() {
-            found.push(self.message(step, text));
-        } else if let Some((action, digests)) = step.digested(self.config.actors) {
+        if let Some(attempt) = self.no_call.observe(step) {
+            found.push((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
+        }
+        if let Some((action, digests)) = step.digested(self.config.actors) {
             self.actions += 1;
             self.comparable |= digests.arguments.is_some();
-            self.no_call = None;
             if self.gains.observe(step) {
                 (self.history, self.looks) = (History::default(), Looks::default());
             }
@@ -502,6 +478,19 @@ impl Span {
             call: Some(Arc::clone(&attempt.call)),
             said: attempt.failure().map(|failure| excerpt(&failure.line, 100)).unwrap_or_default(),
             found: attempt.told_at,
+            merged: Vec::new(),
+        }
+    }
+
+    fn of_no_call(attempt: &no_call::Attempt<'_>) -> Self {
+        Self {
+            kind: LoopKind::NoCall,
+            count: attempt.row,
+            place: (attempt.row_start, attempt.last),
+            confidence: Confidence::Likely,
+            call: None,
+            said: excerpt(&attempt.head, 100),
+            found: attempt.last,
             merged: Vec::new(),
         }
     }

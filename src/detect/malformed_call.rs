@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Evidence;
 use super::detector::Fold;
 use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
+use super::finding::{Confidence, FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::rule::{Grid, Rule};
 pub use super::shared::call_form::MalformedReason;
@@ -191,8 +191,13 @@ impl State {
 
     fn found(&mut self, place: (u64, u64), message: String, evidence: MalformedCallEvidence) {
         self.malformed += 1;
+        let confidence = match evidence.reason {
+            MalformedReason::NoCall | MalformedReason::RejectedBeforeRunning => Confidence::Likely,
+            _ => Confidence::Certain,
+        };
         let evidence = Evidence::MalformedCall(evidence);
-        self.findings.push(Finding::new(MalformedCall::ID, MalformedCall::MODE, place, message, evidence));
+        let finding = Finding::new(MalformedCall::ID, MalformedCall::MODE, place, message, evidence);
+        self.findings.push(finding.confidence(confidence));
     }
 
     fn is_too_many(&self) -> bool {

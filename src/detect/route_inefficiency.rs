@@ -261,8 +261,8 @@ impl State {
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn finish_run(&self) -> Verdict {
-        let Waste { actions, comparable, place, .. } = self.waste;
-        if actions > 0 && !comparable {
+        let Waste { acted, actions, comparable, place, .. } = self.waste;
+        if acted && !comparable {
             return super::incomparable();
         }
         let milestones = self.tracker.milestones();

@@ -722,8 +722,9 @@ impl Fold for Recovery {
             .iter()
             .filter(|goal| goal.state == GoalState::Waiting && self.open_reason(goal).is_none());
         let near = waiting.map(|goal| {
-            let limit = if goal.does == Does::Read { self.config.min_attempts } else { 2 };
-            let attempts = Condition::count("attempts", goal.turns.len() as u64, Comparator::AtLeast, limit);
+            // A look-up is in vain when the same call has failed twice, anything else when it was tried twice.
+            let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns.len() as u64 };
+            let attempts = Condition::count("attempts", tried, Comparator::AtLeast, 2);
             NearMiss::new("open_goal", vec![attempts]).tool(&goal.program).at(goal.place)
         });
         near.collect()

@@ -237,7 +237,7 @@ pub(super) struct Waste {
     passed_over: Arc<PassedOver>,
     attempts: Attempts,
     no_call: NoCall,
-    acted: bool,
+    pub(super) acted: bool,
     pub(super) comparable: bool,
     pub(super) actions: u64,
     changes: u64,

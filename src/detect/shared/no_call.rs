@@ -49,17 +49,16 @@ pub(crate) struct Attempt<'a> {
     pub(crate) step: u64,
     /// The answer.
     pub(crate) last: u64,
-    /// The turn of `step`.
-    #[allow(dead_code, reason = "for rules that count turns")]
-    pub(crate) turn: u64,
     /// Digest of the beginning of the answer, with its numbers masked: equal for answers of one template.
     pub(crate) answer: Digest,
     /// The beginning of the answer.
     pub(crate) head: Cow<'a, str>,
     /// Whether the answer is a refusal; if not, it is a nudge.
     pub(crate) refused: bool,
-    /// Attempts in a row that were answered alike, this one included.
+    /// Turns in a row that were answered alike, this one included.
     pub(crate) row: u64,
+    /// The first step of that row.
+    pub(crate) row_start: u64,
 }
 
 /// Finds attempts without a call, step by step and in constant memory.
@@ -69,12 +68,12 @@ pub(crate) struct NoCall {
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
-    /// Step and turn of the agent's message, if it is the last step and its turn has no call.
-    spoken: Option<(u64, u64)>,
+    /// The agent's message, if it is the last step and its turn has no call.
+    spoken: Option<u64>,
     /// The last answer to a turn without a call, and how often it came without another such answer between.
     answered: Option<(Digest, u32)>,
-    /// The answer to the attempt just before, and its [`Attempt::row`].
-    row: Option<(Digest, u64)>,
+    /// The answer to the turn just before, its [`Attempt::row`] and [`Attempt::row_start`].
+    row: Option<(Digest, u64, u64)>,
 }
 
 impl NoCall {
@@ -92,16 +91,12 @@ impl NoCall {
             }
             (Event::Message(_), Actor::Agent) => {
                 let is_without_call = self.acted != Some(step.turn());
-                self.spoken = is_without_call.then_some((step.index(), step.turn()));
+                self.spoken = is_without_call.then_some(step.index());
                 None
             }
             (Event::Message(text), _) => {
                 let before = self.row.take();
-                let mut found = self.answer(step, *text, spoken).filter(|_| begun)?;
-                let row = before.filter(|(answer, _)| *answer == found.answer).map_or(0, |(_, row)| row);
-                found.row = row + 1;
-                self.row = Some((found.answer, found.row));
-                Some(found)
+                if begun { self.answer(step, *text, spoken, before) } else { None }
             }
         }
     }
@@ -110,7 +105,8 @@ impl NoCall {
         &mut self,
         step: &Step<'a>,
         text: Text<'a>,
-        spoken: Option<(u64, u64)>,
+        spoken: Option<u64>,
+        row: Option<(Digest, u64, u64)>,
     ) -> Option<Attempt<'a>> {
         // Instructions arrive at any time. They answer a turn only directly after it.
         if step.actor() == Actor::System && spoken.is_none() {
@@ -126,6 +122,10 @@ impl NoCall {
         } else {
             text.start_digest(HEAD)
         };
+        let first = spoken.unwrap_or(step.index());
+        let row = row.filter(|(last, ..)| *last == answer);
+        let (row, row_start) = row.map_or((1, first), |(_, row, start)| (row + 1, start));
+        self.row = Some((answer, row, row_start));
         let before = self.answered.filter(|(last, _)| *last == answer).map_or(0, |(_, times)| times);
         self.answered = Some((answer, before.saturating_add(1)));
         if !refused && before < NUDGE_AFTER {
@@ -135,8 +135,7 @@ impl NoCall {
         if !refused && !is_instruction(&head) {
             return None;
         }
-        let (first, turn) = spoken.unwrap_or((step.index(), step.turn()));
-        Some(Attempt { step: first, last: step.index(), turn, answer, head, refused, row: 1 })
+        Some(Attempt { step: first, last: step.index(), answer, head, refused, row, row_start })
     }
 }
 
