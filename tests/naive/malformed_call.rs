@@ -59,7 +59,7 @@ fn is_refusal(run: &Run, position: usize) -> Option<u64> {
     match before.last().filter(is_turn) {
         Some(turn) => Some(turn.index),
         None if event.actor == Actor::System => None,
-        None => before.iter().any(|event| event.actor == Actor::Agent).then_some(event.index),
+        None => before.iter().any(|event| event.actor != Actor::System).then_some(event.index),
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct Attempt<'a> {
 /// Finds attempts without a call, step by step and in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NoCall {
-    /// Whether the agent has spoken or acted: before it has, nothing answers it.
+    /// Whether a step came before that is not a system message: the task is not a refusal.
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
@@ -80,7 +80,7 @@ impl NoCall {
     /// Takes the next step of the trace, a message or an action. Returns the attempt that the step answers.
     pub(crate) fn observe<'a>(&mut self, step: &Step<'a>) -> Option<Attempt<'a>> {
         let (begun, spoken) = (self.begun, self.spoken.take());
-        self.begun |= step.actor() == Actor::Agent;
+        self.begun |= step.actor() != Actor::System;
         match (step.event(), step.actor()) {
             (Event::Action(_), actor) => {
                 self.row = None;
