@@ -79,7 +79,7 @@ fn changed(steps: &[Value], change: &Counterfactual) -> Vec<Value> {
                 !ranges.iter().any(|(first, last)| (*first..=*last).contains(&place))
             });
         }
-        other => panic!("no change to a run: {other:?}"),
+        other => unreachable!("no change to a run: {other:?}"),
     }
     all
 }
