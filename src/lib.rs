@@ -138,7 +138,6 @@ pub mod evaluation;
 mod export;
 mod fingerprint;
 pub mod guide;
-mod input;
 mod json;
 mod monitor;
 mod names;
@@ -147,6 +146,7 @@ mod objects;
 mod outcome;
 #[cfg(feature = "statistics")]
 mod partial;
+mod read;
 #[cfg(feature = "statistics")]
 mod replication;
 #[cfg(feature = "statistics")]
@@ -165,10 +165,10 @@ pub use detect::*;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use export::*;
 pub use fingerprint::*;
-pub use input::*;
 pub use monitor::*;
 #[cfg(feature = "statistics")]
 pub use partial::*;
+pub use read::*;
 #[cfg(feature = "statistics")]
 pub use replication::*;
 #[cfg(feature = "statistics")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::corpus::{ScanEvent, read_files};
 use crate::error::{Error, Result};
-use crate::input::ReadOptions;
+use crate::read::ReadOptions;
 use crate::trace::{Digest, Trace};
 
 /// Where the trace of a golden entry is, for data that must not be copied.

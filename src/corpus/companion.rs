@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::by_folder::ByFolder;
-use crate::input::{Reading, reward};
+use crate::read::{Reading, reward};
 use crate::trace::Ending;
 
 /// Results of trials are small; a larger file is none.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::record::FileSummary;
-use crate::input::{SpanBatch, SpanPool};
+use crate::read::{SpanBatch, SpanPool};
 
 /// The spans that were set aside, and the files that they are of.
 #[derive(Debug)]

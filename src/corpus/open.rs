@@ -11,7 +11,7 @@ use crate::error::Result;
 #[cfg(not(feature = "compression"))]
 use crate::error::{Error, ErrorKind};
 #[cfg(feature = "compression")]
-use crate::input::Frames;
+use crate::read::Frames;
 
 /// The endings of the names that a directory gives, compressed or not.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];

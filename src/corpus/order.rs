@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::joined::Joined;
 use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
-use crate::input::{Reading, SpanPool};
+use crate::read::{Reading, SpanPool};
 
 /// The place of a batch: the file, and the part of it.
 pub(super) type Key = (usize, u64);

@@ -10,7 +10,7 @@ use super::order::Batch;
 use super::record::{Progress, ScanEvent, TraceRecord};
 use super::source::SourceFile;
 use super::work::{Job, Work};
-use crate::input::{Piece, Pieces, Reading, Window, read_or_cut};
+use crate::read::{Piece, Pieces, Reading, Window, read_or_cut};
 
 /// What one thread reads of a file by itself, and what it cuts off for others.
 pub(super) struct Part<'w, 's, T, M, F, P> {

@@ -9,7 +9,7 @@ use super::open::{open, open_at};
 use super::record::{FileSummary, ScanEvent};
 use super::source::{Discovered, SourceFile, discover};
 use crate::error::Error;
-use crate::input::{ReadOptions, Reading, Window, read_window};
+use crate::read::{ReadOptions, Reading, Window, read_window};
 use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
 
 /// Reads the runs of files and directories as [`Trace`]s, in the order in which a scan takes them. `each` may end the

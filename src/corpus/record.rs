@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::detect::{Cost, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::input::{Format, PassedOver, Reading, no_document};
+use crate::read::{Format, PassedOver, Reading, no_document};
 use crate::trace::{Digest, Metadata, Unpaired};
 
 /// What the scan says of one run.

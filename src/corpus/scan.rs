@@ -10,7 +10,7 @@ use super::source::{Discovered, discover};
 use super::work::Work;
 use crate::detect::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Beside, KnownTasks, ReadOptions, Window, read_window};
+use crate::read::{Beside, KnownTasks, ReadOptions, Window, read_window};
 
 /// More threads than this are a mistake.
 const MOST_THREADS: usize = 1024;

@@ -12,7 +12,7 @@ use super::companion::{Companion, Companions};
 use super::open::{is_input, open};
 use super::record::{FileSummary, ScanEvent};
 use crate::error::{Error, ErrorKind};
-use crate::input::{Beside, Format, Header, KnownTasks, ReadOptions, read_companion};
+use crate::read::{Beside, Format, Header, KnownTasks, ReadOptions, read_companion};
 
 /// A file to read.
 #[derive(Debug, Clone)]

@@ -18,7 +18,7 @@ use super::record::{Progress, ScanEvent, TraceRecord};
 use super::scan::Scanner;
 use super::source::SourceFile;
 use crate::error::Result;
-use crate::input::{Beside, Piece, Reading, Window, read_piece};
+use crate::read::{Beside, Piece, Reading, Window, read_piece};
 
 /// How many pieces a thread reads one within the other, ahead of one that takes long.
 const MOST_AHEAD: usize = 4;

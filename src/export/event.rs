@@ -1,9 +1,9 @@
 //! The evaluation event: what one verdict or finding says, by the names of OpenTelemetry's conventions.
 
 use crate::detect::{Cost, Finding, Verdict};
-use crate::input::SPAN_LABEL;
 use crate::monitor::{Update, UpdateKind};
 use crate::names::named;
+use crate::read::SPAN_LABEL;
 use crate::trace::{Metadata, SpanId, TraceId};
 
 /// The name of the event.

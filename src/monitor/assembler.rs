@@ -11,7 +11,7 @@ use super::remembered::Remembered;
 use super::session::Monitor;
 use crate::detect::Detector;
 use crate::error::{Error, Result};
-use crate::input::SpanBatch;
+use crate::read::SpanBatch;
 use crate::trace::{Metadata, StepInput};
 
 /// Puts many open traces together from pieces in any order, and runs detectors over each.

@@ -9,7 +9,7 @@ use super::session::Monitor;
 use super::spans::{HeldSpans, follow};
 use super::update::{Update, UpdateKind};
 use crate::detect::Detector;
-use crate::input::Span;
+use crate::read::Span;
 use crate::trace::{Metadata, Routing, Unpaired};
 
 /// Why a live trace has no route.

@@ -12,7 +12,7 @@ use super::series::Series;
 use super::session::Monitor;
 use super::update::Update;
 use crate::detect::Finding;
-use crate::input::{AgentRun, LogRecord, Span, put_in_order, runs_of_trace, runs_so_far};
+use crate::read::{AgentRun, LogRecord, Span, put_in_order, runs_of_trace, runs_so_far};
 use crate::trace::{Assembler, Metadata, Unpaired};
 
 /// What is held of a trace of spans.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::corpus::FileSummary;
-use crate::input::{Format, PassedOver};
+use crate::read::{Format, PassedOver};
 
 /// How many names and errors are kept of a file.
 const KEPT: usize = 10;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::corpus::{ScanEvent, TraceRecord, read_files, read_joined};
 use crate::detect::Confidence;
-use crate::input::ReadOptions;
+use crate::read::ReadOptions;
 use crate::trace::{Actor, Content, Event, Status, Step, Trace};
 
 /// As many runs are kept for a report to draw.

@@ -1,0 +1,234 @@
+//! The results of ATIF steps: what writers append to them, and by which marks each says how the call ended.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::claude_code_line::beside_result;
+use super::codex_text::{self, is_failure_code};
+use crate::json::{Json, Read};
+use crate::read::outcome::{Outcome, broken_off, never_ran};
+use crate::read::wire;
+use crate::trace::{Provenance, Text, UnknownReason, Words};
+
+/// A result of a step, as it stands.
+#[derive(Default)]
+pub(in crate::read) struct StepResult<'a> {
+    pub(in crate::read) id: Option<Cow<'a, str>>,
+    pub(in crate::read) content: Option<Words<'a>>,
+    pub(in crate::read) success: Option<bool>,
+    pub(in crate::read) marks: Marks,
+}
+
+impl StepResult<'_> {
+    /// Whether it answers a call: it has content, or something that says how the call ended. `step` is what the step
+    /// says of its only result.
+    pub(in crate::read) fn is_answer(&self, step: Marks) -> bool {
+        self.content.is_some() || !self.marks.is_empty || self.success.is_some() || step.has_verdict
+    }
+}
+
+/// What the `extra` of a result or of its step says.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::read) struct Marks {
+    is_empty: bool,
+    /// Whether one of `is_error`, `tool_result_is_error` and `exec_status` is there, whatever its value.
+    has_verdict: bool,
+    tool_result_is_error: Option<bool>,
+    is_error: Option<bool>,
+    /// `status`, which counts in results only.
+    status: Option<Word>,
+    /// `exec_status`, which counts in steps only.
+    exec_status: Option<Word>,
+    has_exec_failed: Option<bool>,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self {
+            is_empty: true,
+            has_verdict: false,
+            tool_result_is_error: None,
+            is_error: None,
+            status: None,
+            exec_status: None,
+            has_exec_failed: None,
+        }
+    }
+}
+
+/// Words for the status of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Running,
+    Failed,
+    Completed,
+}
+
+impl Word {
+    fn read(json: &mut Json<'_>) -> Read<Option<Self>> {
+        Ok(match wire::name(json)?.as_deref() {
+            Some("running") => Some(Self::Running),
+            Some("error" | "failed") => Some(Self::Failed),
+            Some("completed") => Some(Self::Completed),
+            _ => None,
+        })
+    }
+
+    /// The outcome, where the word alone decides it.
+    fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Running => Some(RUNNING),
+            Self::Failed => Some(Outcome::error(Provenance::Flag)),
+            Self::Completed => None,
+        }
+    }
+}
+
+const RUNNING: Outcome = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
+
+impl Marks {
+    /// Reads an `extra`; `other` is given the members that are no marks.
+    pub(in crate::read) fn read<'a>(
+        json: &mut Json<'a>,
+        mut other: impl FnMut(&[u8], &mut Json<'a>) -> Read<()>,
+    ) -> Read<Self> {
+        let mut marks = Self::default();
+        wire::object(json, |key, value| {
+            marks.is_empty = false;
+            match key {
+                b"tool_result_is_error" => {
+                    marks.has_verdict = true;
+                    marks.tool_result_is_error = wire::boolean(value)?;
+                }
+                b"is_error" => {
+                    marks.has_verdict = true;
+                    marks.is_error = wire::boolean(value)?;
+                }
+                b"exec_status" => {
+                    marks.has_verdict = true;
+                    marks.exec_status = Word::read(value)?;
+                }
+                b"status" => marks.status = Word::read(value)?,
+                b"exec_exit_code" => marks.has_exec_failed = is_failure_code(value.raw()?),
+                _ => other(key, value)?,
+            }
+            Ok(())
+        })?;
+        Ok(marks)
+    }
+
+    fn failed(self) -> Option<bool> {
+        self.tool_result_is_error.or(self.is_error)
+    }
+}
+
+/// How the call ended that this result answers, and what it observed. `step` is what the step says of its only result.
+pub(in crate::read) fn answer(
+    result: StepResult<'_>,
+    step: Marks,
+    is_codex: bool,
+) -> (Outcome, Option<Words<'_>>) {
+    let (words, marks) = match result.content {
+        Some(content) => {
+            let (content, marks) = strip(content);
+            (Some(content), marks)
+        }
+        None => (None, Appended::default()),
+    };
+    let text = words.as_ref().map_or("".into(), Words::text);
+    let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
+    let first = never_ran(text).or_else(|| {
+        let failed = result.marks.failed().or_else(|| step.failed())?;
+        Some(if failed { broken_off(text) } else { None }.unwrap_or(Outcome::flag(failed)))
+    });
+    let outcome = first
+        .or_else(|| result.marks.status.and_then(Word::outcome))
+        .or_else(|| step.exec_status.and_then(Word::outcome))
+        .or_else(|| result.success.map(|success| Outcome::flag(!success)))
+        .or_else(|| step.has_exec_failed.map(Outcome::exit_code))
+        .or_else(|| step.exec_status.map(|_| Outcome::ok(Provenance::Flag)))
+        .or(marks.outcome)
+        .or_else(|| {
+            let failed = || broken_off(text).unwrap_or(Outcome::error(Provenance::Text));
+            marks.has_failed.then(failed)
+        })
+        .or_else(|| codex.as_ref().map(|codex| codex.outcome))
+        .unwrap_or_else(|| {
+            let failed = !marks.has_metadata && text.starts_with("<tool_use_error>");
+            if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
+        });
+    let cut = codex.and_then(|codex| codex.observation);
+    (outcome, cut.or(words))
+}
+
+/// What a writer had appended to a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Appended {
+    has_failed: bool,
+    has_metadata: bool,
+    /// What the metadata says of how the call ended.
+    outcome: Option<Outcome>,
+}
+
+const FAILED: &str = "[error] tool reported failure";
+const METADATA: &str = "[metadata] ";
+
+/// The text without what a writer has appended to it.
+fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(METADATA));
+    let text = words.text();
+    if !text.spelling().ends_with(b"failure") && !text.may_hold(&FINDER) {
+        return (words, Appended::default());
+    }
+    let stripped = match &words {
+        Words::Lying(text) if text.is_plainly_spelled() => {
+            strip_text(*text).map(|(kept, marks)| (kept.into(), marks))
+        }
+        words => {
+            let text = words.text().to_str();
+            strip_text(Text::from(&*text)).map(|(kept, marks)| (Words::from(kept).into_made(), marks))
+        }
+    };
+    stripped.unwrap_or((words, Appended::default()))
+}
+
+/// As [`strip`], of a text that is plainly spelled; `None` where nothing was appended.
+fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
+    let failed = Appended { has_failed: true, ..Appended::default() };
+    if text.spelling().ends_with(FAILED.as_bytes())
+        && let Some((kept, _)) = text.rsplit_once(FAILED)
+    {
+        if kept.is_empty() {
+            return Some((kept, failed));
+        }
+        if let Some(kept) = kept.without_end("\n\n") {
+            return Some((kept, failed));
+        }
+    }
+    let (kept, metadata) = match text.rsplit_once("\n[metadata] ") {
+        Some(split) => split,
+        None if text.starts_with(METADATA) => ("".into(), text.skip_chars(METADATA.len())),
+        None => return None,
+    };
+    let marks = read_metadata(&metadata.to_str())?;
+    Some((without_copies(kept), marks))
+}
+
+/// The output before the copies of what the command wrote.
+fn without_copies(text: Text<'_>) -> Text<'_> {
+    let text = text.without_end("\n").unwrap_or_else(|| {
+        let copies = text.split_once("\n\n[stdout]\n").or_else(|| text.split_once("\n\n[stderr]\n"));
+        copies.map_or(text, |(kept, _)| kept)
+    });
+    if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "".into() } else { text }
+}
+
+/// What metadata says; `None` where it is no JSON. They are what Claude Code keeps beside its results.
+fn read_metadata(text: &str) -> Option<Appended> {
+    let mut json = Json::new(text.as_bytes());
+    let (mark, _) = beside_result(&mut json).ok()?;
+    let outcome = mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag));
+    json.peek_byte().is_none().then_some(Appended { has_failed: false, has_metadata: true, outcome })
+}

@@ -1,0 +1,333 @@
+//! `BenchTrace` episodes: `{version, game, n_episodes?, episodes: […]}`, a bare list, or one episode.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::json::{Fault, Json, JsonString, Kind, Read};
+use crate::names::named;
+use crate::read::Format;
+use crate::read::format::{Entry as FormatEntry, Reader, RecordReader};
+use crate::read::runs::{Header, OpenRun, Runs};
+use crate::read::sample::Sample;
+use crate::trace::{
+    Action, Actor, Content, Ending, Gate, LabelledFailure, Metadata, Milestone, Provenance, ReferenceRoute,
+    Routing, Status, StepInput, Text,
+};
+
+pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
+    format: Format::BenchTrace,
+    about: "episodes of BenchTrace: a snapshot file, a list, an episode, or an episode per line",
+    decisive: "`episodes`, or episodes with `snapshot`",
+    reader: Reader::Records(RecordReader {
+        what: "a BenchTrace file (an object or a list)",
+        claims,
+        list: "episodes",
+        run_keys: &["snapshot", "failure_instances", "milestones"],
+        header_keys: &["game"],
+        header,
+        is_complete: |header| header.flat_domain.is_some(),
+        run,
+        refuses_holders: false,
+    }),
+};
+
+/// What the `obs` of an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Alignment {
+    /// What the agent saw before its action: the feedback of an action is the `obs` of the next entry.
+    Before,
+    /// What came of the action: the first entry has none.
+    After,
+}
+
+named! { Alignment, "alignment" { Before => "before", After => "after" } }
+
+fn claims(sample: &Sample<'_>) -> bool {
+    let keys = ["snapshot", "failure_instances"];
+    sample.holds("episodes")
+        || sample.records().iter().any(|members| {
+            // Sessions of Claude Code have snapshots as well, in lines that name their type.
+            keys.iter().any(|key| members.has(key)) && !members.is("type", Kind::String)
+        })
+}
+
+/// The game is that of all episodes of a file that name none.
+fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
+    if key == b"game" {
+        header.flat_domain = json.string_or_null()?.map(Arc::from);
+        return Ok(());
+    }
+    json.skip()
+}
+
+#[derive(Default)]
+struct Episode<'a> {
+    id: Option<Cow<'a, str>>,
+    game: Option<Cow<'a, str>>,
+    model: Option<Cow<'a, str>>,
+    task: Option<Cow<'a, str>>,
+    final_score: Option<f64>,
+    max_score: Option<f64>,
+    entries: Option<Vec<Entry<'a>>>,
+    failures: Vec<LabelledFailure>,
+    milestones: Option<Vec<Milestone>>,
+}
+
+#[derive(Default)]
+struct Entry<'a> {
+    step: Option<u64>,
+    obs: Option<JsonString<'a>>,
+    action: Option<Cow<'a, str>>,
+    location: Option<Cow<'a, str>>,
+    reward: Option<f64>,
+    cum_score: Option<f64>,
+    progress: Option<f64>,
+}
+
+/// Reads an episode.
+fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
+    let start = json.offset();
+    let mut episode = Episode::default();
+    let mut has_snapshot = false;
+    json.object(|key, value| {
+        match key {
+            b"id" => episode.id = if value.null()? { None } else { Some(value.ident()?) },
+            b"game" => episode.game = value.string_or_null()?,
+            b"model" => episode.model = value.string_or_null()?,
+            b"task_type" => episode.task = value.raw()?.string(),
+            b"snapshot" => {
+                has_snapshot = true;
+                episode.snapshot(value)?;
+            }
+            b"failure_instances" => {
+                episode.failures.clear();
+                value.object_or_null(|key, group| match key {
+                    b"core_failure" => failures(group, true, &mut episode.failures),
+                    b"marginal_failure" => failures(group, false, &mut episode.failures),
+                    _ => group.skip(),
+                })?;
+                // Whatever their order in the file, causes come first.
+                episode.failures.sort_by_key(|failure| !failure.core);
+            }
+            b"milestones" => {
+                let mut found = Vec::new();
+                let listed = value.list_or_null(|item| {
+                    found.push(milestone(item)?);
+                    Ok(())
+                })?;
+                episode.milestones = listed.then_some(found);
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    if !has_snapshot {
+        return Err(json.missing("snapshot"));
+    }
+    let entries = episode.entries.take().ok_or_else(|| json.missing("trajectory"))?;
+    let typed = |error: Error| Fault::other(start, error);
+    run.begin(&episode.routing().map_err(typed)?);
+    feed(&entries, run).map_err(typed)?;
+    run.ending = episode.ending(header).map_err(typed)?;
+    Ok(())
+}
+
+fn milestone(json: &mut Json<'_>) -> Read<Milestone> {
+    let (mut step, mut score, mut action) = (None, None, None);
+    json.object(|key, value| {
+        match key {
+            b"walkthrough_step" => step = Some(value.whole()?),
+            b"score_after" => score = Some(value.float()?),
+            b"action" => action = value.string_or_null()?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let step = step.ok_or_else(|| json.missing("walkthrough_step"))?;
+    let milestone = Milestone::score(step, score.ok_or_else(|| json.missing("score_after"))?);
+    Ok(match action {
+        Some(action) => milestone.label(action),
+        None => milestone,
+    })
+}
+
+fn failures(json: &mut Json<'_>, core: bool, into: &mut Vec<LabelledFailure>) -> Read<()> {
+    json.list_or_null(|failure| {
+        let (mut mode, mut range, mut diagnosis) = (None, None, None);
+        failure.object(|key, value| {
+            match key {
+                b"type" => mode = Some(value.string()?.into_owned()),
+                b"where" => {
+                    let mut bounds = Vec::new();
+                    let at = value.offset();
+                    let listed = value.list_or_null(|bound| {
+                        bounds.push(bound.whole()?);
+                        Ok(())
+                    })?;
+                    range = match *bounds {
+                        [first, last] => Some((first, last)),
+                        _ if !listed => None,
+                        _ => return Err(Fault::shape(at, "a range has a first and a last step")),
+                    };
+                }
+                b"diagnosis" => diagnosis = value.string_or_null()?.map(Cow::into_owned),
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        let mode = mode.ok_or_else(|| failure.missing("type"))?;
+        into.push(LabelledFailure { mode, range, core, diagnosis });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn entry<'a>(json: &mut Json<'a>) -> Read<Entry<'a>> {
+    let mut entry = Entry::default();
+    json.object(|key, value| {
+        match key {
+            b"step" => entry.step = value.whole_or_null()?,
+            b"obs" => entry.obs = value.text_or_null()?,
+            b"action" => entry.action = value.string_or_null()?,
+            b"location" => entry.location = value.string_or_null()?,
+            b"reward" => entry.reward = value.float_or_null()?,
+            b"cum_score" => entry.cum_score = value.float_or_null()?,
+            b"progress" => entry.progress = value.float_or_null()?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(entry)
+}
+
+/// Hands on the steps of the entries.
+fn feed(entries: &[Entry<'_>], run: &mut OpenRun<'_, '_>) -> Result<()> {
+    let alignment = run.options.alignment.unwrap_or(match entries.first() {
+        Some(first) if first.action().is_none() => Alignment::After,
+        _ => Alignment::Before,
+    });
+    let mut gate = Gate::new();
+    let mut sum = 0.0;
+    let following = entries.iter().skip(1).map(Some).chain([None]);
+    for (entry, next) in entries.iter().zip(following) {
+        let feedback = match alignment {
+            Alignment::Before => next.and_then(|next| next.obs),
+            Alignment::After => entry.obs,
+        };
+        let headed = entry.obs.filter(|_| entry.location.is_none()).and_then(|obs| room(&obs.decode()));
+        let mut step = entry.input(feedback.map(Text::from));
+        step.location = entry.location.as_deref().or(headed.as_deref());
+        sum += entry.reward.unwrap_or(0.0);
+        step.progress = entry.cum_score.or(entry.progress).or(entry.reward.map(|_| sum));
+        if let Some(number) = entry.step {
+            step = step.at(number).turn(number);
+        }
+        run.step(&gate.admit(step)?);
+    }
+    Ok(())
+}
+
+impl<'a> Episode<'a> {
+    fn snapshot(&mut self, json: &mut Json<'a>) -> Read<()> {
+        json.object(|key, value| {
+            match key {
+                b"final_score" => self.final_score = value.float_or_null()?,
+                b"max_score" => self.max_score = value.float_or_null()?,
+                b"trajectory" => {
+                    let mut entries = Vec::new();
+                    value.list(|item| {
+                        entries.push(entry(item)?);
+                        Ok(())
+                    })?;
+                    self.entries = Some(entries);
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })
+    }
+
+    fn ending(self, header: &Header) -> Result<Ending> {
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            model: self.model.map(Arc::from),
+            domain: self.game.map(Arc::from).or_else(|| header.domain()),
+            task: self.task.map(Cow::into_owned),
+            ..Metadata::default()
+        };
+        let max = self.max_score.filter(|max| *max != 0.0);
+        let reward = self.final_score.zip(max).map(|(score, max)| score / max);
+        Ok(Ending::new(metadata, reward)?.with_failures(self.failures))
+    }
+
+    fn routing(&self) -> Result<Routing> {
+        match &self.milestones {
+            None => Ok(Routing::Unknown("the episode has no milestones".into())),
+            Some(milestones) => ReferenceRoute::new(milestones.clone()).map(|route| Some(route).into()),
+        }
+    }
+}
+
+impl Entry<'_> {
+    fn action(&self) -> Option<&str> {
+        self.action.as_deref().filter(|action| !action.trim().is_empty())
+    }
+
+    fn input<'s>(&'s self, feedback: Option<Text<'s>>) -> StepInput<'s> {
+        let Some(name) = self.action() else {
+            let seen = self.obs.map_or_else(|| Text::from(""), Text::from);
+            return StepInput::message(Actor::Environment, seen);
+        };
+        let status = if feedback.is_some() { Status::Ok } else { Status::Unknown };
+        let mut action = Action::new(name).provenance(Provenance::None);
+        (action.observation, action.status) = (Content::from(feedback), status);
+        StepInput::action(Actor::Agent, action)
+    }
+}
+
+/// The room that an observation is headed with: `** Room **`, `<<Room>>`, or a title-cased line of its own.
+fn room(observation: &str) -> Option<String> {
+    observation.lines().map(str::trim).find_map(|line| {
+        let framed = |open: &str, close: &str| line.strip_prefix(open)?.strip_suffix(close).map(str::trim);
+        let name =
+            framed("**", "**").or_else(|| framed("<<", ">>")).or_else(|| is_title(line).then_some(line))?;
+        (!name.is_empty()).then(|| name.to_owned())
+    })
+}
+
+/// Whether a line reads like the name of a room: a few words, capitals in front, no punctuation behind.
+fn is_title(line: &str) -> bool {
+    const SMALL: [&str; 12] = ["of", "the", "in", "on", "at", "to", "a", "an", "and", "with", "from", "by"];
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let capital = |word: &str| word.trim_start_matches('(').starts_with(char::is_uppercase);
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '\'' | '(' | ')' | ',');
+    (1..=7).contains(&words.len())
+        && line.chars().all(plain)
+        && !line.ends_with(',')
+        && words.first().is_some_and(|first| capital(first))
+        && words
+            .iter()
+            .all(|word| capital(word) || SMALL.contains(word) || word.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::room;
+
+    #[test]
+    fn rooms_are_found_by_their_headers() {
+        for (observation, expected) in [
+            ("** Kitchen **\nA table.", Some("Kitchen")),
+            ("You walk.\n<<Boiler Room>>\nHot.", Some("Boiler Room")),
+            ("West of House\nYou are standing in an open field.", Some("West of House")),
+            ("This room is called the hallway.", None),
+            ("Taken.", None),
+            ("You can't go that way", None),
+            ("", None),
+            ("** **", None),
+        ] {
+            assert_eq!(room(observation).as_deref(), expected, "{observation}");
+        }
+    }
+}

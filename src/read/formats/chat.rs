@@ -1,0 +1,373 @@
+//! Chat transcripts: messages of `OpenAI`'s chat or of Anthropic's models, items of `OpenAI`'s Responses, alone or in
+//! an object around them; mini-swe-agent 1.1.
+//!
+//! Three names, one reader: exports mix the mark-ups, so all of them are read in each. What is recognised here is a
+//! list of elements; `chat_messages` reads messages, `chat_items` items.
+
+use std::borrow::Cow;
+
+use super::chat_element::{Element, Look};
+use super::chat_messages::Conversation;
+use super::mini_swe_agent::model_of;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::at_once::{AtOnce, Taken, read_around, read_items, read_lines};
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::framing::lines;
+use crate::read::runs::Runs;
+use crate::read::sample::{Members, Sample, Seen};
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::{Metadata, Usage};
+
+const READER: Reader = Reader::Document(DocumentReader {
+    claims,
+    read,
+    lines_last: true,
+    at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+});
+
+/// Items of `OpenAI`'s Responses.
+pub(in crate::read) mod responses {
+    use super::{Entry, Format, READER};
+
+    pub(in crate::read) const FORMAT: Entry = Entry {
+        format: Format::OpenAiResponses,
+        about: "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and `output`",
+        decisive: "items with `type` or `role`, some of them calls or their outputs",
+        reader: READER,
+    };
+}
+
+/// Messages of Anthropic's models.
+pub(in crate::read) mod anthropic {
+    use super::{Entry, Format, READER};
+
+    pub(in crate::read) const FORMAT: Entry = Entry {
+        format: Format::AnthropicMessages,
+        about: "messages of Anthropic's models: a list, one per line, or under `messages`",
+        decisive: "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
+        reader: READER,
+    };
+}
+
+/// Messages of `OpenAI`'s chat.
+pub(in crate::read) mod openai {
+    use super::{Entry, Format, READER};
+
+    pub(in crate::read) const FORMAT: Entry = Entry {
+        format: Format::OpenAiChat,
+        about: "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1)",
+        decisive: "messages with `role`, and `content`, `tool_calls` or `function_call`",
+        reader: READER,
+    };
+}
+
+/// Keys of objects that are something else.
+const FOREIGN: [&str; 8] =
+    ["simulations", "samples", "eval", "reward_info", "trajectory", "history", "steps", "projectHash"];
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::List(_) | Document::Lines(_) => form(&Source::Slice(document.items()), DECISIVE).is_some(),
+        Document::Object(members) => source_of(members).is_some(),
+    }
+}
+
+/// So many elements show what all of them are.
+const DECISIVE: Option<usize> = Some(words::DECISIVE_ITEMS);
+
+/// So many show what they may well be. The others are looked at when they are read.
+const LIKELY: Option<usize> = Some(4);
+
+/// What the elements of a list are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum Form {
+    Messages,
+    Items,
+}
+
+/// Where elements stand.
+enum Source<'d, 'a> {
+    /// In a list, or one per line.
+    Slice(&'d [Raw<'a>]),
+    /// One per line, of an input that has not been taken apart.
+    Lines(&'a [u8]),
+    /// In a list that begins here.
+    Ahead(Json<'a>),
+    /// In a list of an object.
+    List(Raw<'a>),
+    /// In two lists of an object: what one response was given, and what it is.
+    Response(Option<Raw<'a>>, Option<Raw<'a>>),
+}
+
+impl<'a> Source<'_, 'a> {
+    /// Goes through the elements; `each` is also given whether they belong to the response.
+    fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
+        match self {
+            Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
+            Self::Lines(bytes) => lines(bytes, true, 0)
+                .filter(|line| line.kind() == Kind::Object)
+                .try_for_each(|line| each(&mut line.json(), false)),
+            Self::Ahead(list) => list.clone().list(|element| each(element, false)),
+            Self::List(list) => list.json().list(|element| each(element, false)),
+            Self::Response(input, output) => {
+                for (list, is_output) in [(input, false), (output, true)] {
+                    if let Some(list) = list {
+                        list.json().list(|element| each(element, is_output))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What the elements are; `None`: neither messages nor items. Where so many of the first ones decide it, that can be
+/// `enough`: the others are looked at when they are read.
+fn form(source: &Source<'_, '_>, enough: Option<usize>) -> Option<Form> {
+    form_of(source, enough, true)
+}
+
+/// The same of elements among which calls may come however late where they are not those of a chat.
+fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
+    let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
+    let mut decided = false;
+    let walked = source.walk(|json, _| {
+        let element = Look::at(json)?;
+        messages &= element.is_message;
+        items &= element.is_item;
+        typed |= element.of_calls.is_some();
+        called |= element.of_calls == Some(true);
+        count += 1;
+        // Behind a few messages that have a type, as items do, items may well come.
+        let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
+        let are_known = are_messages || items && called;
+        decided = are_known && enough.is_some_and(|enough| count >= enough);
+        if decided || !messages && !items { Err(words::enough()) } else { Ok(()) }
+    });
+    if walked.is_err() && !decided {
+        return None;
+    }
+    match (messages, items && called) {
+        _ if count == 0 => None,
+        (_, true) => Some(Form::Items),
+        (true, false) => Some(Form::Messages),
+        (false, false) => None,
+    }
+}
+
+/// Whether an object around messages or items is of another kind.
+fn is_something_else(members: &Members<'_>) -> bool {
+    members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
+        || FOREIGN.iter().any(|key| members.has(key))
+}
+
+/// The elements of an object, and what they are.
+fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
+    let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
+    let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
+    let (input, output) = (list("input"), list("output"));
+    let response = (input.is_some() || output.is_some()).then_some(Source::Response(input, output));
+    if messages.is_none() && items.is_none() && response.is_none() {
+        return None;
+    }
+    if is_something_else(members) {
+        return None;
+    }
+    // Where there is a choice, items come before messages.
+    let lists = [messages.is_some(), items.is_some(), response.is_some()];
+    let is_alone = lists.into_iter().filter(|is_there| *is_there).count() == 1;
+    let enough = DECISIVE.filter(|_| is_alone);
+    let mut chat = None;
+    for (source, may_be_chat) in [(items, false), (messages, true), (response, false)] {
+        let Some(source) = source else { continue };
+        match form_of(&source, enough, may_be_chat) {
+            Some(Form::Items) => return Some((source, Form::Items)),
+            Some(Form::Messages) if may_be_chat => chat = Some((source, Form::Messages)),
+            _ => {}
+        }
+    }
+    chat
+}
+
+/// The same of an object that has been claimed, where it has one such list, or two of a response.
+fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
+    let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
+    match (list("messages"), list("items"), list("input"), list("output")) {
+        (Some(messages), None, None, None) => Some((Source::List(messages), Form::Messages)),
+        (None, Some(items), None, None) => Some((Source::List(items), Form::Items)),
+        (None, None, input, output) if input.is_some() || output.is_some() => {
+            Some((Source::Response(input, output), Form::Items))
+        }
+        _ => None,
+    }
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    match document {
+        Document::List(_) | Document::Lines(_) => {
+            let source = Source::Slice(document.items());
+            let found = form(&source, DECISIVE).unwrap_or(Form::Messages);
+            let conversation = match converse(&source, found, None) {
+                // Where that goes wrong is told of messages.
+                Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
+                read => read?,
+            };
+            give(conversation, Metadata::default(), None, runs);
+        }
+        Document::Object(members) => {
+            let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
+                return Ok(());
+            };
+            let usage = members.get("usage").and_then(tokens::usage);
+            let conversation = converse(&source, form, usage)?;
+            give(conversation, metadata(members), reward(members), runs);
+        }
+    }
+    Ok(())
+}
+
+fn begins(sample: &Sample<'_>) -> bool {
+    let is_element = |part: &Members<'_>| part.has("role") || part.has("call_id");
+    let may_be = match &sample.seen {
+        Seen::List { .. } => true,
+        Seen::Object(around) => around
+            .open_key()
+            .is_some_and(|key| LISTS.contains(&key) || key == "output" && around.is("input", Kind::List)),
+        Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => false,
+    };
+    may_be && sample.parts().iter().any(is_element)
+}
+
+/// The lists of an object that are read where they stand. What belongs to the output of a response shows behind it.
+const LISTS: [&str; 3] = ["messages", "items", "input"];
+
+/// What claims a chat claims items first. When all of it has been read, it is known what it is.
+const CLAIMED: (Format, fn(&Document<'_>) -> bool) = (Format::OpenAiResponses, |_| true);
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    if Json::new(bytes).peek_byte() == Some(b'[') {
+        return read_list_at_once(bytes, runs);
+    }
+    read_object_at_once(bytes, runs) || read_lines_at_once(bytes, runs)
+}
+
+fn read_list_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let Some(form) = form(&Source::Ahead(Json::new(bytes)), LIKELY) else { return false };
+    let mut conversation = Conversation::new(form);
+    let is_read = read_items(bytes, CLAIMED, |json| read_element(&mut conversation, json));
+    let is_read = is_read && conversation.is_of_its_form();
+    if is_read {
+        give(conversation, Metadata::default(), None, runs);
+    }
+    is_read
+}
+
+fn read_object_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut conversation = Conversation::new(Form::Messages);
+    let members = read_around(bytes, CLAIMED, &LISTS, |_, key, list| {
+        conversation = Conversation::new(if key == "messages" { Form::Messages } else { Form::Items });
+        list.list(|json| read_element(&mut conversation, json))
+    });
+    let Some(members) = members.filter(|members| !is_something_else(members)) else { return false };
+    let output = match claimed_of(&members) {
+        // Where there are other lists as well, they may be what is meant.
+        Some((Source::List(_), form)) if form == conversation.form() => None,
+        Some((Source::Response(Some(_), output), Form::Items)) => output,
+        _ => return false,
+    };
+    if let Some(output) = output {
+        conversation.of_one_response(members.get("usage").and_then(tokens::usage));
+        if output.json().list(|json| read_element(&mut conversation, json)).is_err() {
+            return false;
+        }
+    }
+    let is_read = conversation.is_of_its_form();
+    if is_read {
+        give(conversation, metadata(&members), reward(&members), runs);
+    }
+    is_read
+}
+
+fn read_lines_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let Some(form) = form(&Source::Lines(bytes), LIKELY) else { return false };
+    let mut conversation = Conversation::new(form);
+    let others = read_lines(bytes, Element::of_line, |mut element| match conversation.add(&mut element) {
+        Ok(true) if element.sign.is_none() => Taken::Own,
+        _ => Taken::Foreign,
+    });
+    let Some(others) = others.filter(|_| conversation.is_of_its_form()) else { return false };
+    others.pass_over(runs);
+    give(conversation, Metadata::default(), None, runs);
+    true
+}
+
+fn read_element<'a>(conversation: &mut Conversation<'a>, json: &mut Json<'a>) -> Read<()> {
+    if conversation.element(json)? { Ok(()) } else { Err(words::enough()) }
+}
+
+fn reward(members: &Members<'_>) -> Option<f64> {
+    let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
+    reward.and_then(|reward| reward.json().float().ok())
+}
+
+/// Reads all elements. Where one shows that they are of another form than was thought, they are read as that.
+fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
+    let mut form = found;
+    loop {
+        let mut conversation = Conversation::new(form);
+        let (mut in_output, mut unfit) = (false, None);
+        let walked = source.walk(|json, is_output| {
+            if is_output && !std::mem::replace(&mut in_output, true) {
+                conversation.of_one_response(usage);
+            }
+            let start = json.offset();
+            if conversation.element(json)? {
+                Ok(())
+            } else {
+                unfit = Some(start);
+                Err(words::enough())
+            }
+        });
+        match unfit {
+            None => return walked.map(|()| conversation),
+            Some(start) => {
+                form = self::form(source, None)
+                    .filter(|other| *other != form && form == found)
+                    .ok_or_else(|| words::unfit(start, "messages of a chat"))?;
+            }
+        }
+    }
+}
+
+fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f64>, runs: &mut Runs<'_>) {
+    runs.named = Some(conversation.format());
+    runs.pass_over("elements that are neither messages, calls nor results", conversation.unknown());
+    let termination = metadata.termination.or_else(|| conversation.exit_status().map(str::to_owned));
+    let metadata = Metadata { termination, ..metadata };
+    runs.give_unrouted(&mut conversation.assembler, metadata, reward);
+}
+
+/// What the object around the elements says.
+fn metadata(members: &Members<'_>) -> Metadata {
+    let ident = |key: &str| members.get(key).and_then(common::ident).map(Cow::into_owned);
+    let info = members.get("info");
+    let mini = || {
+        let written = members.name("trajectory_format")?;
+        written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
+    };
+    let is_response = members.name("object").is_some_and(|object| object == "response");
+    let status = || members.name("status").filter(|_| is_response);
+    let model = members.name("model").or_else(|| info.and_then(model_of));
+    Metadata {
+        id: ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident),
+        task: ident("task_id").or_else(|| ident("instance_id")),
+        model: model.map(|model| model.as_ref().into()),
+        agent: members.name("agent").or_else(mini).map(|agent| agent.as_ref().into()),
+        termination: common::exit_status(members).or_else(status).map(Cow::into_owned),
+        ..Metadata::default()
+    }
+}

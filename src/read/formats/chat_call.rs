@@ -1,0 +1,86 @@
+//! A call under `tool_calls` of a chat, in any of the ways in which exports write it.
+
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::common;
+use crate::read::wire;
+use crate::trace::{Call, Content};
+
+/// What stands under `tool_calls`.
+pub(in crate::read) struct ToolCall<'a> {
+    /// `None`: it is no call. Its turn is not known yet.
+    pub(in crate::read) call: Option<Call<'a>>,
+    /// Whether it is of Inspect (`function` is a name) or of tau2 (`requestor`).
+    pub(in crate::read) is_foreign: bool,
+}
+
+impl<'a> ToolCall<'a> {
+    pub(in crate::read) fn read(json: &mut Json<'a>) -> Read<Self> {
+        let (mut id, mut function, mut custom, mut is_foreign) = (None, None, None, false);
+        let (mut name, mut arguments, mut args) = (None, None, None);
+        wire::object(json, |key, value| {
+            match key {
+                b"id" => id = wire::ident(value)?,
+                b"function" => {
+                    is_foreign |= value.kind()? == Kind::String;
+                    function = function_call(value)?;
+                }
+                b"custom" => custom = custom_call(value)?,
+                b"name" => name = Some(value.raw()?),
+                b"arguments" => arguments = Some(wire::Value::read(value)?),
+                b"args" => args = Some(wire::Value::read(value)?),
+                b"requestor" => {
+                    is_foreign = true;
+                    value.skip()?;
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        let flat = || {
+            let mut call = Call::new(0, None, name?.string()?);
+            call.arguments = arguments.or(args).map_or(Content::Absent, wire::Value::arguments);
+            Some(call)
+        };
+        let mut call = function.or(custom).or_else(flat);
+        if let Some(call) = &mut call {
+            call.id = id;
+        }
+        Ok(Self { call, is_foreign })
+    }
+}
+
+/// Reads `{name, arguments}`; `None` where something else stands.
+fn function_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
+    let mut call = Call::new(0, None, "");
+    let is_call = wire::object(json, |key, value| {
+        match key {
+            b"name" => call.name = wire::name(value)?.unwrap_or_default(),
+            b"arguments" => call.arguments = common::read_arguments(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(is_call.then_some(call))
+}
+
+/// Reads `{name, input}`; `None` where something else stands.
+fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
+    let (mut name, mut input) = (None, None);
+    let is_call = wire::object(json, |key, value| {
+        match key {
+            b"name" => name = wire::name(value)?,
+            b"input" => input = Some(wire::Value::read(value)?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let mut call = Call::new(0, None, name.unwrap_or_default());
+    call.arguments = wire::sole_argument_of(input, "input");
+    Ok(is_call.then_some(call))
+}
+
+/// A call `{name, arguments}` that was passed over.
+pub(in crate::read) fn legacy_call(value: Raw<'_>) -> Call<'_> {
+    // What is read here has been checked.
+    function_call(&mut value.json()).ok().flatten().unwrap_or_else(|| Call::new(0, None, ""))
+}

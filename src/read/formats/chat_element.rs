@@ -1,0 +1,358 @@
+//! An element of a chat as it stands: a message or an item, its blocks, and the marks of how a call ended.
+
+use std::borrow::Cow;
+
+use super::chat_call::ToolCall;
+use super::chat_items::Item;
+use super::codex_text::is_failure_code;
+use super::mini_swe_agent::Extra;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::common;
+use crate::read::document::Sign;
+use crate::read::outcome::{Outcome, broken_off, never_ran};
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Answer, Arguments, Call, Content, Provenance, Text, UnknownReason, Usage, Words};
+
+/// What stands under `content`.
+#[derive(Debug)]
+pub(in crate::read) enum Body<'a> {
+    /// Mostly a string, which is a text whatever the message is.
+    Value(wire::Value<'a>),
+    /// The parts of a list, of a message that is no result.
+    Parts(Vec<Words<'a>>, Vec<Block<'a>>),
+}
+
+impl<'a> Body<'a> {
+    /// `role`: what is known of it so far.
+    fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
+        let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function"));
+        if is_message && json.kind()? == Kind::List {
+            let (texts, blocks) = parts(json)?;
+            return Ok(Self::Parts(texts, blocks));
+        }
+        wire::Value::read(json).map(Self::Value)
+    }
+
+    /// As the text of a result.
+    pub(in crate::read) fn into_result(self) -> Option<Words<'a>> {
+        match self {
+            Self::Value(value) => value.result(),
+            // Of a message with two roles.
+            Self::Parts(texts, _) => wire::joined(texts),
+        }
+    }
+
+    /// As the text of a message, with the blocks beside it.
+    pub(in crate::read) fn into_message(self) -> Read<(Option<Words<'a>>, Vec<Block<'a>>)> {
+        let (texts, blocks) = match self {
+            Self::Value(wire::Value::Text(text)) => (vec![Text::from(text).into()], Vec::new()),
+            Self::Value(wire::Value::Other(raw)) if raw.kind() == Kind::List => parts(&mut raw.json())?,
+            Self::Value(_) => (Vec::new(), Vec::new()),
+            Self::Parts(texts, blocks) => (texts, blocks),
+        };
+        Ok((wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks))
+    }
+}
+
+fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
+    let (mut texts, mut blocks) = (Vec::new(), Vec::new());
+    json.list(|part| self::part(part, &mut texts, &mut blocks))?;
+    Ok((texts, blocks))
+}
+
+/// Reads a part of a content: a text, a block, or something else.
+fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<Words<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
+    if json.kind()? == Kind::String {
+        texts.push(Text::from(json.text()?).into());
+        return Ok(());
+    }
+    let (mut is_call, mut is_text, mut text) = (None, true, None);
+    let mut block = Block::default();
+    wire::object(json, |key, value| {
+        match key {
+            b"type" => {
+                let kind = wire::text(value)?;
+                is_call = match kind.map(|kind| kind.to_str()).as_deref() {
+                    Some("tool_use") => Some(true),
+                    Some("tool_result") => Some(false),
+                    _ => None,
+                };
+                is_text = wire::is_kind_of_text(kind);
+            }
+            b"text" => text = wire::text(value)?,
+            b"id" => block.id = wire::ident(value)?,
+            b"name" => block.name = wire::name(value)?,
+            b"input" => block.arguments = common::read_arguments(value)?,
+            b"tool_use_id" => block.answers = wire::ident(value)?,
+            b"content" => block.content = wire::result(value)?,
+            b"is_error" => block.is_error = wire::boolean(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    match (is_call, text) {
+        (Some(is_call), _) => {
+            // Most messages have one block, and blocks are large.
+            blocks.reserve_exact(usize::from(blocks.is_empty()));
+            blocks.push(Block { is_call, ..block });
+        }
+        (None, Some(text)) if is_text => texts.push(text.into()),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// An element of a chat.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Element<'a> {
+    pub(in crate::read) item: Option<Item>,
+    kind: Option<Cow<'a, str>>,
+    has_body: bool,
+    is_foreign: bool,
+    /// What shows that it may be a line of another format.
+    pub(in crate::read) sign: Option<Sign>,
+    pub(in crate::read) role: Option<Cow<'a, str>>,
+    pub(in crate::read) content: Option<Body<'a>>,
+    pub(in crate::read) id: Option<Cow<'a, str>>,
+    pub(in crate::read) call_id: Option<Cow<'a, str>>,
+    pub(in crate::read) name: Option<Cow<'a, str>>,
+    pub(in crate::read) arguments: Option<wire::Value<'a>>,
+    pub(in crate::read) action: Option<wire::Value<'a>>,
+    pub(in crate::read) queries: Option<wire::Value<'a>>,
+    pub(in crate::read) input: Option<wire::Value<'a>>,
+    pub(in crate::read) output: Option<wire::Value<'a>>,
+    pub(in crate::read) error: Option<Raw<'a>>,
+    pub(in crate::read) status: Option<Cow<'a, str>>,
+    /// The calls of a message; `None` stands for one that is no call.
+    pub(in crate::read) tool_calls: Vec<Option<Call<'a>>>,
+    has_foreign_calls: bool,
+    pub(in crate::read) function_call: Option<Raw<'a>>,
+    /// Of the call that a message answers.
+    pub(in crate::read) answers: Option<Cow<'a, str>>,
+    pub(in crate::read) extra: Extra<'a>,
+    is_error: Option<bool>,
+    timestamp: Option<Raw<'a>>,
+    usage: Option<Usage>,
+}
+
+impl<'a> Element<'a> {
+    /// Reads an element that is a line, which has to be an object.
+    pub(in crate::read) fn of_line(json: &mut Json<'a>) -> Read<Self> {
+        if json.kind()? != Kind::Object {
+            return Err(words::enough());
+        }
+        let mut element = Self::default();
+        element.read(json)?;
+        Ok(element)
+    }
+
+    /// Reads an element into one of which nothing is known yet.
+    pub(in crate::read) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
+        let found = self;
+        wire::object(json, |key, value| {
+            let place = match key {
+                b"type" => {
+                    let kind = wire::text(value)?.map(|kind| kind.to_str());
+                    found.item = kind.as_deref().and_then(Item::of);
+                    found.kind = kind;
+                    return Ok(());
+                }
+                b"role" => return wire::text(value).map(|role| found.role = role.map(|role| role.to_str())),
+                b"content" => {
+                    let body = Body::read(value, found.role.as_deref())?;
+                    (found.content, found.has_body) = (Some(body), true);
+                    return Ok(());
+                }
+                b"name" => return wire::name(value).map(|name| found.name = name),
+                b"status" => return wire::name(value).map(|status| found.status = status),
+                b"is_error" => return wire::boolean(value).map(|flag| found.is_error = flag),
+                b"extra" => return Extra::read(value).map(|extra| found.extra = extra),
+                b"usage" => {
+                    found.usage = tokens::read(value)?;
+                    return Ok(());
+                }
+                b"parts" | b"requestor" => {
+                    found.is_foreign = true;
+                    return value.skip();
+                }
+                b"tool_calls" => {
+                    found.has_body = true;
+                    return found.calls(value);
+                }
+                b"function_call" => {
+                    found.has_body = true;
+                    &mut found.function_call
+                }
+                b"id" => return wire::ident(value).map(|id| found.id = id),
+                b"call_id" => return wire::ident(value).map(|id| found.call_id = id),
+                b"tool_call_id" => return wire::ident(value).map(|id| found.answers = id),
+                b"arguments" => return wire::Value::read(value).map(|read| found.arguments = Some(read)),
+                b"action" => return wire::Value::read(value).map(|read| found.action = Some(read)),
+                b"queries" => return wire::Value::read(value).map(|read| found.queries = Some(read)),
+                b"input" => return wire::Value::read(value).map(|read| found.input = Some(read)),
+                b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
+                b"error" => &mut found.error,
+                b"timestamp" => &mut found.timestamp,
+                _ => {
+                    found.sign = Sign::of(key).or(found.sign);
+                    return value.skip();
+                }
+            };
+            *place = Some(value.raw()?);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Reads the calls of a message.
+    fn calls(&mut self, json: &mut Json<'a>) -> Read<()> {
+        self.tool_calls.clear();
+        self.has_foreign_calls = false;
+        wire::list(json, |call| {
+            let read = ToolCall::read(call)?;
+            self.has_foreign_calls |= read.is_foreign;
+            self.tool_calls.push(read.call);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Whether it may stand among messages.
+    pub(in crate::read) fn is_message(&self) -> bool {
+        self.role.is_some() && self.has_body && !self.is_foreign && !self.has_foreign_calls
+    }
+
+    /// Whether it may stand among items.
+    pub(in crate::read) fn is_item(&self) -> bool {
+        self.kind.is_some() || self.role.is_some()
+    }
+
+    /// Whether it is the model's reasoning.
+    pub(in crate::read) fn is_reasoning(&self) -> bool {
+        self.kind.as_deref() == Some("reasoning")
+    }
+
+    /// A date and time, or seconds since 1970.
+    pub(in crate::read) fn time(&self) -> Option<u64> {
+        let written = self.timestamp.and_then(|at| time::of_string(at).or_else(|| time::of_seconds(at)));
+        written.or(self.extra.time)
+    }
+
+    /// The tokens of the response that it is.
+    pub(in crate::read) fn usage(&self) -> Option<Usage> {
+        self.usage.or(self.extra.usage)
+    }
+
+    /// How a call ended by the text and the marks of its result, so far as they come before the rules on the texts
+    /// of Codex.
+    pub(in crate::read) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
+        if let Some(outcome) = never_ran(text).or_else(|| broken_off(text)) {
+            return Some(outcome);
+        }
+        if text.starts_with("aborted by user") {
+            return Some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text));
+        }
+        if let Some(outcome) = self.flag() {
+            return Some(outcome);
+        }
+        if text.starts_with("Command running in background with ID: ") {
+            return Some(Outcome::unknown(UnknownReason::Running, Provenance::Text));
+        }
+        if text.starts_with("<tool_use_error>") {
+            return Some(Outcome::error(Provenance::Text));
+        }
+        if text.starts_with("Exit code ") {
+            let head = text.head(64);
+            return words::exit_line(words::first_line(&head), "Exit code ").map(Outcome::exit_code);
+        }
+        None
+    }
+
+    /// How a call ended by the flags and the exit code of its result.
+    pub(in crate::read) fn flag(&self) -> Option<Outcome> {
+        if let Some(failed) = self.is_error.or_else(|| self.error.and_then(Raw::boolean)) {
+            return Some(Outcome::flag(failed));
+        }
+        match self.status.as_deref() {
+            Some("error") => return Some(Outcome::flag(true)),
+            Some("success") => return Some(Outcome::flag(false)),
+            _ => {}
+        }
+        self.extra.returncode.and_then(is_failure_code).map(Outcome::exit_code)
+    }
+}
+
+/// What an element may be, before it is read.
+pub(in crate::read) struct Look {
+    /// Whether it may stand among messages.
+    pub(in crate::read) is_message: bool,
+    /// Whether it may stand among items.
+    pub(in crate::read) is_item: bool,
+    /// Whether its type is one of calls and their outputs; `None`: it has no type.
+    pub(in crate::read) of_calls: Option<bool>,
+}
+
+impl Look {
+    pub(in crate::read) fn at(json: &mut Json<'_>) -> Read<Self> {
+        let (mut has_role, mut has_body, mut is_foreign) = (false, false, false);
+        let (mut has_foreign_calls, mut of_calls) = (false, None);
+        wire::object(json, |key, value| {
+            match key {
+                b"type" => {
+                    let kind = wire::text(value)?;
+                    of_calls = kind.map(|kind| Item::of(&kind.to_str()).is_some());
+                }
+                b"role" => has_role = wire::text(value)?.is_some(),
+                b"content" | b"function_call" => has_body = true,
+                b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
+                b"parts" | b"requestor" => is_foreign = true,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Self {
+            is_message: has_role && has_body && !is_foreign && !has_foreign_calls,
+            is_item: of_calls.is_some() || has_role,
+            of_calls,
+        })
+    }
+}
+
+/// Whether calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
+fn are_foreign_calls(calls: Raw<'_>) -> bool {
+    let mut foreign = false;
+    let _ = wire::list(&mut calls.json(), |call| {
+        wire::object(call, |key, value| {
+            foreign |= key == b"requestor" || key == b"function" && value.kind()? == Kind::String;
+            Ok(())
+        })?;
+        Ok(())
+    });
+    foreign
+}
+
+/// A block of Anthropic's: a call (`tool_use`) or a result (`tool_result`).
+#[derive(Debug, Default)]
+pub(in crate::read) struct Block<'a> {
+    pub(in crate::read) is_call: bool,
+    pub(in crate::read) id: Option<Cow<'a, str>>,
+    pub(in crate::read) name: Option<Cow<'a, str>>,
+    pub(in crate::read) arguments: Content<Arguments<'a>>,
+    /// Of the call that a result answers.
+    pub(in crate::read) answers: Option<Cow<'a, str>>,
+    content: Option<Words<'a>>,
+    is_error: Option<bool>,
+}
+
+impl<'a> Block<'a> {
+    pub(in crate::read) fn into_answer(self) -> Answer<'a> {
+        let flag = self.is_error.map_or(Outcome::UNMARKED, Outcome::flag);
+        let Some(text) = self.content else { return flag.answer(Content::Absent) };
+        let interrupted = || if self.is_error == Some(true) { broken_off(text.text()) } else { None };
+        let outcome = never_ran(text.text()).or_else(interrupted).unwrap_or(flag);
+        outcome.answer(Content::Present(text))
+    }
+}

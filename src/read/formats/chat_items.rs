@@ -1,0 +1,127 @@
+//! Items of `OpenAI`'s Responses: calls, their outputs, and calls that answer themselves.
+
+use super::chat_element::Element;
+use super::chat_messages::Conversation;
+use super::codex_text;
+use crate::json::{Kind, Raw};
+use crate::read::outcome::{Outcome, never_ran};
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Answer, Call, Content, Status, Words};
+
+/// What an item is, by its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum Item {
+    /// A call of a function, by its name.
+    Function,
+    /// A call of a tool with free text.
+    Custom,
+    /// A call of a tool of `OpenAI`'s, named by the type.
+    Tool(&'static str),
+    /// As before, but run on the server: it bears its own result.
+    Server(&'static str),
+    /// A call of a remote tool: it bears its own result.
+    Mcp,
+    /// What a call gave.
+    Output,
+}
+
+impl Item {
+    pub(in crate::read) fn of(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "function_call" => Self::Function,
+            "custom_tool_call" => Self::Custom,
+            "local_shell_call" => Self::Tool("local_shell"),
+            "tool_search_call" => Self::Tool("tool_search"),
+            "computer_call" => Self::Tool("computer"),
+            "web_search_call" => Self::Server("web_search"),
+            "file_search_call" => Self::Server("file_search"),
+            "code_interpreter_call" => Self::Server("code_interpreter"),
+            "image_generation_call" => Self::Server("image_generation"),
+            "mcp_call" => Self::Mcp,
+            "function_call_output"
+            | "custom_tool_call_output"
+            | "local_shell_call_output"
+            | "tool_search_output"
+            | "computer_call_output" => Self::Output,
+            _ => return None,
+        })
+    }
+}
+
+impl<'a> Conversation<'a> {
+    /// Adds an item.
+    pub(in crate::read) fn item(&mut self, item: Item, element: &mut Element<'a>) {
+        let id = element.call_id.take().or(element.id.take());
+        if item == Item::Output {
+            let turn = self.end_turn();
+            return self.assembler.answer(turn, id, output(element.output));
+        }
+        let turn = self.turn();
+        let mut call = match item {
+            Item::Tool(name) | Item::Server(name) => Call::new(turn, id, name),
+            _ => Call::new(turn, id, element.name.clone().unwrap_or_default()),
+        };
+        call.arguments = match item {
+            Item::Function | Item::Mcp => element.arguments.map_or(Content::Absent, wire::Value::arguments),
+            Item::Custom => wire::sole_argument_of(element.input, "input"),
+            _ => [element.action, element.arguments, element.queries]
+                .into_iter()
+                .find_map(|value| value.filter(wire::Value::is_present))
+                .map_or(Content::Absent, wire::Value::arguments),
+        };
+        let number = self.call(call, element.time());
+        if let Some(answer) = own_answer(item, element) {
+            self.assembler.answer_call(number, answer);
+        }
+    }
+}
+
+/// A value that is there, and not null.
+fn present(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
+    value.filter(|value| value.kind() != Kind::Null)
+}
+
+/// The answer that a call bears itself.
+fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
+    match (item, element.status.as_deref()) {
+        (Item::Server(_), Some("completed")) => Some(Outcome::flag(false).answer(Content::Absent)),
+        (Item::Server(_), Some("failed" | "incomplete")) => Some(Outcome::flag(true).answer(Content::Absent)),
+        (Item::Mcp, _) => match (present(element.error), element.output.filter(wire::Value::is_present)) {
+            (Some(error), _) => Some(Outcome::flag(true).answer(words::result(error).into())),
+            (None, Some(output)) => Some(Outcome::UNMARKED.answer(output.result().into())),
+            (None, None) => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a call gave: a text, a list of parts, or an object with the content and perhaps whether it succeeded.
+fn output(value: Option<wire::Value<'_>>) -> Answer<'_> {
+    let Some(value) = value else { return Outcome::UNMARKED.answer(Content::Absent) };
+    let member = |name: &str| value.other().and_then(|value| value.member(name));
+    let success = member("success").and_then(Raw::boolean);
+    let text = member("content").map_or_else(|| value.result(), words::result);
+    let Some(text) = text else {
+        return success.map_or(Outcome::UNMARKED, |success| Outcome::flag(!success)).answer(Content::Absent);
+    };
+    if let Some(outcome) = never_ran(text.text()) {
+        return outcome.answer(Content::Present(text));
+    }
+    let (by_text, observation) = codex_result(text);
+    let outcome = match (by_text, success) {
+        (Some(outcome), _) if outcome.status == Status::Unknown => outcome,
+        (_, Some(success)) => Outcome::flag(!success),
+        (by_text, None) => by_text.unwrap_or(Outcome::UNMARKED),
+    };
+    outcome.answer(Content::Present(observation))
+}
+
+/// The outcome by the rules on the texts of Codex, and what they leave of the text.
+pub(in crate::read) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<'_>) {
+    let (outcome, rest) = match codex_text::read(&text) {
+        Some(codex) => (Some(codex.outcome), codex.observation),
+        None => (None, None),
+    };
+    (outcome, rest.unwrap_or(text))
+}

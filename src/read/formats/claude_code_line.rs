@@ -1,0 +1,258 @@
+//! A line of a session of Claude Code, as it stands.
+
+use std::borrow::Cow;
+
+use crate::json::{Json, Kind, Read};
+use crate::read::at_once::Taken;
+use crate::read::common;
+use crate::read::document::Sign;
+use crate::read::tokens;
+use crate::read::wire;
+use crate::trace::{Arguments, Content, Text, UnknownReason, Usage, Words};
+
+/// What is read of a line, whatever its type.
+#[expect(clippy::struct_excessive_bools, reason = "as many as a line says of itself")]
+#[derive(Default)]
+pub(in crate::read) struct Line<'a> {
+    kind: Option<Cow<'a, str>>,
+    /// `None`: neither of the assistant nor of the user.
+    pub(in crate::read) is_assistant: Option<bool>,
+    pub(in crate::read) has_message: bool,
+    pub(in crate::read) session: Option<Cow<'a, str>>,
+    pub(in crate::read) uuid: Option<Cow<'a, str>>,
+    pub(in crate::read) parent: Option<Cow<'a, str>>,
+    pub(in crate::read) agent: Option<Cow<'a, str>>,
+    pub(in crate::read) is_sidechain: bool,
+    /// Whether it has a key that lines of Codex have.
+    pub(in crate::read) may_be_codex: bool,
+    /// Whether the program wrote the line for itself.
+    pub(in crate::read) is_skipped: bool,
+    pub(in crate::read) time: Option<u64>,
+    pub(in crate::read) message_id: Option<Cow<'a, str>>,
+    pub(in crate::read) model: Option<Cow<'a, str>>,
+    pub(in crate::read) stop_reason: Option<Cow<'a, str>>,
+    pub(in crate::read) usage: Usage,
+    pub(in crate::read) blocks: Vec<Block<'a>>,
+    pub(in crate::read) mark: Option<Mark>,
+    /// How long the call took whose result the line holds, in nanoseconds.
+    pub(in crate::read) duration: Option<u64>,
+}
+
+/// A part of a message.
+pub(in crate::read) enum Block<'a> {
+    Text(Words<'a>),
+    Call { id: Option<Cow<'a, str>>, name: Cow<'a, str>, arguments: Content<Arguments<'a>> },
+    Result { id: Option<Cow<'a, str>>, content: Option<Words<'a>>, is_error: Option<bool> },
+}
+
+/// What stands beside a result and shows that the call had no end of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum Mark {
+    Running,
+    Interrupted,
+}
+
+impl Mark {
+    pub(in crate::read) fn reason(self) -> UnknownReason {
+        match self {
+            Self::Running => UnknownReason::Running,
+            Self::Interrupted => UnknownReason::Interrupted,
+        }
+    }
+}
+
+/// Types of lines that are passed over by their names.
+const KINDS: [&str; 14] = [
+    "progress",
+    "system",
+    "summary",
+    "file-history-snapshot",
+    "queue-operation",
+    "attachment",
+    "last-prompt",
+    "permission-mode",
+    "pr-link",
+    "ai-title",
+    "custom-title",
+    "mode",
+    "user",
+    "assistant",
+];
+
+impl<'a> Line<'a> {
+    /// What the line is to the format.
+    pub(in crate::read) fn taken(&self) -> Taken {
+        let is_event = self.is_assistant.is_some()
+            && self.has_message
+            && (self.session.is_some() || self.uuid.is_some());
+        match (self.may_be_codex, is_event) {
+            (true, _) => Taken::Foreign,
+            (false, true) => Taken::Own,
+            (false, false) => Taken::Beside,
+        }
+    }
+
+    /// Why the line is passed over for its type.
+    pub(in crate::read) fn reason_of_kind(&self) -> Cow<'static, str> {
+        match self.kind.as_deref().map(|kind| KINDS.into_iter().find(|known| *known == kind)) {
+            Some(Some(kind @ ("user" | "assistant"))) => {
+                format!("lines of type {kind} without a message").into()
+            }
+            Some(Some(kind)) => format!("lines of type {kind}").into(),
+            Some(None) => "lines of other types".into(),
+            None => "lines without a type".into(),
+        }
+    }
+
+    /// What the message says, where that is more than white space.
+    pub(in crate::read) fn text(&self) -> Option<Words<'a>> {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text(words) => Some(words.clone()),
+            Block::Call { .. } | Block::Result { .. } => None,
+        });
+        wire::joined(texts.collect()).filter(|words| !wire::is_blank(words.text()))
+    }
+}
+
+/// Reads a line.
+pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
+    let mut read = Line::default();
+    let (mut skips, mut is_synthetic) = ([false; 4], false);
+    json.object(|key, value| {
+        match key {
+            b"type" => read.kind = wire::name(value)?,
+            b"sessionId" => read.session = wire::name(value)?,
+            b"uuid" => read.uuid = wire::name(value)?,
+            b"parentUuid" => read.parent = wire::name(value)?,
+            b"agentId" => read.agent = wire::name(value)?,
+            b"timestamp" => read.time = wire::time(value)?,
+            b"isSidechain" => read.is_sidechain = wire::boolean(value)? == Some(true),
+            b"isMeta" => skips[0] = wire::boolean(value)? == Some(true),
+            b"isCompactSummary" => skips[1] = wire::boolean(value)? == Some(true),
+            b"isVisibleInTranscriptOnly" => skips[2] = wire::boolean(value)? == Some(true),
+            b"isApiErrorMessage" => skips[3] = wire::boolean(value)? == Some(true),
+            b"message" => is_synthetic = message(value, &mut read)?,
+            b"toolUseResult" => (read.mark, read.duration) = beside_result(value)?,
+            _ => {
+                let sign = Sign::of(key);
+                read.may_be_codex |= matches!(sign, Some(Sign::Item | Sign::Payload | Sign::ThreadId));
+                value.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    read.is_assistant = match read.kind.as_deref() {
+        Some("assistant") => Some(true),
+        Some("user") => Some(false),
+        _ => None,
+    };
+    read.is_skipped = is_synthetic || skips.contains(&true);
+    Ok(read)
+}
+
+/// Reads a message; `true` where the program made it up in place of the model.
+fn message<'a>(json: &mut Json<'a>, line: &mut Line<'a>) -> Read<bool> {
+    line.blocks.clear();
+    (line.message_id, line.model, line.stop_reason, line.usage) = (None, None, None, Usage::default());
+    line.has_message = wire::object(json, |key, value| {
+        match key {
+            b"id" => line.message_id = wire::name(value)?,
+            b"model" => line.model = wire::name(value)?,
+            b"stop_reason" => line.stop_reason = wire::name(value)?,
+            b"usage" => line.usage = usage(value)?,
+            b"content" => line.blocks = content(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(line.model.as_deref() == Some("<synthetic>"))
+}
+
+fn content<'a>(json: &mut Json<'a>) -> Read<Vec<Block<'a>>> {
+    let mut blocks = Vec::new();
+    if json.kind()? == Kind::String {
+        blocks.push(Block::Text(Text::from(json.text()?).into()));
+        return Ok(blocks);
+    }
+    wire::list(json, |part| {
+        if part.kind()? == Kind::String {
+            blocks.push(Block::Text(Text::from(part.text()?).into()));
+        } else {
+            blocks.extend(block(part)?);
+        }
+        Ok(())
+    })?;
+    Ok(blocks)
+}
+
+/// Reads a part of a message. `None`: it is of none of the kinds that are read.
+fn block<'a>(json: &mut Json<'a>) -> Read<Option<Block<'a>>> {
+    // A part without a type is a text.
+    let mut kind = Some("text".into());
+    let (mut text, mut id, mut name, mut result_id) = (None, None, None, None);
+    let (mut arguments, mut content, mut is_error) = (Content::Absent, None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"type" => kind = wire::name(value)?,
+            b"text" => text = wire::text(value)?,
+            b"id" => id = wire::name(value)?,
+            b"name" => name = wire::name(value)?,
+            b"input" => arguments = common::read_arguments(value)?,
+            b"tool_use_id" => result_id = wire::name(value)?,
+            b"content" => content = wire::result(value)?,
+            b"is_error" => is_error = wire::boolean(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(match kind.as_deref() {
+        Some("tool_use") => Some(Block::Call { id, name: name.unwrap_or_default(), arguments }),
+        Some("tool_result") => Some(Block::Result { id: result_id, content, is_error }),
+        Some("text" | "input_text" | "output_text") => text.map(|text| Block::Text(text.into())),
+        _ => None,
+    })
+}
+
+/// The tokens of a response: those read are new, written to the cache, or from the cache.
+fn usage(json: &mut Json<'_>) -> Read<Usage> {
+    let (mut new, mut written, mut cached, mut output) = (None, None, None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"input_tokens" => new = wire::count(value)?,
+            b"cache_creation_input_tokens" => written = wire::count(value)?,
+            b"cache_read_input_tokens" => cached = wire::count(value)?,
+            b"output_tokens" => output = wire::count(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let read = tokens::sum([new, written, cached]);
+    Ok(Usage { input_tokens: read, output_tokens: output, cached_tokens: cached, duration_ns: None })
+}
+
+/// What the program keeps beside a result: whether the call goes on or was broken off, and how long it took.
+pub(in crate::read) fn beside_result(json: &mut Json<'_>) -> Read<(Option<Mark>, Option<u64>)> {
+    let (mut task, mut is_async, mut is_late, mut is_interrupted) = (false, false, false, false);
+    let (mut duration, mut total_duration) = (None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"backgroundTaskId" => task = wire::name(value)?.is_some(),
+            b"isAsync" => is_async = wire::boolean(value)? == Some(true),
+            b"retrieval_status" => {
+                is_late = matches!(wire::name(value)?.as_deref(), Some("not_ready" | "timeout"));
+            }
+            b"interrupted" => is_interrupted = wire::boolean(value)? == Some(true),
+            b"durationMs" => duration = wire::count(value)?,
+            b"totalDurationMs" => total_duration = wire::count(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let mark = if task || is_async || is_late {
+        Some(Mark::Running)
+    } else {
+        is_interrupted.then_some(Mark::Interrupted)
+    };
+    let duration = duration.or(total_duration).and_then(|ms| ms.checked_mul(1_000_000));
+    Ok((mark, duration))
+}

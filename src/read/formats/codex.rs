@@ -1,0 +1,300 @@
+//! Sessions of Codex: one line per item of the conversation or event, `{timestamp, type, payload}`.
+
+use std::borrow::Cow;
+
+use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
+use super::codex_text;
+use crate::json::{Json, Kind as JsonKind, Raw, Read};
+use crate::read::Format;
+use crate::read::at_once::{AtOnce, Taken};
+use crate::read::document::{Document, Sign};
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::{Outcome, never_ran};
+use crate::read::runs::Runs;
+use crate::read::sample::{Members, Sample, Seen};
+use crate::read::session_lines::{self, SessionLines};
+use crate::read::timestamp::nanoseconds;
+use crate::read::wire;
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, Text, TextMap, Usage, Words};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::CodexRollout,
+    about: "sessions of Codex, an item per line",
+    decisive: "lines of type `session_meta`, `turn_context`, `response_item`, `event_msg` or `compacted` with an \
+               object `payload`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: false, read: read_at_once }),
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Lines(lines) if lines.may_have(Sign::Payload) => lines.iter().copied().any(is_line),
+        _ => false,
+    }
+}
+
+fn is_line(line: Raw<'_>) -> bool {
+    let (mut has_kind, mut has_payload) = (false, false);
+    let read = line.json().object(|key, value| {
+        match key {
+            b"type" => has_kind = wire::word(value, LineType::of)?.is_some(),
+            b"payload" => has_payload = value.raw()?.kind() == JsonKind::Object,
+            _ => {}
+        }
+        Ok(())
+    });
+    read.is_ok() && has_kind && has_payload
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    session_lines::read::<Session<'_>>(document, runs)
+}
+
+/// No format before this one in the list has lines.
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Lines { objects, .. } = &sample.seen else { return false };
+    objects.first().and_then(Members::whole).is_some_and(is_line)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    session_lines::read_at_once::<Session<'_>>(bytes, runs)
+}
+
+/// A session in the middle of being read. Events may concern a result that stands before them, so that all steps wait
+/// for the end.
+#[derive(Default)]
+struct Session<'a> {
+    steps: Vec<Step<'a>>,
+    id: Option<Cow<'a, str>>,
+    parent: Option<Cow<'a, str>>,
+    model: Option<Cow<'a, str>>,
+    termination: Option<&'static str>,
+    turns: Turns,
+    /// The places of the calls of the turn that goes on, which wait for its tokens.
+    waiting: Vec<usize>,
+    /// The turn of a message that waits for its tokens.
+    said: Option<u64>,
+    /// The tokens of turns with messages.
+    spent: Vec<(u64, Usage)>,
+    events: Events<'a>,
+    /// The places of calls, by their ids.
+    calls: TextMap<Cow<'a, str>, usize>,
+    passed_over: PassedOver,
+}
+
+/// How many lines, items and events were passed over.
+#[derive(Default)]
+struct PassedOver {
+    history: u64,
+    lines: u64,
+    items: u64,
+    copies: u64,
+    events: u64,
+}
+
+/// A step that waits for the end.
+enum Step<'a> {
+    Message { actor: Actor, turn: u64, text: Words<'a>, time: Option<u64> },
+    Call(Box<Call<'a>>, Option<Answer<'a>>),
+    Output { turn: u64, id: Option<Cow<'a, str>>, output: Output<'a> },
+}
+
+/// What events say of calls, by their ids.
+#[derive(Default)]
+struct Events<'a> {
+    failed: TextMap<Cow<'a, str>, bool>,
+    exit_failed: TextMap<Cow<'a, str>, bool>,
+}
+
+/// The turns: items that the model wrote one behind the other.
+#[derive(Default)]
+struct Turns {
+    next: u64,
+    is_open: bool,
+}
+
+impl Turns {
+    /// The turn of an item of the model.
+    fn of_model(&mut self) -> u64 {
+        self.next += u64::from(!std::mem::replace(&mut self.is_open, true));
+        self.next - 1
+    }
+
+    /// The turn that comes next, which what others say leads to.
+    fn of_others(&mut self) -> u64 {
+        self.is_open = false;
+        self.next
+    }
+}
+
+impl<'a> SessionLines<'a> for Session<'a> {
+    type Line = Line<'a>;
+
+    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
+        read_line(json)
+    }
+
+    fn taken(line: &Line<'a>) -> Taken {
+        line.taken()
+    }
+
+    fn add(&mut self, line: Line<'a>) {
+        match line.kind {
+            Some(Kind::Meta { id, parent }) => {
+                // A session that is resumed writes this line again.
+                if self.id.is_none() {
+                    self.parent = self.parent.take().or(parent);
+                    self.id = id;
+                }
+            }
+            Some(Kind::Context { model }) => self.model = self.model.take().or(model),
+            Some(Kind::Item(item)) => self.item(item, line.time),
+            Some(Kind::Event(event)) => self.event(event),
+            Some(Kind::Compacted) => self.passed_over.history += 1,
+            None => self.passed_over.lines += 1,
+        }
+    }
+
+    fn end(self, runs: &mut Runs<'_>) {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        for (turn, tokens) in self.spent {
+            steps.spent(turn, Some(tokens));
+        }
+        for step in self.steps {
+            match step {
+                Step::Message { actor, turn, text, time } => steps.message_at(actor, turn, text, time),
+                Step::Output { turn, id, output } => {
+                    let answer = self.events.answer(id.as_deref(), output);
+                    steps.answer(turn, id, answer);
+                }
+                Step::Call(call, answer) => {
+                    let call = steps.call(*call);
+                    if let Some(answer) = answer {
+                        steps.answer_call(call, answer);
+                    }
+                }
+            }
+        }
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            agent: Some("codex".into()),
+            parent: self.parent.map(Cow::into_owned),
+            model: self.model.as_deref().map(Into::into),
+            termination: self.termination.map(Into::into),
+            ..Metadata::default()
+        };
+        let PassedOver { history, lines, items, copies, events } = self.passed_over;
+        runs.pass_over("lines with copied history", history);
+        runs.pass_over("lines of other types", lines);
+        runs.pass_over("items of other types", items);
+        runs.pass_over("events that are copies of items", copies);
+        runs.pass_over("events of other types", events);
+        runs.give_unrouted(&mut steps, metadata, None);
+    }
+}
+
+impl<'a> Session<'a> {
+    fn item(&mut self, item: Item<'a>, time: Option<Text<'a>>) {
+        let time = || time.and_then(|time| nanoseconds(time.to_str().as_bytes()));
+        match item {
+            Item::Message { actor, text } => {
+                let turn = if actor == Actor::Agent {
+                    let turn = self.model_turn();
+                    self.said = Some(turn);
+                    turn
+                } else {
+                    self.turns.of_others()
+                };
+                self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time: time() }));
+            }
+            Item::Reasoning => {
+                self.model_turn();
+            }
+            Item::Call { id, name, arguments, answer } => {
+                let turn = self.model_turn();
+                let place = self.steps.len();
+                self.waiting.push(place);
+                if let Some(id) = &id {
+                    self.calls.insert(id.clone(), place);
+                }
+                let call = Call { arguments, time: time(), ..Call::new(turn, id, name) };
+                self.steps.push(Step::Call(Box::new(call), answer));
+            }
+            Item::Output { id, output } => {
+                let turn = self.turns.of_others();
+                self.steps.push(Step::Output { turn, id, output });
+            }
+            Item::Other => self.passed_over.items += 1,
+        }
+    }
+
+    fn model_turn(&mut self) -> u64 {
+        if !self.turns.is_open {
+            self.waiting.clear();
+            self.said = None;
+        }
+        self.turns.of_model()
+    }
+
+    fn event(&mut self, event: Event<'a>) {
+        match event {
+            Event::End(termination) => self.termination = Some(termination),
+            Event::Tokens(usage) => self.tokens(usage),
+            Event::Outcome { id, failed } => {
+                self.events.failed.insert(id, failed);
+            }
+            Event::Exit { id, failed, duration_ns } => {
+                if let Some(failed) = failed {
+                    self.events.exit_failed.insert(id.clone(), failed);
+                }
+                let place = self.calls.get(&id).copied();
+                if let (Some(duration), Some(usage)) = (duration_ns, place.and_then(|at| self.usage(at))) {
+                    usage.duration_ns = Some(duration);
+                }
+            }
+            Event::Copy => self.passed_over.copies += 1,
+            Event::Other => self.passed_over.events += 1,
+        }
+    }
+
+    /// The tokens of the response that has come last; they are repeated where nothing is new.
+    fn tokens(&mut self, tokens: Usage) {
+        self.spent.extend(self.said.take().map(|turn| (turn, tokens)));
+        for place in std::mem::take(&mut self.waiting) {
+            if let Some(usage) = self.usage(place) {
+                *usage = Usage { duration_ns: usage.duration_ns, ..tokens };
+            }
+        }
+    }
+
+    fn usage(&mut self, place: usize) -> Option<&mut Usage> {
+        match self.steps.get_mut(place)? {
+            Step::Call(call, _) => Some(call.usage.get_or_insert_default()),
+            Step::Message { .. } | Step::Output { .. } => None,
+        }
+    }
+}
+
+impl Events<'_> {
+    /// The answer that an output is. What the model saw of a call that goes on or was broken off comes first.
+    fn answer<'a>(&self, id: Option<&str>, output: Output<'a>) -> Answer<'a> {
+        let Output { text: words, success } = output;
+        let text = words.as_ref().map_or("".into(), Words::text);
+        let codex = words.as_ref().and_then(codex_text::read);
+        let by_id = |found: &TextMap<Cow<'_, str>, bool>| found.get(id?).copied();
+        let outcome = never_ran(text)
+            .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
+            .or_else(|| success.map(|success| Outcome::flag(!success)))
+            .or_else(|| by_id(&self.failed).map(Outcome::flag))
+            .or_else(|| by_id(&self.exit_failed).map(Outcome::exit_code))
+            .or_else(|| codex.as_ref().map(|codex| codex.outcome))
+            .unwrap_or(Outcome::UNMARKED);
+        let cut = codex.and_then(|codex| codex.observation);
+        outcome.answer(Content::from(cut.or(words)))
+    }
+}

@@ -1,0 +1,389 @@
+//! What `codex exec --json` prints: events of threads, of which the items are started, updated and completed.
+//! Captures of it hold lines of other origin as well.
+
+use std::borrow::Cow;
+
+use super::codex_text::is_failure_code;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::at_once::{AtOnce, Taken};
+use crate::read::document::{Document, Sign};
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::{Members, Sample, Seen};
+use crate::read::session_lines::{self, SessionLines};
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{
+    Actor, Arguments, Assembler, Call, CallNumber, Content, Metadata, Provenance, TextMap, UnknownReason,
+    Words,
+};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::CodexExec,
+    about: "events of `codex exec --json`",
+    decisive: "lines `thread.started` with a `thread_id`, or `item.started` or `item.completed` with an object `item`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: false, read: read_at_once }),
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Lines(lines) if lines.may_have(Sign::Item) || lines.may_have(Sign::ThreadId) => {
+            lines.iter().copied().any(is_line)
+        }
+        _ => false,
+    }
+}
+
+fn is_line(line: Raw<'_>) -> bool {
+    let (mut kind, mut has_thread, mut has_item) = (None, false, false);
+    let read = line.json().object(|key, value| {
+        match key {
+            b"type" => kind = wire::name(value)?,
+            b"thread_id" => has_thread = wire::text(value)?.is_some(),
+            b"item" => has_item = value.raw()?.kind() == Kind::Object,
+            _ => {}
+        }
+        Ok(())
+    });
+    read.is_ok()
+        && match kind.as_deref() {
+            Some("thread.started") => has_thread,
+            Some("item.started" | "item.completed") => has_item,
+            _ => false,
+        }
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    session_lines::read::<Threads<'_>>(document, runs)
+}
+
+/// Lines of Codex's other format, which comes before this one in the list, show when they are read.
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Lines { objects, .. } = &sample.seen else { return false };
+    objects.iter().filter_map(Members::whole).any(is_line)
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    session_lines::read_at_once::<Threads<'_>>(bytes, runs)
+}
+
+/// A line as it stands.
+#[derive(Default)]
+struct Line<'a> {
+    kind: Option<Cow<'a, str>>,
+    thread: Option<Cow<'a, str>>,
+    item: Option<Item<'a>>,
+    may_be_codex: bool,
+}
+
+impl Line<'_> {
+    fn taken(&self) -> Taken {
+        match (self.kind.as_deref(), &self.thread, &self.item) {
+            _ if self.may_be_codex => Taken::Foreign,
+            (Some("thread.started"), Some(_), _) | (Some("item.started" | "item.completed"), _, Some(_)) => {
+                Taken::Own
+            }
+            _ => Taken::Beside,
+        }
+    }
+}
+
+fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
+    let mut read = Line::default();
+    json.object(|key, value| {
+        match key {
+            b"type" => read.kind = wire::name(value)?,
+            b"thread_id" => read.thread = wire::name(value)?,
+            b"item" => {
+                let mut item = Item::default();
+                read.item = wire::object(value, |key, value| item.member(key, value))?.then_some(item);
+            }
+            b"payload" => read.may_be_codex = true,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(read)
+}
+
+/// The members of all kinds of items.
+#[derive(Default)]
+struct Item<'a> {
+    id: Option<Cow<'a, str>>,
+    kind: Option<Cow<'a, str>>,
+    status: Option<Cow<'a, str>>,
+    text: Option<Words<'a>>,
+    message: Option<Words<'a>>,
+    command: Option<wire::Value<'a>>,
+    output: Option<Words<'a>>,
+    exit_code: Option<Raw<'a>>,
+    changes: Option<wire::Value<'a>>,
+    query: Option<wire::Value<'a>>,
+    server: Option<Cow<'a, str>>,
+    tool: Option<Cow<'a, str>>,
+    arguments: Option<wire::Value<'a>>,
+    result: Option<Raw<'a>>,
+    error: Option<Raw<'a>>,
+    prompt: Option<wire::Value<'a>>,
+}
+
+impl<'a> Item<'a> {
+    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
+        match key {
+            b"id" => self.id = wire::name(value)?,
+            b"type" => self.kind = wire::name(value)?,
+            b"status" => self.status = wire::name(value)?,
+            b"text" => self.text = wire::message(value)?,
+            b"message" => self.message = wire::message(value)?,
+            b"command" => self.command = wire::Value::read_present(value)?,
+            b"aggregated_output" => self.output = wire::result(value)?,
+            b"exit_code" => self.exit_code = wire::value(value)?,
+            b"changes" => self.changes = wire::Value::read_present(value)?,
+            b"query" => self.query = wire::Value::read_present(value)?,
+            b"server" => self.server = wire::name(value)?,
+            b"tool" => self.tool = wire::name(value)?,
+            b"arguments" => self.arguments = wire::Value::read_present(value)?,
+            b"result" => self.result = wire::value(value)?,
+            b"error" => self.error = wire::value(value)?,
+            b"prompt" => self.prompt = wire::Value::read_present(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+
+    /// The name and the arguments of the call that the item is; `None` where it is none.
+    fn call(&self) -> Option<(Cow<'a, str>, Given<'a>)> {
+        Some(match self.kind.as_deref()? {
+            "command_execution" => ("command_execution".into(), Given::Sole("command", self.command)),
+            "file_change" => ("file_change".into(), Given::Sole("changes", self.changes)),
+            "web_search" => ("web_search".into(), Given::Sole("query", self.query)),
+            "collab_tool_call" => (self.tool.clone().unwrap_or_default(), Given::Sole("prompt", self.prompt)),
+            "mcp_tool_call" => {
+                let [server, tool] =
+                    [&self.server, &self.tool].map(|name| name.as_deref().unwrap_or_default());
+                (format!("{server}/{tool}").into(), Given::All(self.arguments))
+            }
+            _ => return None,
+        })
+    }
+
+    /// What came of the call. Changes of files, searches and calls of other agents stand there without it.
+    fn observation(&mut self) -> Content<Words<'a>> {
+        match self.kind.as_deref() {
+            Some("command_execution") => self.output.take().into(),
+            Some("mcp_tool_call") => self.mcp_observation().into(),
+            _ => Content::NotRecorded,
+        }
+    }
+
+    fn mcp_observation(&self) -> Option<Words<'a>> {
+        match (self.result, self.error) {
+            (Some(result), _) => match result.member("content") {
+                Some(content) => words::result(content),
+                None => Some(wire::canonical(result.bytes()).into()),
+            },
+            (None, Some(error)) => words::result(error.member("message").unwrap_or(error)),
+            (None, None) => None,
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        match self.status.as_deref() {
+            Some("failed") => Outcome::flag(true),
+            Some("completed") => Outcome::flag(false),
+            Some("declined") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+            Some("in_progress") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
+            _ => match self.exit_code.and_then(is_failure_code) {
+                Some(failed) => Outcome::exit_code(failed),
+                None => Outcome::UNMARKED,
+            },
+        }
+    }
+}
+
+/// What a call was given, as it stands.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    /// One argument, of this name.
+    Sole(&'static str, Option<wire::Value<'a>>),
+    All(Option<wire::Value<'a>>),
+}
+
+impl<'a> Given<'a> {
+    fn arguments(self) -> Content<Arguments<'a>> {
+        match self {
+            Self::Sole(name, value) => wire::sole_argument_of(value, name),
+            Self::All(value) => value.map_or(Content::Absent, wire::Value::arguments),
+        }
+    }
+}
+
+/// The threads of an input, in the order of their first lines.
+#[derive(Default)]
+struct Threads<'a> {
+    open: Vec<Thread<'a>>,
+    places: TextMap<Option<Cow<'a, str>>, usize>,
+    /// The thread that was started last.
+    current: Option<usize>,
+    /// How many events and lines were passed over.
+    without_content: u64,
+    of_other_types: u64,
+}
+
+impl<'a> SessionLines<'a> for Threads<'a> {
+    type Line = Line<'a>;
+
+    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
+        read_line(json)
+    }
+
+    fn taken(line: &Line<'a>) -> Taken {
+        line.taken()
+    }
+
+    fn add(&mut self, line: Line<'a>) {
+        match (line.kind.as_deref(), line.thread, line.item) {
+            (Some("thread.started"), Some(id), _) => {
+                let place = self.place(Some(id));
+                self.current = Some(place);
+                if let Some(thread) = self.open.get_mut(place) {
+                    // The ids of items start anew.
+                    thread.items.clear();
+                }
+            }
+            (Some("turn.completed"), ..) => self.terminate("turn.completed"),
+            (Some("turn.failed"), ..) => self.terminate("turn.failed"),
+            (Some(kind @ ("item.started" | "item.updated" | "item.completed")), _, Some(item)) => {
+                let is_completed = kind == "item.completed";
+                let place = match self.current {
+                    Some(place) => place,
+                    None => self.place(None),
+                };
+                if let Some(thread) = self.open.get_mut(place) {
+                    thread.item(item, is_completed);
+                }
+            }
+            (Some("turn.started"), ..) => self.without_content += 1,
+            _ => self.of_other_types += 1,
+        }
+    }
+
+    fn end(self, runs: &mut Runs<'_>) {
+        runs.pass_over("events without content", self.without_content);
+        runs.pass_over("lines of other types", self.of_other_types);
+        for thread in self.open {
+            thread.end(runs);
+        }
+    }
+}
+
+impl<'a> Threads<'a> {
+    fn place(&mut self, id: Option<Cow<'a, str>>) -> usize {
+        let next = self.open.len();
+        let place = *self.places.entry(id.clone()).or_insert(next);
+        if place == next {
+            self.open.push(Thread::new(id));
+        }
+        place
+    }
+
+    fn terminate(&mut self, termination: &'static str) {
+        let place = self.current.or_else(|| self.places.get(&None).copied());
+        if let Some(thread) = place.and_then(|place| self.open.get_mut(place)) {
+            thread.termination = Some(termination);
+        }
+    }
+}
+
+/// A thread in the middle of being read.
+struct Thread<'a> {
+    id: Option<Cow<'a, str>>,
+    termination: Option<&'static str>,
+    steps: Assembler<'a>,
+    /// How many items there were.
+    count: u64,
+    items: TextMap<Cow<'a, str>, Sight>,
+    /// The calls, with what they were given when they were last seen.
+    calls: Vec<(CallNumber, Given<'a>)>,
+}
+
+/// An item that has been seen.
+#[derive(Clone, Copy)]
+struct Sight {
+    ordinal: u64,
+    /// Its place among the calls; `None`: it is none.
+    call: Option<usize>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(id: Option<Cow<'a, str>>) -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self { id, termination: None, steps, count: 0, items: TextMap::default(), calls: Vec::new() }
+    }
+
+    /// An item stands where it was first seen, with the arguments of its last sight.
+    fn item(&mut self, mut item: Item<'a>, is_completed: bool) {
+        let call = item.call();
+        let known = item.id.as_ref().and_then(|id| self.items.get(id)).copied();
+        let seen = known.unwrap_or_else(|| self.new_item(&item, call.as_ref().map(|(name, _)| name)));
+        let place = seen.call.and_then(|place| self.calls.get_mut(place));
+        if let (Some((_, given)), Some((_, now))) = (place, call) {
+            *given = now;
+        }
+        if !is_completed {
+            return;
+        }
+        if let Some((call, _)) = seen.call.and_then(|place| self.calls.get(place)).copied() {
+            let outcome = item.outcome();
+            self.steps.answer_call(call, outcome.answer(item.observation()));
+            return;
+        }
+        let (actor, text) = match item.kind.as_deref() {
+            Some("agent_message") => (Actor::Agent, item.text),
+            Some("error") => (Actor::Environment, item.message),
+            _ => return,
+        };
+        if let Some(text) = text {
+            self.steps.message(actor, seen.ordinal, text);
+        }
+    }
+
+    fn new_item(&mut self, item: &Item<'a>, call: Option<&Cow<'a, str>>) -> Sight {
+        let ordinal = self.count;
+        self.count += 1;
+        let call = call.map(|name| {
+            let call = self.steps.call(Call::new(ordinal, item.id.clone(), name.clone()));
+            self.calls.push((call, Given::All(None)));
+            self.calls.len() - 1
+        });
+        let seen = Sight { ordinal, call };
+        if let Some(id) = &item.id {
+            self.items.insert(id.clone(), seen);
+        }
+        seen
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, runs: &mut Runs<'_>) {
+        for (call, given) in self.calls {
+            if let Some(call) = self.steps.call_mut(call) {
+                call.arguments = given.arguments();
+            }
+        }
+        let metadata = Metadata {
+            id: self.id.map(Cow::into_owned),
+            agent: Some("codex".into()),
+            termination: self.termination.map(Into::into),
+            ..Metadata::default()
+        };
+        runs.give_unrouted(&mut self.steps, metadata, None);
+    }
+}

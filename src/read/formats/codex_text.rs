@@ -1,0 +1,339 @@
+//! What Codex writes into the texts of its results: headers with exit codes, and fixed beginnings. Traces of it keep
+//! them in several formats.
+
+use crate::json::{Json, Kind, Number, Raw};
+use crate::read::outcome::Outcome;
+use crate::read::words;
+use crate::trace::{Provenance, Text, UnknownReason, Words};
+
+/// How many characters of a line are looked at.
+const HEAD: usize = 64;
+
+/// Among how many first lines the end of a header is looked for.
+const HEADER_LINES: usize = 10;
+
+/// What the text of a result says.
+#[derive(Debug)]
+pub(in crate::read) struct CodexText<'a> {
+    pub(in crate::read) outcome: Outcome,
+    /// What is left of the text without what Codex wrote around it; `None`: all of it.
+    pub(in crate::read) observation: Option<Words<'a>>,
+}
+
+/// Reads the text of a result; `None`: no rule applies.
+pub(in crate::read) fn read<'a>(words: &Words<'a>) -> Option<CodexText<'a>> {
+    match words {
+        Words::Lying(text) if text.is_plainly_spelled() => read_text(*text),
+        words => {
+            let text = words.text().to_str();
+            let CodexText { outcome, observation } = read_text(Text::from(&*text))?;
+            Some(CodexText { outcome, observation: observation.map(Words::into_made) })
+        }
+    }
+}
+
+/// As [`read`], of a text that is plainly spelled.
+fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
+    let found = |outcome, observation| Some(CodexText { outcome, observation });
+    match text.spelling().first()? {
+        b'{' => {
+            let (outcome, output) = enclosed(&text.to_str())?;
+            found(outcome, Some(output.into()))
+        }
+        b'[' if text.starts_with(REPR) => {
+            let head = text.head(REPR_HEAD);
+            let script = head.strip_prefix(REPR)?;
+            found(script_outcome(script), repr_output(text, &head).map(Words::from))
+        }
+        b'C' | b'W' | b'P' | b'E' | b'S' if HEADERS.iter().any(|start| text.starts_with(start)) => {
+            let (outcome, output) = header(text);
+            found(outcome, output.map(Words::from))
+        }
+        b'a' if text.starts_with("aborted by user") => {
+            found(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
+        }
+        _ if is_failure(text.spelling()) => found(Outcome::error(Provenance::Text), None),
+        _ => None,
+    }
+}
+
+/// `{"output": …, "metadata": {"exit_code": …}}`.
+fn enclosed(text: &str) -> Option<(Outcome, String)> {
+    let mut json = Json::new(text.as_bytes());
+    let value = json.raw().ok().filter(|_| json.peek_byte().is_none())?;
+    let (mut output, mut metadata) = (None, None);
+    let members = value.json().object(|key, value| {
+        match key {
+            b"output" => output = Some(value.raw()?),
+            b"metadata" => metadata = Some(value.raw()?),
+            _ => {}
+        }
+        Ok(())
+    });
+    members.ok()?;
+    let code = is_failure_code(metadata?.member("exit_code")?)?;
+    Some((Outcome::exit_code(code), output?.string()?.into_owned()))
+}
+
+/// Whether an exit code is not 0; `None` where it is no integer.
+pub(in crate::read) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
+    if code.kind() != Kind::Number {
+        return None;
+    }
+    match code.json().number().ok()? {
+        Number::Integer(code) => Some(code != 0),
+        Number::Large(_) => Some(true),
+        Number::Float(_) => code.integer().map(|code| code != 0),
+    }
+}
+
+/// How a list of parts begins that was written as Python would print it.
+const REPR: &str = "[{'type': 'input_text', 'text': 'Script ";
+
+/// What stands between the header and the output in such a list.
+const REPR_OUTPUT: &str = r"\nOutput:\n'}";
+
+/// Among how many characters that is looked for.
+const REPR_HEADER: usize = 200;
+
+/// How many characters of such a list hold what is looked for.
+const REPR_HEAD: usize = REPR_HEADER + REPR_OUTPUT.len() + 1;
+
+fn repr_output<'a>(text: Text<'a>, head: &str) -> Option<Text<'a>> {
+    let (before, rest) = head.split_once(REPR_OUTPUT)?;
+    let header = before.chars().count();
+    let after = header + REPR_OUTPUT.len() + if rest.starts_with(", ") { 2 } else { 0 };
+    (header < REPR_HEADER).then(|| text.skip_chars(after))
+}
+
+/// The outcome of a script, by what follows the word.
+fn script_outcome(script: &str) -> Outcome {
+    if script.starts_with("failed") {
+        Outcome::error(Provenance::Text)
+    } else if script.starts_with("running with cell ID ") {
+        Outcome::unknown(UnknownReason::Running, Provenance::Text)
+    } else {
+        Outcome::ok(Provenance::Text)
+    }
+}
+
+/// How the first line of a header begins.
+const HEADERS: [&str; 8] = [
+    "Chunk ID: ",
+    "Wall time: ",
+    "Process exited with code ",
+    "Process running with session ID ",
+    "Exit code: ",
+    "Script completed",
+    "Script failed",
+    "Script running with cell ID ",
+];
+
+/// The outcome by a header, and the output behind it. Exit codes further down are output.
+fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
+    let mut lines = [Text::from(""); HEADER_LINES];
+    let (mut count, mut output) = (0, None);
+    let mut rest = Some(text);
+    while let (Some(place), Some(text)) = (lines.get_mut(count), rest) {
+        let (line, after) = text.split_line();
+        if line.starts_with("Output:") && line.to_str() == "Output:" {
+            output = Some(after.unwrap_or("".into()));
+            break;
+        }
+        (*place, rest) = (line, after);
+        count += 1;
+    }
+    let lines = lines.get(..if output.is_none() { 1 } else { count }).unwrap_or_default();
+    let is_running = |line: &Text<'_>| line.starts_with("Process running with session ID ");
+    let script = lines.first().map(|line| line.head(HEAD));
+    let outcome = if let Some(failed) = lines.iter().find_map(exit_line) {
+        Outcome::exit_code(failed)
+    } else if lines.iter().any(is_running) {
+        Outcome::unknown(UnknownReason::Running, Provenance::Text)
+    } else if let Some(script) = script.as_deref().and_then(|line| line.strip_prefix("Script ")) {
+        script_outcome(script)
+    } else {
+        Outcome::UNMARKED
+    };
+    (outcome, output)
+}
+
+/// How a line with an exit code begins.
+const EXIT: [&str; 2] = ["Process exited with code ", "Exit code: "];
+
+/// Whether the exit code of a line is not 0; `None` where the line has none.
+fn exit_line(line: &Text<'_>) -> Option<bool> {
+    let start = EXIT.into_iter().find(|start| line.starts_with(start))?;
+    words::exit_line(&line.to_str(), start)
+}
+
+/// How failures begin, beside those of a tool by its name.
+const FAILURES: [&str; 4] = [
+    "apply_patch verification failed",
+    "failed to parse function arguments",
+    "unsupported call",
+    "execution error",
+];
+
+/// Whether a text of this spelling begins as Codex words its failures, in which nothing is spelled with escapes.
+fn is_failure(text: &[u8]) -> bool {
+    let tool = text.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'_')).count();
+    let behind = text.get(tool..).unwrap_or_default();
+    let by_tool = if tool > 0 { behind.strip_prefix(b" failed") } else { None };
+    let ends = |rest: &[u8]| rest.is_empty() || rest.starts_with(b":") || rest.starts_with(b" for ");
+    FAILURES.iter().filter_map(|start| text.strip_prefix(start.as_bytes())).chain(by_tool).any(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Status;
+
+    /// The outcome in words, and the observation where it is not all of the text.
+    fn shown(text: Text<'_>) -> Option<(String, Option<String>)> {
+        let CodexText { outcome, observation } = read(&text.into())?;
+        let reason = outcome.reason.map_or(String::new(), |reason| format!("/{reason}"));
+        let observation = observation.map(|words| {
+            // It is compared as the same text that was never cut.
+            let whole = words.text().to_str().into_owned();
+            assert_eq!(words.text().digest(), Text::from(&*whole).digest());
+            whole
+        });
+        Some((format!("{}/{}{reason}", outcome.status, outcome.provenance), observation))
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    #[expect(clippy::type_complexity, reason = "a line of the table")]
+    fn every_rule() {
+        let ten = |code: &str| format!("Wall time: 1\n{}{code}\nOutput:\nx", "a\n".repeat(7));
+        let eleven = |code: &str| format!("Wall time: 1\n{}{code}\nOutput:\nx", "a\n".repeat(8));
+        let nine = ten("Exit code: 3");
+        let late = eleven("Exit code: 3");
+        let wide = |chars: usize| {
+            format!("{REPR}completed{}{REPR_OUTPUT}, more", "é".repeat(chars - REPR.len() - 9))
+        };
+        let (inside, outside) = (wide(199), wide(200));
+        let long = format!("{} failed: x", "a".repeat(400));
+        let other = format!("{} fails: x", "a".repeat(400));
+        let error = || "error/text".to_owned();
+        let cases: Vec<(&str, Option<(String, Option<&str>)>)> = vec![
+            // 1
+            (
+                r#"{"output": "a\nb", "metadata": {"exit_code": 0}}"#,
+                Some(("ok/exit_code".into(), Some("a\nb"))),
+            ),
+            (r#"{"metadata": {"exit_code": 2}, "output": ""}"#, Some(("error/exit_code".into(), Some("")))),
+            (r#"{"output": "a", "metadata": {"exit_code": "2"}}"#, None),
+            (r#"{"output": "a", "metadata": {"exit_code": true}}"#, None),
+            (r#"{"output": ["a"], "metadata": {"exit_code": 2}}"#, None),
+            (r#"{"output": "a", "metadata": {"exit_code": 2}} and more"#, None),
+            (r#" {"output": "a", "metadata": {"exit_code": 2}}"#, None),
+            (r#"{"output": "a"}"#, None),
+            // 2
+            (
+                r"[{'type': 'input_text', 'text': 'Script failed\nOutput:\n'}, {'b'}]",
+                Some((error(), Some("{'b'}]"))),
+            ),
+            (
+                r"[{'type': 'input_text', 'text': 'Script running with cell ID 7'}]",
+                Some(("unknown/text/running".into(), None)),
+            ),
+            (
+                r"[{'type': 'input_text', 'text': 'Script completed\nOutput:\n'}]",
+                Some(("ok/text".into(), Some("]"))),
+            ),
+            (r"[{'type': 'input_text', 'text': 'Script failed, too'}]", Some((error(), None))),
+            (r"[{'type': 'input_text', 'text': 'Output'}]", None),
+            (&inside, Some(("ok/text".into(), Some("more")))),
+            (&outside, Some(("ok/text".into(), None))),
+            // 3
+            (
+                "Chunk ID: 1\nWall time: 2\nProcess exited with code 1\nOutput:\nno\n",
+                Some(("error/exit_code".into(), Some("no\n"))),
+            ),
+            (
+                "Chunk ID: 1\nProcess exited with code 0\nOutput:\nExit code: 4",
+                Some(("ok/exit_code".into(), Some("Exit code: 4"))),
+            ),
+            ("Process exited with code 137", Some(("error/exit_code".into(), None))),
+            ("Process exited with code 0\nExit code: 1", Some(("ok/exit_code".into(), None))),
+            ("Exit code: -1\nWall time: 1\nOutput:", Some(("error/exit_code".into(), Some("")))),
+            ("Exit code: 1 \nOutput:\nx", Some(("ok/none".into(), Some("x")))),
+            ("Exit code: 1x\nOutput:\nx", Some(("ok/none".into(), Some("x")))),
+            ("Wall time: 1\nExit code: 1", Some(("ok/none".into(), None))),
+            (
+                "Wall time: 1\nProcess running with session ID 5\nOutput:\n",
+                Some(("unknown/text/running".into(), Some(""))),
+            ),
+            (
+                "Process running with session ID 5\nExit code: 0\nOutput:\n",
+                Some(("ok/exit_code".into(), Some(""))),
+            ),
+            ("Script completed\nWall time 1\nOutput:\nx", Some(("ok/text".into(), Some("x")))),
+            ("Script failed\nWall time 1\nOutput:\nx", Some((error(), Some("x")))),
+            ("Script running with cell ID 9\nOutput:\n", Some(("unknown/text/running".into(), Some("")))),
+            ("Script started", None),
+            (&nine, Some(("error/exit_code".into(), Some("x")))),
+            (&late, Some(("ok/none".into(), None))),
+            ("Output:\nExit code: 1", None),
+            // 4
+            ("aborted by user after 3 s", Some(("unknown/text/interrupted".into(), None))),
+            ("Aborted by user", None),
+            // 5
+            ("apply_patch verification failed: no such line", Some((error(), None))),
+            ("apply_patch verification failed", Some((error(), None))),
+            ("apply_patch verification failed\n", None),
+            ("failed to parse function arguments: x", Some((error(), None))),
+            ("unsupported call: x", Some((error(), None))),
+            ("unsupported calls: x", None),
+            ("execution error: x", Some((error(), None))),
+            ("exec_command failed for `ls`: x", Some((error(), None))),
+            ("exec_command failed", Some((error(), None))),
+            ("exec_command failed forever", None),
+            ("execution failed: x", Some((error(), None))),
+            ("failed failed: x", Some((error(), None))),
+            ("unsupported failed: x", Some((error(), None))),
+            ("Exec failed: x", None),
+            (" failed: x", None),
+            (&long, Some((error(), None))),
+            (&other, None),
+            ("", None),
+            ("any output", None),
+        ];
+        for (text, expected) in cases {
+            let expected = expected.map(|(outcome, observation)| (outcome, observation.map(str::to_owned)));
+            assert_eq!(shown(text.into()), expected, "{text:?}");
+            // The same where the text still is spelled as JSON.
+            let spelled = serde_json::Value::from(text).to_string();
+            let string = Json::new(spelled.as_bytes()).text().unwrap();
+            assert_eq!(shown(string.into()), expected, "{spelled}");
+            // And where it could have been spelled otherwise.
+            let spelled = spelled
+                .replace("\\n", "\\u000a")
+                .replace("Out", "\\u004fut")
+                .replace("failed", "faile\\u0064");
+            if serde_json::from_str::<String>(&spelled).is_ok_and(|decoded| decoded == text) {
+                let string = Json::new(spelled.as_bytes()).text().unwrap();
+                assert_eq!(shown(string.into()), expected, "{spelled}");
+            }
+        }
+    }
+
+    #[test]
+    fn exit_codes_are_integers() {
+        for (json, expected) in [
+            ("0", Some(false)),
+            ("1", Some(true)),
+            ("-1", Some(true)),
+            ("3221225477", Some(true)),
+            ("0.5", None),
+            ("true", None),
+            ("null", None),
+            ("\"1\"", None),
+        ] {
+            assert_eq!(is_failure_code(Raw::over(json.as_bytes(), 0)), expected, "{json}");
+        }
+        assert_eq!(Outcome::exit_code(true).status, Status::Error);
+    }
+}

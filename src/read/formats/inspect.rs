@@ -1,0 +1,326 @@
+//! Logs of Inspect: one JSON document with samples, or a zip archive (`.eval`) with a file for each.
+//!
+//! A sample's `messages` are read. Tokens and times stand in its `events`: responses of the model, found again by the
+//! id of their message or of their calls, and executions of tools, by the id of the call.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::inspect_events::Measured;
+use crate::error::{Error, ErrorKind};
+use crate::json::{Fault, Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, Metadata, Provenance, Text, UnknownReason, Usage, Words};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Inspect,
+    about: "logs of Inspect: JSON, or archives (.eval)",
+    decisive: "an object with `version`, an object `eval` and a list `samples`, or a zip archive of samples",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    members.has("version") && members.is("eval", Kind::Object) && members.is("samples", Kind::List)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let eval = Eval::of(members);
+    if let Some(samples) = members.get("samples") {
+        let mut position = 0;
+        samples.json().list(|json| {
+            let start = json.clone();
+            if let Err(fault) = sample(json, position, &eval, runs) {
+                *json = start;
+                json.skip()?;
+                runs.fail_run(fault.into_error());
+            }
+            position += 1;
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// What a log says of all its samples.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Eval {
+    metadata: Metadata,
+}
+
+impl Eval {
+    pub(in crate::read) fn of(members: &Members<'_>) -> Self {
+        let name = |key: &str| members.get("eval")?.member(key).and_then(common::name);
+        let metadata = Metadata {
+            domain: name("task").map(|task| task.as_ref().into()),
+            model: name("model").map(|model| model.as_ref().into()),
+            agent: name("solver").map(|solver| solver.as_ref().into()),
+            ..Metadata::default()
+        };
+        Self { metadata }
+    }
+}
+
+/// Reads a sample, which stands at this position among those of its log.
+pub(in crate::read) fn sample(
+    json: &mut Json<'_>,
+    position: u64,
+    eval: &Eval,
+    runs: &mut Runs<'_>,
+) -> Read<()> {
+    let (mut id, mut epoch, mut scores, mut score) = (None, None, None, None);
+    let (mut messages, mut attachments, mut measured) = (None, None, Measured::default());
+    if json.kind()? != Kind::Object {
+        runs.pass_over("samples that are no objects", 1);
+        return Ok(());
+    }
+    json.object(|key, value| {
+        match key {
+            b"id" => id = wire::ident(value)?,
+            b"epoch" => epoch = value.raw()?.integer(),
+            b"scores" => scores = Some(value.raw()?),
+            b"score" => score = Some(value.raw()?),
+            b"messages" => messages = Some(value.raw()?),
+            b"attachments" => attachments = Some(value.raw()?),
+            b"events" => measured = Measured::read(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let Some(messages) = messages.filter(|messages| messages.kind() == Kind::List) else {
+        runs.pass_over("samples without messages", 1);
+        return Ok(());
+    };
+    let mut metadata = eval.metadata.clone();
+    let part = id.as_deref().map_or_else(|| position.to_string(), str::to_owned);
+    metadata.id = Some(format!("{part}_epoch_{}", epoch.unwrap_or(1)));
+    metadata.task = id.map(Cow::into_owned);
+    let mut conversation = Conversation {
+        steps: Assembler::default(),
+        attachments: Attachments { all: attachments, found: None, left: MOST_COPIED },
+        measured,
+    };
+    conversation.steps.begin(true);
+    let mut turn = 0;
+    messages.json().list(|json| {
+        if json.kind()? == Kind::Object {
+            conversation.message(Message::read(json)?, turn)?;
+        } else {
+            runs.pass_over("messages that are no objects", 1);
+        }
+        turn += 1;
+        Ok(())
+    })?;
+    let reward = scores.and_then(only_member).or(score).and_then(reward);
+    runs.give_unrouted(&mut conversation.steps, metadata, reward);
+    Ok(())
+}
+
+/// The only member of an object.
+fn only_member(scores: Raw<'_>) -> Option<Raw<'_>> {
+    if scores.kind() != Kind::Object {
+        return None;
+    }
+    let members = Members::of(&mut scores.json());
+    let mut values = members.iter().map(|(_, value)| value);
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// A score as a number: `C` is correct, `I` incorrect.
+fn reward(score: Raw<'_>) -> Option<f64> {
+    let value = score.member("value")?;
+    match value.kind() {
+        Kind::Number => value.json().float().ok(),
+        Kind::String => match &*value.string()? {
+            "C" => Some(1.0),
+            "I" => Some(0.0),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[derive(Debug, Default)]
+struct Message<'a> {
+    id: Option<Cow<'a, str>>,
+    role: Cow<'a, str>,
+    content: Option<Raw<'a>>,
+    calls: Option<Raw<'a>>,
+    answers: Option<Cow<'a, str>>,
+    error: Option<Raw<'a>>,
+}
+
+impl<'a> Message<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut message = Self::default();
+        json.object(|key, value| {
+            match key {
+                b"id" => message.id = wire::name(value)?,
+                b"role" => message.role = wire::name(value)?.unwrap_or_default(),
+                b"content" => message.content = Some(value.raw()?),
+                b"tool_calls" => message.calls = Some(value.raw()?),
+                b"tool_call_id" => message.answers = wire::name(value)?,
+                b"error" => message.error = Some(value.raw()?).filter(|error| error.kind() == Kind::Object),
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(message)
+    }
+
+    fn outcome(&self) -> (Outcome, Option<Box<str>>) {
+        let Some(error) = self.error else { return (Outcome::UNMARKED, None) };
+        let kind = error.member("type").and_then(common::name);
+        let outcome = if kind.as_deref() == Some("approval") {
+            Outcome::unknown(UnknownReason::Refused, Provenance::ErrorType)
+        } else {
+            Outcome::error(Provenance::ErrorType)
+        };
+        (outcome, kind.map(|kind| kind.as_ref().into()))
+    }
+}
+
+/// A sample in the middle of being read.
+struct Conversation<'a> {
+    steps: Assembler<'a>,
+    attachments: Attachments<'a>,
+    measured: Measured<'a>,
+}
+
+impl<'a> Conversation<'a> {
+    fn message(&mut self, message: Message<'a>, turn: u64) -> Read<()> {
+        if message.role == "tool" {
+            let observation = message.content.and_then(words::result);
+            let observation = observation.map(|words| self.attachments.put_into(words)).transpose()?;
+            let (outcome, error_type) = message.outcome();
+            let mut answer = outcome.answer(observation.into());
+            answer.error_type = error_type;
+            self.steps.answer(turn, message.answers, answer);
+            return Ok(());
+        }
+        let actor = words::actor_of(&message.role);
+        if let Some(text) = message.content.and_then(words::message) {
+            let time = message.id.as_deref().and_then(|id| self.measured.time_of_message(id));
+            self.steps.message_at(actor, turn, text, time);
+        }
+        if actor != Actor::Agent {
+            return Ok(());
+        }
+        let mut found = Vec::new();
+        if let Some(calls) = message.calls.filter(|calls| calls.kind() == Kind::List) {
+            calls.json().list(|json| {
+                if json.kind()? == Kind::Object {
+                    found.push(tool_call(json, turn)?);
+                }
+                Ok(())
+            })?;
+        }
+        let ids = found.iter().filter_map(|call| call.id.as_deref());
+        let tokens = self.measured.tokens(message.id.as_deref(), ids);
+        self.steps.spent(turn, tokens.filter(|_| found.is_empty()));
+        for mut call in found {
+            let execution = call.id.as_deref().and_then(|id| self.measured.next_execution(id));
+            call.time = execution.and_then(|execution| execution.time);
+            let duration_ns = execution.and_then(|execution| execution.duration_ns);
+            let usage = Usage { duration_ns, ..tokens.unwrap_or_default() };
+            call.usage = (!usage.is_empty()).then(|| Box::new(usage));
+            self.steps.call(call);
+        }
+        Ok(())
+    }
+}
+
+fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
+    let mut call = Call::new(turn, None, "");
+    json.object(|key, value| {
+        match key {
+            b"id" => call.id = wire::name(value)?,
+            b"function" => call.name = wire::name(value)?.unwrap_or_default(),
+            b"arguments" => call.arguments = common::read_arguments(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(call)
+}
+
+/// Long texts that stand apart.
+struct Attachments<'a> {
+    all: Option<Raw<'a>>,
+    /// By their names, once one was asked for.
+    found: Option<BTreeMap<String, Raw<'a>>>,
+    /// How many bytes may be copied yet.
+    left: usize,
+}
+
+/// How a text names an attachment, before 32 hexadecimal digits.
+const ATTACHMENT: &str = "attachment://";
+
+/// How many bytes of a sample may come from texts that name attachments, so that a short one is no huge run.
+const MOST_COPIED: usize = 256 << 20;
+
+impl<'a> Attachments<'a> {
+    /// The attachment that is named here, and what follows its name.
+    fn get<'t>(&mut self, named: &'t str) -> Option<(Raw<'a>, &'t str)> {
+        let (name, rest) = named.split_at_checked(32)?;
+        if !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let all = self.all;
+        let found = self.found.get_or_insert_with(|| {
+            let members =
+                all.filter(|all| all.kind() == Kind::Object).map(|all| Members::of(&mut all.json()));
+            let members = members.unwrap_or_default();
+            members.iter().map(|(name, text)| (name.to_owned(), text)).collect()
+        });
+        let text = *found.get(name)?;
+        (text.kind() == Kind::String).then_some((text, rest))
+    }
+
+    /// The text with the attachments that it names.
+    fn put_into(&mut self, words: Words<'a>) -> Read<Words<'a>> {
+        static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
+        let text = words.text();
+        // JSON may spell the slashes with escapes.
+        if !text.may_hold(&FINDER) {
+            return Ok(words);
+        }
+        let whole = text.to_str();
+        // Mostly it names one and says nothing else.
+        if let Some((text, "")) = whole.strip_prefix(ATTACHMENT).and_then(|named| self.get(named)) {
+            return Ok(Text::from(text.json().text()?).into());
+        }
+        let mut rest = &*whole;
+        let (mut out, mut changed) = (String::new(), false);
+        while let Some((before, after)) = rest.split_once(ATTACHMENT) {
+            out.push_str(before);
+            if let Some((text, after)) = self.get(after) {
+                let attachment = text.json().string()?;
+                self.left = self.left.checked_sub(attachment.len()).ok_or_else(|| {
+                    let what = format!("its attachments take more than {} MiB", MOST_COPIED >> 20);
+                    Fault::other(text.offset(), Error::new(ErrorKind::TooLarge, what))
+                })?;
+                out.push_str(&attachment);
+                (rest, changed) = (after, true);
+            } else {
+                out.push_str(ATTACHMENT);
+                rest = after;
+            }
+        }
+        out.push_str(rest);
+        drop(whole);
+        Ok(if changed { out.into() } else { words })
+    }
+}

@@ -1,0 +1,131 @@
+//! Archives of Inspect (`.eval`): zip, with `header.json` (or, of a log that was broken off, `_journal/start.json`)
+//! and a file for each sample.
+
+use std::io::Read;
+
+use rawzip::CompressionMethod;
+
+use super::inspect::{self, Eval};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{Ends, Fault, Json, Kind};
+use crate::read::Format;
+use crate::read::document::{Document, Parsed};
+use crate::read::runs::Runs;
+use crate::read::zstd::Frames;
+
+/// Where the header is.
+const HEADERS: [&str; 2] = ["header.json", "_journal/start.json"];
+
+/// Reads the samples of an archive. What is wrong with one costs it alone.
+pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
+    let archive = rawzip::ZipArchive::from_slice(bytes).map_err(|error| broken(&error))?;
+    let mut header = None;
+    let mut samples = Vec::new();
+    let mut entries = archive.entries();
+    while let Some(entry) = entries.next_entry().map_err(|error| broken(&error))? {
+        let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+        let place = Place {
+            name,
+            wayfinder: entry.wayfinder(),
+            method: entry.compression_method(),
+            size: entry.uncompressed_size_hint(),
+        };
+        if let Some(rank) = HEADERS.iter().position(|header| *header == place.name) {
+            if header.as_ref().is_none_or(|(best, _)| rank <= *best) {
+                header = Some((rank, place));
+            }
+        } else if is_sample(&place.name) {
+            samples.push(place);
+        }
+    }
+    let Some((_, header)) = header else {
+        return Err(Error::new(
+            ErrorKind::Format,
+            "the input is a zip archive, but none of Inspect: it has neither `header.json` nor `_journal/start.json`",
+        ));
+    };
+    let most = runs.options.most_held;
+    let mut left = bytes.len();
+    let header = header.bytes(&archive, most, &mut left)?;
+    let ends = Ends::of_length(header.len());
+    let Document::Object(members) = Parsed::of(&header, Some(&ends)).document else {
+        return Err(Error::new(ErrorKind::Shape, "the header of the archive is no object"));
+    };
+    if members.get("eval").is_none_or(|eval| eval.kind() != Kind::Object) {
+        return Err(Error::new(ErrorKind::Shape, "the header of the archive has no object `eval`"));
+    }
+    runs.is_of(Format::Inspect);
+    let eval = Eval::of(&members);
+    for (position, place) in (0..).zip(samples) {
+        let read =
+            place.bytes(&archive, most, &mut left).and_then(|bytes| sample(&bytes, position, &eval, runs));
+        if let Err(error) = read {
+            runs.fail_run(Error::new(error.kind(), format!("`{}`: {}", place.name, error.message())));
+        }
+    }
+    Ok(())
+}
+
+fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Result<()> {
+    let text = String::from_utf8_lossy(bytes);
+    let ends = Ends::of_length(text.len());
+    let mut json = Json::with_ends(text.as_bytes(), Some(&ends));
+    json.clone().check().map_err(Fault::into_error)?;
+    inspect::sample(&mut json, position, eval, runs).map_err(Fault::into_error)
+}
+
+/// Names are as Inspect writes them.
+fn is_sample(name: &str) -> bool {
+    name.strip_prefix("samples/").is_some_and(|name| name.strip_suffix(".json").is_some())
+}
+
+fn broken(error: &rawzip::Error) -> Error {
+    Error::new(ErrorKind::Syntax, format!("the zip archive is damaged: {error}"))
+}
+
+/// A file in an archive.
+struct Place {
+    name: String,
+    wayfinder: rawzip::ZipArchiveEntryWayfinder,
+    method: CompressionMethod,
+    size: u64,
+}
+
+impl Place {
+    /// Its bytes, decompressed: no more than may be held. `left`: how many bytes of the archive are in no file yet.
+    fn bytes(
+        &self,
+        archive: &rawzip::ZipSliceArchive<&[u8]>,
+        most: usize,
+        left: &mut usize,
+    ) -> Result<Vec<u8>> {
+        let entry = archive.get_entry(self.wayfinder).map_err(|error| broken(&error))?;
+        let data = entry.data();
+        let overlap = || Error::new(ErrorKind::Syntax, "the zip archive is damaged: its files overlap");
+        *left = left.checked_sub(data.len()).ok_or_else(overlap)?;
+        let read = |input: &mut dyn Read| {
+            let guess = usize::try_from(self.size).unwrap_or(usize::MAX).min(data.len().saturating_mul(16));
+            let mut bytes = Vec::with_capacity(guess.min(most));
+            // One more than may be held shows that there is more.
+            let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+            entry.verifying_reader(input).take(limit).read_to_end(&mut bytes).map_err(Error::from)?;
+            Ok(bytes)
+        };
+        let bytes = match self.method {
+            CompressionMethod::STORE => read(&mut &*data),
+            CompressionMethod::DEFLATE => read(&mut flate2::read::DeflateDecoder::new(data)),
+            CompressionMethod::ZSTD => read(&mut Frames::new(data)),
+            other => {
+                let number = other.as_u16();
+                Err(Error::new(ErrorKind::Format, format!("compression method {number} of zip is not read")))
+            }
+        }?;
+        if bytes.len() > most {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("it is larger than the {} MiB that may be held", most >> 20),
+            ));
+        }
+        Ok(bytes)
+    }
+}

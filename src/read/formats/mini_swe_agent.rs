@@ -1,0 +1,255 @@
+//! mini-swe-agent, version 1: commands stand in fenced blocks of the agent's texts, and what they printed in the
+//! next message of the user. (Version 1.1 is a chat.)
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::at_once::{AtOnce, read_around};
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::{Members, Sample, Seen};
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, Provenance, Text, Usage, Words};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::MiniSweAgent1,
+    about: "trajectories of mini-swe-agent, version 1",
+    decisive: "an object with `trajectory_format` \"mini-swe-agent-1\" and a list `messages`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    members.name("trajectory_format").is_some_and(|name| name == "mini-swe-agent-1")
+        && members.is("messages", Kind::List)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut run = Run::new();
+    if let Some(messages) = members.get("messages") {
+        let read = messages.json().list(|json| run.message(json));
+        read.inspect_err(|_| run.pass_over(runs))?;
+    }
+    run.end(members, runs);
+    Ok(())
+}
+
+/// The version of the program, which it writes in front of the messages; not that of its format.
+pub(in crate::read) fn version<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
+    common::name(members.get("info")?.member("mini_version")?)
+}
+
+/// Messages of version 1.1 have calls.
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return false };
+    let parts = sample.parts();
+    let is_version_1 = || version(around).is_some_and(|version| version.starts_with("1."));
+    around.open_key() == Some("messages")
+        && (is_version_1() || parts.iter().any(|part| part.is("extra", Kind::Object)))
+        && !parts.iter().any(|part| part.has("tool_calls") || part.has("tool_call_id"))
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut run = Run::new();
+    let members = read_around(bytes, (Format::MiniSweAgent1, claims), &["messages"], |_, _, messages| {
+        messages.list(|json| run.message(json))
+    });
+    if let Some(members) = &members {
+        run.end(members, runs);
+    }
+    members.is_some()
+}
+
+/// A run in the middle of being read.
+struct Run<'a> {
+    steps: Assembler<'a>,
+    turn: u64,
+    /// The call that the next message answers.
+    asked: Option<CallNumber>,
+    no_objects: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new() -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self { steps, turn: 0, asked: None, no_objects: 0 }
+    }
+
+    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
+        if json.kind()? == Kind::Object {
+            let message = Message::read(json)?;
+            self.asked = message.step(self.turn, self.asked, &mut self.steps);
+        } else {
+            self.asked = None;
+            self.no_objects += 1;
+        }
+        self.turn += 1;
+        Ok(())
+    }
+
+    fn pass_over(&self, runs: &mut Runs<'_>) {
+        runs.pass_over("messages that are no objects", self.no_objects);
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
+        self.pass_over(runs);
+        runs.give_unrouted(&mut self.steps, metadata(members), None);
+    }
+}
+
+fn metadata(members: &Members<'_>) -> Metadata {
+    let info = members.get("info");
+    Metadata {
+        agent: Some("mini-swe-agent".into()),
+        task: members.name("instance_id").map(Cow::into_owned),
+        model: info.and_then(model_of).map(|model| model.as_ref().into()),
+        termination: common::exit_status(members).map(Cow::into_owned),
+        ..Metadata::default()
+    }
+}
+
+/// The model, by the configuration in `info`.
+pub(in crate::read) fn model_of(info: Raw<'_>) -> Option<Cow<'_, str>> {
+    common::name(info.member("config")?.member("model")?.member("model_name")?)
+}
+
+/// What stands in `extra` of a message.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Extra<'a> {
+    pub(in crate::read) returncode: Option<Raw<'a>>,
+    pub(in crate::read) exit_status: Option<Cow<'a, str>>,
+    pub(in crate::read) time: Option<u64>,
+    pub(in crate::read) usage: Option<Usage>,
+}
+
+impl<'a> Extra<'a> {
+    pub(in crate::read) fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut found = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"returncode" => found.returncode = Some(value.raw()?),
+                b"exit_status" => found.exit_status = wire::name(value)?,
+                b"timestamp" => found.time = time::of_seconds(value.raw()?),
+                b"response" => wire::member(value, b"usage", |value| {
+                    found.usage = tokens::read(value)?;
+                    Ok(())
+                })?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Message<'a> {
+    role: Cow<'a, str>,
+    content: Option<wire::Value<'a>>,
+    extra: Extra<'a>,
+}
+
+impl<'a> Message<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut message = Self::default();
+        json.object(|key, value| {
+            match key {
+                b"role" => message.role = wire::name(value)?.unwrap_or_default(),
+                b"content" => message.content = Some(wire::Value::read(value)?),
+                b"extra" => message.extra = Extra::read(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(message)
+    }
+
+    /// Adds the message, and returns the call that the next one answers. `asked` is what the last one returned.
+    fn step(self, turn: u64, asked: Option<CallNumber>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
+        if let (Some(call), "user") = (asked, &*self.role) {
+            let text = match self.content {
+                Some(wire::Value::Text(text)) => Words::from(Text::from(text)),
+                Some(wire::Value::Other(content)) => {
+                    wire::message_text(&mut content.json()).ok().flatten().unwrap_or_else(|| "".into())
+                }
+                None => "".into(),
+            };
+            steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));
+            return None;
+        }
+        let text = self.content.and_then(wire::Value::message)?;
+        let actor = words::actor_of(&self.role);
+        let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
+        steps.message_at(actor, turn, text, self.extra.time);
+        steps.spent(turn, self.extra.usage.filter(|_| command.is_none()));
+        let mut call = Call::new(turn, None, "bash");
+        call.arguments = Content::Present(common::sole_text("command", &command?));
+        (call.time, call.usage) = (self.extra.time, self.extra.usage.map(Box::new));
+        Some(steps.call(call))
+    }
+}
+
+/// The command of a text that has exactly one fenced block of them.
+fn command(text: &str) -> Option<String> {
+    let mut blocks = Blocks(text);
+    let command = common::trim(blocks.next()?).to_owned();
+    blocks.next().is_none().then_some(command)
+}
+
+/// The insides of the fenced blocks of a shell: three backticks, `bash`, spaces, a line feed, the shortest text, a
+/// line feed, three backticks.
+struct Blocks<'t>(&'t str);
+
+impl<'t> Iterator for Blocks<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        static OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```bash"));
+        static CLOSING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\n```"));
+        loop {
+            let (_, rest) = split_at_part(self.0, &OPENING)?;
+            self.0 = rest;
+            if let Some(inside) = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') {
+                let (inside, rest) = split_at_part(inside, &CLOSING)?;
+                self.0 = rest;
+                return Some(inside);
+            }
+        }
+    }
+}
+
+/// What stands before and behind the first place of a part.
+fn split_at_part<'t>(text: &'t str, part: &Finder<'_>) -> Option<(&'t str, &'t str)> {
+    let at = part.find(text.as_bytes())?;
+    Some((text.get(..at)?, text.get(at + part.needle().len()..)?))
+}
+
+fn outcome(observation: Text<'_>) -> Outcome {
+    if observation.starts_with("The last command <command>") {
+        return Outcome::error(Provenance::Text);
+    }
+    if !observation.starts_with("<returncode>") {
+        return Outcome::UNMARKED;
+    }
+    let text = observation.head(64);
+    let code = text.split_once("</returncode>").and_then(|(head, _)| words::exit_line(head, "<returncode>"));
+    code.map_or(Outcome::UNMARKED, Outcome::exit_code)
+}

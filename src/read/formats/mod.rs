@@ -1,0 +1,30 @@
+//! One file for each format: how it is recognised, and how an element of it becomes steps.
+
+pub(super) mod atif;
+pub(super) mod atif_result;
+pub(super) mod bench_trace;
+pub(super) mod chat;
+pub(super) mod chat_call;
+pub(super) mod chat_element;
+pub(super) mod chat_items;
+pub(super) mod chat_messages;
+pub(super) mod claude_code;
+pub(super) mod claude_code_line;
+pub(super) mod codex;
+pub(super) mod codex_exec;
+pub(super) mod codex_item;
+pub(super) mod codex_text;
+pub(super) mod gemini_cli;
+pub(super) mod inspect;
+#[cfg(feature = "inspect")]
+pub(super) mod inspect_archive;
+pub(super) mod inspect_events;
+pub(super) mod mini_swe_agent;
+pub(super) mod native;
+pub(super) mod opencode;
+pub(super) mod openhands;
+pub(super) mod otel;
+pub(super) mod swe_agent;
+pub(super) mod tau2;
+pub(super) mod tau2_messages;
+pub(super) mod tau_bench;

@@ -1,0 +1,363 @@
+//! Sessions exported by `OpenCode`: one document of messages and their parts. A part of a tool is a call and its
+//! result.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::codex_text::is_failure_code;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::at_once::{AtOnce, read_around};
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::{Members, Sample, Seen};
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{
+    Actor, Answer, Arguments, Assembler, Call, Content, Metadata, Provenance, Text, UnknownReason, Usage,
+    Words,
+};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::OpenCode,
+    about: "sessions exported by OpenCode",
+    decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read,
+        lines_last: false,
+        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    let id = members.get("info").and_then(|info| info.member("id"));
+    if id.is_none_or(|id| id.kind() != Kind::String) || !members.is("messages", Kind::List) {
+        return false;
+    }
+    let mut any = false;
+    if let Some(messages) = members.get("messages") {
+        let _ = messages.json().list(|message| {
+            let (mut has_info, mut has_parts) = (false, false);
+            wire::object(message, |key, value| {
+                match key {
+                    b"info" => has_info = value.kind()? == Kind::Object,
+                    b"parts" => has_parts = value.kind()? == Kind::List,
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            any = has_info && has_parts;
+            if any { Err(words::enough()) } else { Ok(()) }
+        });
+    }
+    any
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut session = Session::new(members);
+    if let Some(messages) = members.get("messages") {
+        let read = messages.json().list(|json| session.message(json));
+        read.inspect_err(|_| session.pass_over(runs))?;
+    }
+    session.end(runs);
+    Ok(())
+}
+
+fn begins(sample: &Sample<'_>) -> bool {
+    let Seen::Object(around) = &sample.seen else { return false };
+    around.open_key() == Some("messages")
+        && around.is("info", Kind::Object)
+        && sample.parts().first().is_some_and(|part| part.has("info") && part.has("parts"))
+}
+
+fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
+    let mut session = None;
+    let members = read_around(bytes, (Format::OpenCode, claims), &["messages"], |before, _, messages| {
+        let session = session.insert(Session::new(before));
+        messages.list(|json| session.message(json))
+    });
+    match (members, session) {
+        // What comes again behind the messages counts.
+        (Some(members), Some(session))
+            if session.info.map(Raw::bytes) == members.get("info").map(Raw::bytes) =>
+        {
+            session.end(runs);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// A session in the middle of being read.
+struct Session<'a> {
+    steps: Assembler<'a>,
+    info: Option<Raw<'a>>,
+    metadata: Metadata,
+    turn: u64,
+    no_objects: u64,
+}
+
+impl<'a> Session<'a> {
+    fn new(members: &Members<'a>) -> Self {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        Self { steps, info: members.get("info"), metadata: metadata(members), turn: 0, no_objects: 0 }
+    }
+
+    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
+        self.no_objects += u64::from(json.kind()? != Kind::Object);
+        message(json, self.turn, &mut self.steps, &mut self.metadata)?;
+        self.turn += 1;
+        Ok(())
+    }
+
+    fn pass_over(&self, runs: &mut Runs<'_>) {
+        runs.pass_over("messages that are no objects", self.no_objects);
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, runs: &mut Runs<'_>) {
+        self.pass_over(runs);
+        runs.give_unrouted(&mut self.steps, self.metadata, None);
+    }
+}
+
+fn metadata(members: &Members<'_>) -> Metadata {
+    let name = |key: &str| members.get("info")?.member(key).and_then(common::name).map(Cow::into_owned);
+    Metadata {
+        id: name("id"),
+        parent: name("parentID"),
+        agent: Some("opencode".into()),
+        ..Metadata::default()
+    }
+}
+
+/// What is known of a message.
+#[derive(Debug, Default)]
+struct Info<'a> {
+    role: Cow<'a, str>,
+    model: Option<Cow<'a, str>>,
+    /// Why the response ended.
+    finish: Option<Cow<'a, str>>,
+    error: Option<Cow<'a, str>>,
+    time: Option<u64>,
+    usage: Option<Usage>,
+}
+
+impl<'a> Info<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut info = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"role" => info.role = wire::name(value)?.unwrap_or_default(),
+                b"modelID" => info.model = wire::name(value)?,
+                b"finish" => info.finish = wire::name(value)?,
+                b"error" => info.error = value.raw()?.member("name").and_then(common::name),
+                b"time" => info.time = value.raw()?.member("created").and_then(time::of_milliseconds),
+                b"tokens" => info.usage = usage(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(info)
+    }
+}
+
+/// Tokens are counted apart: what was cached beside what was not, what was thought beside what was said.
+fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
+    let (mut input, mut read, mut written) = (None, None, None);
+    let (mut output, mut reasoning) = (None, None);
+    wire::object(json, |key, value| {
+        match key {
+            b"input" => input = wire::count(value)?,
+            b"output" => output = wire::count(value)?,
+            b"reasoning" => reasoning = wire::count(value)?,
+            b"cache" => {
+                (read, written) = (None, None);
+                wire::object(value, |key, value| {
+                    match key {
+                        b"read" => read = wire::count(value)?,
+                        b"write" => written = wire::count(value)?,
+                        _ => value.skip()?,
+                    }
+                    Ok(())
+                })?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let usage = Usage {
+        duration_ns: None,
+        input_tokens: tokens::sum([input, read, written]),
+        output_tokens: tokens::sum([output, reasoning]),
+        cached_tokens: read,
+    };
+    Ok(Some(usage).filter(|usage| !usage.is_empty()))
+}
+
+fn message<'a>(
+    json: &mut Json<'a>,
+    turn: u64,
+    steps: &mut Assembler<'a>,
+    metadata: &mut Metadata,
+) -> Read<()> {
+    let (mut info, mut parts) = (Info::default(), Vec::new());
+    wire::object(json, |key, value| {
+        match key {
+            b"info" => info = Info::read(value)?,
+            b"parts" => {
+                parts.clear();
+                wire::list(value, |part| {
+                    parts.push(Part::read(part)?);
+                    Ok(())
+                })?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let actor = words::actor_of(&info.role);
+    if actor == Actor::Agent {
+        if metadata.model.is_none() {
+            metadata.model = info.model.as_deref().map(Into::into);
+        }
+        metadata.termination =
+            info.error.as_ref().or(info.finish.as_ref()).map(|end| end.clone().into_owned());
+    }
+    let texts = parts.iter().filter(|part| part.kind == "text" && !part.is_synthetic);
+    let text = wire::joined(texts.filter_map(|part| part.text).map(Words::from).collect());
+    if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
+        steps.message_at(actor, turn, text, info.time);
+        steps.spent(turn, info.usage);
+    }
+    for part in parts.into_iter().filter(|part| part.kind == "tool" && actor == Actor::Agent) {
+        part.call(turn, info.usage, steps);
+    }
+    Ok(())
+}
+
+#[derive(Debug, Default)]
+struct Part<'a> {
+    kind: Cow<'a, str>,
+    text: Option<Text<'a>>,
+    is_synthetic: bool,
+    id: Option<Cow<'a, str>>,
+    tool: Cow<'a, str>,
+    state: State<'a>,
+}
+
+impl<'a> Part<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut part = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"type" => part.kind = wire::name(value)?.unwrap_or_default(),
+                b"text" => part.text = wire::text(value)?,
+                b"synthetic" => part.is_synthetic = wire::boolean(value)? == Some(true),
+                b"callID" => part.id = wire::name(value)?,
+                b"tool" => part.tool = wire::name(value)?.unwrap_or_default(),
+                b"state" => part.state = State::read(value)?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(part)
+    }
+
+    fn call(self, turn: u64, usage: Option<Usage>, steps: &mut Assembler<'a>) {
+        let mut state = self.state;
+        let mut call = Call::new(turn, self.id, self.tool);
+        call.arguments = std::mem::take(&mut state.arguments);
+        call.time = state.start;
+        let duration_ns = state.end.and_then(|end| end.checked_sub(state.start?));
+        let usage = Usage { duration_ns, ..usage.unwrap_or_default() };
+        call.usage = (!usage.is_empty()).then(|| Box::new(usage));
+        let call = steps.call(call);
+        if let Some(answer) = state.answer() {
+            steps.answer_call(call, answer);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State<'a> {
+    status: Cow<'a, str>,
+    arguments: Content<Arguments<'a>>,
+    output: Option<Words<'a>>,
+    error: Option<Words<'a>>,
+    /// Whether the exit code of a command is not 0.
+    exit: Option<bool>,
+    start: Option<u64>,
+    end: Option<u64>,
+}
+
+impl<'a> State<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut state = Self::default();
+        wire::object(json, |key, value| {
+            match key {
+                b"status" => state.status = wire::name(value)?.unwrap_or_default(),
+                b"input" => state.arguments = common::read_arguments(value)?,
+                b"output" => state.output = wire::result(value)?,
+                b"error" => state.error = wire::result(value)?,
+                b"metadata" => {
+                    state.exit = None;
+                    wire::member(value, b"exit", |value| {
+                        state.exit = is_failure_code(value.raw()?);
+                        Ok(())
+                    })?;
+                }
+                b"time" => {
+                    (state.start, state.end) = (None, None);
+                    wire::object(value, |key, value| {
+                        match key {
+                            b"start" => state.start = time::of_milliseconds(value.raw()?),
+                            b"end" => state.end = time::of_milliseconds(value.raw()?),
+                            _ => value.skip()?,
+                        }
+                        Ok(())
+                    })?;
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(state)
+    }
+
+    /// `None`: the call has not ended.
+    fn answer(self) -> Option<Answer<'a>> {
+        let observation = self.output.or(self.error);
+        let outcome = match &*self.status {
+            "completed" => self.exit.map_or(Outcome::flag(false), Outcome::exit_code),
+            "error" => observation.as_ref().map_or(Outcome::flag(true), failure),
+            _ => return None,
+        };
+        Some(outcome.answer(observation.into()))
+    }
+}
+
+/// What the text of a call that failed says of the reason.
+fn failure(observation: &Words<'_>) -> Outcome {
+    const REJECTED: &str = "The user rejected permission to use this specific tool call";
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(REJECTED));
+    let text = observation.text();
+    if text.starts_with("Tool execution aborted") {
+        Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
+    } else if text.may_hold(&FINDER) && text.to_str().contains(REJECTED) {
+        Outcome::unknown(UnknownReason::Refused, Provenance::Text)
+    } else {
+        Outcome::flag(true)
+    }
+}

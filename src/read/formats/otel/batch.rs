@@ -1,0 +1,120 @@
+//! Spans and log records of one body, on their own: what a receiver hands on.
+
+use std::borrow::Cow;
+
+use super::attributes::{Attributes, Value};
+use super::model::SpanEvent;
+use super::{LogRecord, Span, SpanJoin};
+use crate::read::{ReadOptions, Reading};
+
+/// The spans and log records of one input, without the input: what a receiver hands to a
+/// [`TraceAssembler`](crate::TraceAssembler).
+///
+/// ```
+/// use wrongturn::{ReadOptions, SpanBatch};
+///
+/// let body = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "0af7651916cd43dd8448eb211c80319c",
+///     "spanId": "b7ad6b7169203331", "name": "execute_tool look", "startTimeUnixNano": "5"}]}]}]}"#;
+/// let (batch, reading) = SpanBatch::read(body, &ReadOptions::default()).unwrap();
+/// assert_eq!((batch.spans(), batch.logs(), reading.errors.len()), (1, 0, 0));
+/// ```
+#[derive(Debug, Default)]
+pub struct SpanBatch {
+    pub(crate) spans: Vec<Span<'static>>,
+    pub(crate) logs: Vec<LogRecord<'static>>,
+}
+
+impl SpanBatch {
+    /// Reads an input. `None`: it holds no spans and no log records. The reading says what was passed over and what was
+    /// wrong.
+    #[must_use]
+    pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, Reading)> {
+        let mut join = SpanJoin::new(options.clone());
+        let reading = join.add(bytes)?;
+        Some((join.collection.into_batch(), reading))
+    }
+
+    /// Puts what another holds behind.
+    pub(in crate::read) fn append(&mut self, mut other: Self) {
+        self.spans.append(&mut other.spans);
+        self.logs.append(&mut other.logs);
+    }
+
+    /// How many spans there are.
+    #[must_use]
+    pub fn spans(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// How many log records there are.
+    #[must_use]
+    pub fn logs(&self) -> usize {
+        self.logs.len()
+    }
+}
+
+/// What an allocation costs beside what it holds.
+const ALLOCATION: usize = 16;
+
+/// What is allocated for a text.
+fn text(text: &str) -> usize {
+    if text.is_empty() { 0 } else { text.len() + ALLOCATION }
+}
+
+/// What is allocated for a key.
+#[expect(clippy::ptr_arg, reason = "whether it is owned is the question")]
+fn owned(key: &Cow<'_, str>) -> usize {
+    if matches!(key, Cow::Owned(_)) { text(key) } else { 0 }
+}
+
+impl Span<'_> {
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let events = self
+            .events
+            .iter()
+            .map(|event| size_of::<SpanEvent<'_>>() + owned(&event.name) + event.attributes.bytes());
+        size_of::<Self>()
+            + text(&self.trace_id)
+            + text(&self.span_id)
+            + self.parent.as_deref().map_or(0, text)
+            + text(&self.name)
+            + text(&self.scope)
+            + text(&self.message)
+            + self.attributes.bytes()
+            + events.sum::<usize>()
+    }
+}
+
+impl LogRecord<'_> {
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let record = &self.record;
+        let body = text(&record.name) + record.body.bytes() + record.attributes.bytes();
+        size_of::<Self>() + text(&self.trace_id) + text(&self.span_id) + body
+    }
+}
+
+impl Attributes<'_> {
+    fn bytes(&self) -> usize {
+        let attributes = self.iter_all().map(|(key, value)| size_of_val(key) + owned(key) + value.bytes());
+        ALLOCATION + attributes.sum::<usize>()
+    }
+}
+
+impl Value<'_> {
+    /// With its own place.
+    fn bytes(&self) -> usize {
+        let inside = match self {
+            Self::Text(wording) => text(wording.as_str()),
+            Self::List(items) => ALLOCATION + items.iter().map(Self::bytes).sum::<usize>(),
+            Self::Map(members) => {
+                let members =
+                    members.iter().map(|(key, value)| size_of_val(key) + owned(key) + value.bytes());
+                ALLOCATION + members.sum::<usize>()
+            }
+            Self::Bool(_) | Self::Integer(_) | Self::Float(_) | Self::Null => 0,
+        };
+        size_of::<Self>() + inside
+    }
+}

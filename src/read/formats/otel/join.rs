@@ -1,0 +1,86 @@
+//! Several inputs as one source.
+
+use super::collection::SpanCollection;
+use super::damaged::take_damaged;
+use crate::read::document::Parsed;
+use crate::read::runs::Runs;
+use crate::read::window::Window;
+use crate::read::{Format, ReadOptions, Reading, recognise};
+use crate::trace::StepSink;
+
+/// Several inputs of spans and log records, read as one source: the spans and records of a trace meet wherever they
+/// lie.
+///
+/// ```
+/// use wrongturn::{ReadOptions, SpanJoin, TraceCollector};
+///
+/// let part = |id: &str, kind: &str, start: u64| format!(
+///     r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{{"traceId": "0af7651916cd43dd8448eb211c80319c",
+///     "spanId": "{id}", "name": "{kind} look", "startTimeUnixNano": "{start}", "endTimeUnixNano": "{}"}}]}}]}}]}}"#,
+///     start + 5);
+/// let (first, second) = (part("b7ad6b7169203331", "execute_tool", 10), part("b7ad6b7169203332", "execute_tool", 20));
+/// let mut join = SpanJoin::new(ReadOptions::default());
+/// assert!(join.add(second.as_bytes()).is_some());
+/// assert!(join.add(first.as_bytes()).is_some());
+/// assert!(join.add(b"[1, 2]").is_none());
+/// let mut collector = TraceCollector::default();
+/// let reading = join.finish(&mut collector);
+/// assert_eq!((reading.runs, collector.traces[0].steps().len()), (1, 2));
+/// ```
+#[derive(Debug)]
+pub struct SpanJoin<'a> {
+    pub(super) collection: SpanCollection<'a>,
+    options: ReadOptions,
+}
+
+impl<'a> SpanJoin<'a> {
+    /// A join without inputs.
+    #[must_use]
+    pub fn new(options: ReadOptions) -> Self {
+        Self { collection: SpanCollection::default(), options }
+    }
+
+    /// Adds an input. `None`: it holds no spans and no log records, and nothing of it was taken; read it by itself.
+    /// The reading says what was passed over and what was wrong; its runs are counted at the end.
+    pub fn add(&mut self, bytes: &'a [u8]) -> Option<Reading> {
+        let mut nowhere = crate::trace::TraceCollector::default();
+        let mut runs = Runs::new(&self.options, &mut nowhere);
+        if let Some(read) = self.collection.add_protobuf(bytes) {
+            if let Err(error) = read {
+                runs.fail(error);
+            }
+        } else {
+            if simdutf8::basic::from_utf8(bytes).is_err() {
+                return None;
+            }
+            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            let window = Window::over_slice(bytes);
+            let parsed = Parsed::of(bytes, None);
+            match recognise::claimed(&parsed.document, self.options.format) {
+                Some(entry) if entry.format == Format::OpenTelemetry => {
+                    runs.pass_over("lines that are no JSON", parsed.no_json);
+                    runs.pass_over("lines that are no object", parsed.no_object);
+                    if let Err(fault) = self.collection.take(&parsed.document) {
+                        runs.fail_at(fault);
+                    }
+                }
+                Some(_) => return None,
+                None => runs.fail_at(take_damaged(bytes, &mut self.collection)?),
+            }
+            self.collection.account(&mut runs);
+            runs.settle(&window);
+        }
+        self.collection.account(&mut runs);
+        let mut reading = runs.into_reading();
+        reading.format = Some(Format::OpenTelemetry);
+        Some(reading)
+    }
+
+    /// Gives the runs of all inputs to a sink, in the order in which their traces began.
+    pub fn finish(self, sink: &mut dyn StepSink) -> Reading {
+        let mut runs = Runs::new(&self.options, sink);
+        runs.reading.format = Some(Format::OpenTelemetry);
+        self.collection.give(&mut runs);
+        runs.into_reading()
+    }
+}

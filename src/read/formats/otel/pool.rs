@@ -1,0 +1,52 @@
+//! The spans and log records of several inputs, until all of them are there.
+
+use std::collections::BTreeMap;
+
+use super::batch::SpanBatch;
+use super::collection::{Bundle, SpanCollection};
+use crate::read::runs::Runs;
+use crate::read::{Format, ReadOptions, Reading};
+use crate::trace::StepSink;
+
+/// Spans and log records of several inputs. A trace is of the first input that has a part of it.
+#[derive(Debug, Default)]
+pub(crate) struct SpanPool {
+    /// By trace id, the input.
+    owners: BTreeMap<String, usize>,
+    inputs: BTreeMap<usize, SpanCollection<'static>>,
+}
+
+impl SpanPool {
+    /// Takes a batch of an input. Inputs come in order.
+    pub(crate) fn add(&mut self, input: usize, batch: SpanBatch) {
+        self.inputs.entry(input).or_default();
+        for span in batch.spans {
+            self.bundle(input, &span.trace_id).spans.push(span);
+        }
+        for log in batch.logs {
+            self.bundle(input, &log.trace_id).logs.push(log);
+        }
+    }
+
+    fn bundle(&mut self, input: usize, trace: &str) -> &mut Bundle<'static> {
+        let owner = *self.owners.entry(trace.to_owned()).or_insert(input);
+        self.inputs.entry(owner).or_default().traces.entry(trace.to_owned()).or_default()
+    }
+
+    /// Gives the runs of an input's traces to a sink, numbered from this position.
+    pub(crate) fn give(
+        &mut self,
+        input: usize,
+        position: u64,
+        options: &ReadOptions,
+        sink: &mut dyn StepSink,
+    ) -> Reading {
+        let mut runs = Runs::new(options, sink);
+        runs.reading.format = Some(Format::OpenTelemetry);
+        runs.number_from(position);
+        if let Some(collection) = self.inputs.remove(&input) {
+            collection.give(&mut runs);
+        }
+        runs.into_reading()
+    }
+}

@@ -1,0 +1,116 @@
+//! The run of one agent: its steps as spans show them, and how they are handed on.
+
+use std::borrow::Cow;
+
+use crate::read::common;
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, SpanId, UnknownReason, Usage};
+
+/// The label of a run that names the span it is known by.
+pub(crate) const SPAN_LABEL: &str = "span_id";
+
+/// The run of one agent within a trace.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AgentRun {
+    /// The trace id; of further agents of the trace, with what distinguishes them.
+    pub(crate) id: String,
+    /// The span that the run is known by: the agent's, else the first of its spans.
+    pub(crate) span: Option<String>,
+    pub(crate) agent: Option<String>,
+    /// The id of the run that called it.
+    pub(crate) parent: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) conversation: Option<String>,
+    pub(crate) steps: Vec<SpanStep>,
+}
+
+/// A step of a run, with the span that shows it.
+#[derive(Debug, Clone)]
+pub(crate) struct SpanStep {
+    pub(crate) turn: u64,
+    pub(crate) time: Option<u64>,
+    pub(crate) span: Option<SpanId>,
+    pub(crate) usage: Usage,
+    pub(crate) event: SpanEventStep,
+}
+
+/// What happens in a step.
+#[derive(Debug, Clone)]
+pub(crate) enum SpanEventStep {
+    Message(Actor, String),
+    Action(Box<SpanAction>),
+}
+
+/// An action with its answer, if it has one.
+#[derive(Debug, Clone)]
+pub(crate) struct SpanAction {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) arguments: Content<String>,
+    pub(crate) answer: Option<Answer<'static>>,
+}
+
+fn is_open(answer: &Answer<'_>) -> bool {
+    answer.reason == Some(UnknownReason::Unanswered)
+}
+
+impl AgentRun {
+    /// Leaves out the last turn where a call of it waits for its answer.
+    pub(super) fn leave_out_waiting(&mut self) {
+        let Some(last) = self.steps.iter().map(|step| step.turn).max() else { return };
+        let waits = |step: &SpanStep| {
+            step.turn == last
+                && matches!(&step.event, SpanEventStep::Action(action) if action.answer.as_ref().is_none_or(is_open))
+        };
+        if self.steps.iter().any(waits)
+            && let Some(first) = self.steps.iter().position(|step| step.turn == last)
+        {
+            self.steps.truncate(first);
+        }
+    }
+
+    /// What the run is known by.
+    pub(crate) fn metadata(&self) -> Metadata {
+        let mut metadata = Metadata {
+            id: Some(self.id.clone()),
+            agent: self.agent.as_deref().map(Into::into),
+            parent: self.parent.clone(),
+            model: self.model.as_deref().map(Into::into),
+            ..Metadata::default()
+        };
+        if let Some(conversation) = &self.conversation {
+            metadata.labels.insert("conversation".to_owned(), conversation.clone());
+        }
+        if let Some(span) = &self.span {
+            metadata.labels.insert(SPAN_LABEL.to_owned(), span.clone());
+        }
+        metadata
+    }
+
+    /// Puts the steps of the run into an assembler that has begun.
+    pub(crate) fn put<'r>(&'r self, into: &mut Assembler<'r>) {
+        for step in &self.steps {
+            match &step.event {
+                SpanEventStep::Message(actor, text) => {
+                    into.message_at(*actor, step.turn, &**text, step.time);
+                    into.spent(step.turn, Some(step.usage));
+                }
+                SpanEventStep::Action(action) => {
+                    let mut call =
+                        Call::new(step.turn, action.id.as_deref().map(Cow::Borrowed), &*action.name);
+                    call.time = step.time;
+                    call.span = step.span;
+                    call.usage = (!step.usage.is_empty()).then(|| Box::new(step.usage));
+                    call.arguments = match &action.arguments {
+                        Content::Present(text) => common::arguments_of_text(Cow::Borrowed(text)),
+                        Content::Absent => Content::Absent,
+                        Content::NotRecorded => Content::NotRecorded,
+                    };
+                    let number = into.call(call);
+                    if let Some(answer) = &action.answer {
+                        into.answer_call(number, answer.borrowed());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! SWE-agent `.traj`: steps of a response, a command and what it printed. There is neither a flag nor an exit code.
+
+use std::borrow::Cow;
+
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Text, Usage};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::SweAgent,
+    about: "trajectories of SWE-agent (.traj)",
+    decisive: "an object with lists `history` and `trajectory`, whose steps have `action` and `observation`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    members.is("history", Kind::List)
+        && members.get("trajectory").is_some_and(|steps| steps.kind() == Kind::List && are_steps(steps))
+}
+
+/// Whether there are steps, each with a command and what came of it.
+fn are_steps(steps: Raw<'_>) -> bool {
+    let (mut count, mut all) = (0, true);
+    let _ = steps.json().list(|step| {
+        all = is_step(step)?;
+        count += 1;
+        if all && count < words::DECISIVE_ITEMS { Ok(()) } else { Err(words::enough()) }
+    });
+    count > 0 && all
+}
+
+fn is_step(json: &mut Json<'_>) -> Read<bool> {
+    let (mut has_action, mut has_observation) = (false, false);
+    wire::object(json, |key, value| {
+        match key {
+            b"action" => has_action = value.kind()? == Kind::String,
+            b"observation" => has_observation = true,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(has_action && has_observation)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut steps = Assembler::default();
+    steps.begin(true);
+    if let Some(trajectory) = members.get("trajectory") {
+        let mut turn = 0;
+        trajectory.json().list(|json| {
+            let start = json.offset();
+            if !step(json, turn, &mut steps)? {
+                return Err(words::unfit(start, "steps of SWE-agent"));
+            }
+            turn += 1;
+            Ok(())
+        })?;
+    }
+    runs.give_unrouted(&mut steps, metadata(members), None);
+    Ok(())
+}
+
+fn metadata(members: &Members<'_>) -> Metadata {
+    Metadata {
+        agent: Some("swe-agent".into()),
+        domain: members.name("environment").map(|domain| domain.as_ref().into()),
+        termination: common::exit_status(members).map(Cow::into_owned),
+        ..Metadata::default()
+    }
+}
+
+/// Reads a step; `false`: it is none.
+fn step<'a>(json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<bool> {
+    let (mut action, mut response, mut thought, mut duration) = (None, None, None, None);
+    let (mut observation, mut has_observation) = (None, false);
+    wire::object(json, |key, value| {
+        match key {
+            b"action" => action = wire::text(value)?,
+            b"observation" => (observation, has_observation) = (wire::result(value)?, true),
+            b"response" => response = wire::message(value)?,
+            b"thought" => thought = wire::message(value)?,
+            b"execution_time" => duration = time::of_seconds(value.raw()?),
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let Some(action) = action.filter(|_| has_observation) else { return Ok(false) };
+    if let Some(said) = response.or(thought) {
+        steps.message(Actor::Agent, turn, said);
+    }
+    let action = action.to_str();
+    let command = common::trim(&action);
+    if command.is_empty() {
+        return Ok(true);
+    }
+    let mut call = Call::new(turn, None, tool(command));
+    call.arguments = Content::Present(common::sole_text("command", command));
+    call.usage = duration.map(|duration| Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
+    let call = steps.call(call);
+    if let Some(observation) = observation {
+        let outcome = outcome(observation.text());
+        steps.answer_call(call, outcome.answer(Content::Present(observation)));
+    }
+    Ok(true)
+}
+
+/// The commands that are tools of SWE-agent. Any other is a shell's.
+const TOOLS: [&str; 28] = [
+    "str_replace_editor",
+    "edit",
+    "open",
+    "goto",
+    "scroll_up",
+    "scroll_down",
+    "create",
+    "insert",
+    "append",
+    "search_dir",
+    "search_file",
+    "find_file",
+    "submit",
+    "set_cursors",
+    "filemap",
+    "view_image",
+    "decompile",
+    "disassemble",
+    "connect_start",
+    "connect_sendline",
+    "connect_exec",
+    "connect_stop",
+    "debug_start",
+    "debug_add_breakpoint",
+    "debug_continue",
+    "debug_step",
+    "debug_exec",
+    "debug_stop",
+];
+
+/// The tool that a command calls: its first word, where that is one.
+fn tool(command: &str) -> &'static str {
+    let word = command.split(common::SPACE).next().unwrap_or_default();
+    TOOLS.into_iter().find(|tool| *tool == word).unwrap_or("bash")
+}
+
+/// How observations of failures begin.
+const FAILURES: [&str; 5] = [
+    "No replacement was performed",
+    "Your proposed edit has introduced new syntax error(s)",
+    "Invalid `",
+    "EXECUTION TIMED OUT",
+    "Traceback (most recent call last):",
+];
+
+/// How a shell begins the line in which it complains.
+const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
+
+fn outcome(observation: Text<'_>) -> Outcome {
+    /// How many characters of a text show whether it may report a failure.
+    const HEAD: usize = 200;
+    let begins = |text: &str| FAILURES.iter().chain(&SHELLS).any(|start| text.starts_with(start));
+    let head = observation.head(HEAD);
+    let start = head.trim_start_matches(common::SPACE);
+    if !begins(start) && start.len() > HEAD / 2 {
+        return Outcome::UNMARKED;
+    }
+    let text = observation.to_str();
+    let text = text.trim_start_matches(common::SPACE);
+    let line = words::first_line(text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let complaint = SHELLS.iter().any(|shell| line.starts_with(shell))
+        && (line.ends_with("command not found") || line.ends_with("No such file or directory"));
+    if complaint || FAILURES.iter().any(|start| text.starts_with(start)) {
+        Outcome::error(Provenance::Text)
+    } else {
+        Outcome::UNMARKED
+    }
+}

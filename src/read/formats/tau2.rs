@@ -1,0 +1,398 @@
+//! tau2-bench results.
+//!
+//! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of `info`),
+//! a bare list of runs, one run, one of these per line, or a directory with `results.json` beside
+//! `simulations/<id>.json`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::tau2_messages::{Messages, Requestor};
+use crate::error::{Error, echo};
+use crate::json::{Fault, Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::format::{Entry, Reader, RecordReader};
+use crate::read::runs::{Header, MayEnd, OpenRun, Runs};
+use crate::read::sample::{Members, Sample};
+use crate::read::tasks::{KnownTasks, Tasks};
+use crate::read::wire;
+use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, Routing};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Tau2,
+    about: "results of tau2-bench: a file, a list, a run, a run per line, or a directory",
+    decisive: "`simulations`, or runs with `messages`, `reward_info` or `termination_reason`",
+    reader: Reader::Records(RecordReader {
+        what: "tau2 results (an object or a list)",
+        claims,
+        list: "simulations",
+        run_keys: &RUN_KEYS,
+        header_keys: &["info", "tasks"],
+        header,
+        is_complete: |header| header.keys == INFO | TASKS,
+        run,
+        refuses_holders: true,
+    }),
+};
+
+/// Bits of the keys that have been seen.
+const INFO: u8 = 1;
+const TASKS: u8 = 2;
+
+/// What makes an object a run.
+const RUN_KEYS: [&str; 3] = ["messages", "reward_info", "termination_reason"];
+
+/// Where runs of other kinds have their events.
+const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
+
+fn claims(sample: &Sample<'_>) -> bool {
+    let file = |members: &Members<'_>| members.has("info") && members.has("tasks");
+    if sample.holds("simulations") || sample.files().iter().any(file) {
+        return true;
+    }
+    let (mut empty, mut transcript) = (false, false);
+    for record in sample.records() {
+        match likeness(record) {
+            Likeness::Run => return true,
+            Likeness::Empty => empty = true,
+            Likeness::Transcript => transcript = true,
+            Likeness::Other => {}
+        }
+    }
+    // Among lines of transcripts, one without messages is one of them.
+    empty && !(transcript && sample.is_in_lines())
+}
+
+/// What an object is like.
+enum Likeness {
+    Run,
+    /// A run or a transcript without messages.
+    Empty,
+    /// A transcript of another kind.
+    Transcript,
+    Other,
+}
+
+/// What an object is like. One that has no more than messages may be a transcript of another kind.
+fn likeness(members: &Members<'_>) -> Likeness {
+    if members.has("reward_info") || members.has("termination_reason") {
+        return if members.has("traj") { Likeness::Other } else { Likeness::Run };
+    }
+    match members.get("messages") {
+        Some(messages) => match messages.kind() {
+            Kind::Null => Likeness::Empty,
+            Kind::List if is_session(members) => Likeness::Transcript,
+            Kind::List => likeness_of_messages(messages),
+            _ => Likeness::Other,
+        },
+        None => Likeness::Other,
+    }
+}
+
+/// Whether an object around messages says that it is a session of another agent.
+fn is_session(members: &Members<'_>) -> bool {
+    members.has("projectHash") || members.has("trajectory_format")
+}
+
+/// What messages are like: those of runs have marks of tau2. Calls without `function` are a mark only where no answer
+/// names its call as the chats of others do.
+fn likeness_of_messages(items: Raw<'_>) -> Likeness {
+    let (mut any, mut flat_calls, mut named_answers, mut marked) = (false, false, false, false);
+    let _ = items.json().list(|item| {
+        any = true;
+        if marked || item.kind()? != Kind::Object {
+            return item.skip();
+        }
+        let (mut is_tool, mut has_id, mut is_named) = (false, false, false);
+        item.object(|key, value| {
+            match key {
+                b"role" => is_tool = value.raw()?.string().is_some_and(|role| role == "tool"),
+                b"id" => has_id = true,
+                b"tool_call_id" => is_named = true,
+                b"requestor" | b"tool_messages" | b"turn_idx" => marked = true,
+                b"tool_calls" if value.kind()? == Kind::List => value.list(|call| {
+                    flat_calls |= is_flat_call(call, &mut marked)?;
+                    Ok(())
+                })?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        marked |= is_tool && has_id && !is_named;
+        named_answers |= is_named;
+        Ok(())
+    });
+    match any {
+        false => Likeness::Empty,
+        true if marked || flat_calls && !named_answers => Likeness::Run,
+        true => Likeness::Transcript,
+    }
+}
+
+/// Whether a call has a name, but no `function`. It may be `marked` as one of tau2.
+fn is_flat_call(json: &mut Json<'_>, marked: &mut bool) -> Read<bool> {
+    let (mut has_name, mut has_function) = (false, false);
+    wire::object(json, |key, _| {
+        match key {
+            b"requestor" => *marked = true,
+            b"name" => has_name = true,
+            b"function" => has_function = true,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(has_name && !has_function)
+}
+
+/// Reads what the file says of its runs.
+fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header) -> Read<()> {
+    match key {
+        b"info" => {
+            header.keys |= INFO;
+            (header.model, header.domain) = (None, None);
+            json.object_or_null(|key, value| match key {
+                b"agent_info" => shared_name(value, b"llm", &mut header.model),
+                b"environment_info" => shared_name(value, b"domain_name", &mut header.domain),
+                _ => value.skip(),
+            })?;
+        }
+        b"model" => header.flat_model = flat(json)?,
+        b"domain" => header.flat_domain = flat(json)?,
+        b"tasks" => {
+            header.keys |= TASKS;
+            if runs.options.routes {
+                header.tasks = tasks(json, runs.known_tasks)?;
+            } else {
+                json.skip()?;
+            }
+        }
+        _ => json.skip()?,
+    }
+    Ok(())
+}
+
+/// The member of an object that names something all runs share. Null, or null for the object, names nothing.
+fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) -> Read<()> {
+    json.object_or_null(|key, value| {
+        if key == member {
+            *name = value.string_or_null()?.map(Arc::from);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A flat key that names the model or the domain, where it is a string.
+fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
+    Ok(json.raw()?.string().map(Arc::from))
+}
+
+/// The tasks of a list, unless null stands there.
+fn tasks(json: &mut Json<'_>, known: Option<&KnownTasks>) -> Read<Option<Arc<Tasks>>> {
+    json.space();
+    if let Some(tasks) = known.and_then(|known| known.pass(json)) {
+        return Ok(Some(tasks));
+    }
+    let start = json.offset();
+    let mut tasks = Tasks::default();
+    let listed = json.list_or_null(|value| {
+        let (id, routing) = task(value, &mut tasks.looks_inside)?;
+        tasks.routes.insert(id, routing);
+        Ok(())
+    })?;
+    if !listed {
+        return Ok(None);
+    }
+    let tasks = Arc::new(tasks);
+    if let Some(known) = known {
+        known.keep(json.since(start), &tasks);
+    }
+    Ok(Some(tasks))
+}
+
+/// The route of a task, by the digest of its id.
+fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, Routing)> {
+    let mut id = None;
+    let mut milestones = Vec::new();
+    json.object(|key, value| match key {
+        b"id" => {
+            id = Some(Digest::of_text(&value.ident()?));
+            Ok(())
+        }
+        b"evaluation_criteria" => value
+            .object_or_null(|key, value| {
+                if key == b"actions" {
+                    milestones.clear();
+                    value.list_or_null(|action| {
+                        let action = expected_action(action)?;
+                        *looks_inside |= action.compare().is_some_and(|names| !names.is_empty());
+                        milestones.push(Milestone::action(milestones.len() as u64 + 1, action));
+                        Ok(())
+                    })?;
+                }
+                Ok(())
+            })
+            .map(|_| ()),
+        _ => value.skip(),
+    })?;
+    let routing = match ReferenceRoute::new(milestones) {
+        Ok(route) => Routing::Known(Arc::new(route)),
+        Err(error) => Routing::Unknown(error.message().into()),
+    };
+    Ok((id.ok_or_else(|| json.missing("id"))?, routing))
+}
+
+fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
+    let (mut requestor, mut name, mut arguments, mut compare) = (None, None, None, None);
+    json.object(|key, value| {
+        match key {
+            b"requestor" => requestor = Requestor::read(value)?,
+            b"name" => name = Some(value.string()?),
+            b"arguments" => {
+                value.space();
+                let start = value.offset();
+                let digest = Digest::read(value)?;
+                arguments = Some((value.raw_since(start), digest));
+            }
+            b"compare_args" => {
+                let mut names = Vec::new();
+                let listed = value.list_or_null(|name| {
+                    names.push(name.string()?.into_owned());
+                    Ok(())
+                })?;
+                compare = listed.then_some(names);
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let name = name.ok_or_else(|| json.missing("name"))?;
+    let actor = requestor.unwrap_or(Requestor::Assistant).actor();
+    let arguments = arguments.filter(|(arguments, _)| arguments.kind() != Kind::Null);
+    Ok(match arguments.map(|(arguments, digest)| (arguments.spelling(), digest)) {
+        Some((Cow::Borrowed(text), digest)) => {
+            ReferenceAction::of_digest(actor, &name, text.to_owned(), digest, compare)
+        }
+        Some((Cow::Owned(mended), _)) => ReferenceAction::from_json(actor, &name, &mended, compare),
+        None => ReferenceAction::from_json(actor, &name, "null", compare),
+    })
+}
+
+/// The route of a run.
+fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, Routing> {
+    let Some(tasks) = &header.tasks else {
+        let why = if header.cut_off {
+            "the stream named no tasks before its runs"
+        } else {
+            "the file has no tasks"
+        };
+        return Cow::Owned(Routing::Unknown(why.into()));
+    };
+    let Some(task) = task else { return Cow::Owned(Routing::Unknown("the run names no task".into())) };
+    match tasks.routes.get(&Digest::of_text(task)) {
+        Some(routing) => Cow::Borrowed(routing),
+        None => Cow::Owned(Routing::Unknown(format!("task {} is not in the file", echo(task)).into())),
+    }
+}
+
+/// What is known of a run in the middle of being read.
+#[derive(Default)]
+struct OpenSimulation {
+    reward: Option<f64>,
+    /// Whether it has a key that makes it a run.
+    is_run: bool,
+    has_messages: bool,
+    says_something: bool,
+    /// The key and the place of events that stand where tau2 results have none.
+    elsewhere: Option<(&'static str, usize)>,
+}
+
+impl OpenSimulation {
+    /// Says what is wrong with an object, which begins at `start`, that is no run of tau2.
+    fn check(&self, start: usize) -> Read<()> {
+        if let Some((key, at)) = self.elsewhere.filter(|_| !self.says_something) {
+            let what = format!("the run has its events under `{key}`, which tau2 results do not");
+            return Err(Fault::shape(at, what));
+        }
+        if self.is_run {
+            return Ok(());
+        }
+        Err(Fault::shape(
+            start,
+            "not a simulation run: it has neither `messages` nor `reward_info` nor `termination_reason`",
+        ))
+    }
+}
+
+/// Reads a simulation run.
+fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
+    let mut found = OpenSimulation::default();
+    // Without routes in sight the task need not be known beforehand.
+    let mut task_known = header.tasks.is_none();
+    let texts = run.options.argument_texts.unwrap_or(true)
+        || header.tasks.as_ref().is_some_and(|tasks| tasks.looks_inside);
+    let start = json.offset();
+    json.object(|key, value| {
+        match key {
+            b"id" => run.ending.metadata.id = ident(value)?,
+            b"task_id" => {
+                run.ending.metadata.task = ident(value)?;
+                task_known = true;
+            }
+            b"trial" => run.ending.metadata.trial = value.whole_or_null()?,
+            b"termination_reason" => {
+                found.is_run = true;
+                run.ending.metadata.termination = value.string_or_null()?.map(Into::into);
+            }
+            b"reward_info" => (found.reward, found.is_run) = (reward(value)?, true),
+            b"messages" => {
+                // Of several the last counts.
+                (found.has_messages, found.is_run) = (true, true);
+                if task_known || run.has_begun() {
+                    run.begin(&routing(header, run.ending.metadata.task.as_deref()));
+                }
+                run.assembler.begin(!task_known);
+                found.says_something = Messages::new(texts).read(value, run, task_known)? > 0;
+            }
+            b"simulations" if run.may_end == MayEnd::WithLine && !found.is_run => {
+                return Err(Fault::shape(start, "the line holds runs"));
+            }
+            b"traj" | b"ticks" => found.elsewhere = events_elsewhere(key, value)?.or(found.elsewhere),
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    found.check(start)?;
+    if !run.has_begun() {
+        run.begin(&routing(header, run.ending.metadata.task.as_deref()));
+    }
+    run.ending.metadata.model = header.model();
+    run.ending.metadata.domain = header.domain();
+    let typed = |error: Error| Fault::other(start, error);
+    run.ending.set_reward(found.reward).map_err(typed)?;
+    if found.has_messages { run.finish().map_err(typed) } else { Ok(()) }
+}
+
+/// Reads the `reward` of a `reward_info`.
+fn reward(json: &mut Json<'_>) -> Read<Option<f64>> {
+    let mut reward = None;
+    json.object_or_null(|key, value| {
+        if key == b"reward" {
+            reward = value.float_or_null()?;
+        }
+        Ok(())
+    })?;
+    Ok(reward)
+}
+
+/// Reads a list of events that is none of messages: its key and its place, unless it is empty.
+fn events_elsewhere(key: &[u8], json: &mut Json<'_>) -> Read<Option<(&'static str, usize)>> {
+    let events = json.checked()?;
+    let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);
+    let is_some = events.items().is_some_and(|items| !items.is_empty());
+    Ok(key.filter(|_| is_some).map(|key| (key, events.offset())))
+}
+
+fn ident(json: &mut Json<'_>) -> Read<Option<String>> {
+    if json.null()? { Ok(None) } else { json.ident().map(|id| Some(id.into_owned())) }
+}

@@ -1,0 +1,236 @@
+//! The messages of a tau2-bench run: who speaks, who calls which tool, and what came back.
+
+use std::borrow::Cow;
+
+use crate::json::{Fault, Json, JsonString, Read};
+use crate::read::runs::OpenRun;
+use crate::trace::{Actor, Answer, Arguments, Call, Content, Digest, Provenance, Status, Text};
+
+/// Who calls, or should call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum Requestor {
+    Assistant,
+    User,
+}
+
+impl Requestor {
+    pub(in crate::read) fn read(json: &mut Json<'_>) -> Read<Option<Self>> {
+        if json.null()? {
+            return Ok(None);
+        }
+        let named = json.one_of("requestor `assistant` or `user`", |name| match name {
+            b"assistant" | b"agent" => Some(Self::Assistant),
+            b"user" => Some(Self::User),
+            _ => None,
+        })?;
+        Ok(Some(named))
+    }
+
+    pub(in crate::read) fn actor(self) -> Actor {
+        match self {
+            Self::Assistant => Actor::Agent,
+            Self::User => Actor::User,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Role {
+    fn read(json: &mut Json<'_>) -> Read<Self> {
+        json.one_of("role `system`, `user`, `assistant` or `tool`", |name| match name {
+            b"system" | b"developer" => Some(Self::System),
+            b"user" => Some(Self::User),
+            b"assistant" => Some(Self::Assistant),
+            b"tool" => Some(Self::Tool),
+            _ => None,
+        })
+    }
+}
+
+/// What is read of the messages of a run, used again from message to message.
+#[derive(Default)]
+pub(in crate::read) struct Messages<'a> {
+    /// Whether the texts of arguments are kept.
+    texts: bool,
+    calls: Vec<ToolCall<'a>>,
+    answers: Vec<ToolAnswer<'a>>,
+}
+
+struct ToolCall<'a> {
+    id: Option<Cow<'a, str>>,
+    name: Cow<'a, str>,
+    arguments: Content<Arguments<'a>>,
+    requestor: Option<Requestor>,
+}
+
+#[derive(Default)]
+struct ToolAnswer<'a> {
+    id: Option<Cow<'a, str>>,
+    content: Option<JsonString<'a>>,
+    error: Option<bool>,
+}
+
+impl<'a> Messages<'a> {
+    pub(in crate::read) fn new(texts: bool) -> Self {
+        Self { texts, ..Self::default() }
+    }
+
+    /// Reads the messages of a run, or null, and hands on their steps. Returns how many there were.
+    pub(in crate::read) fn read(
+        &mut self,
+        json: &mut Json<'a>,
+        run: &mut OpenRun<'a, '_>,
+        flush: bool,
+    ) -> Read<u64> {
+        let mut turn = 0;
+        json.list_or_null(|message| {
+            self.message(message, turn, run)?;
+            turn += 1;
+            if flush {
+                run.flush().map_err(|error| Fault::other(message.offset(), error))?;
+            }
+            Ok(())
+        })?;
+        Ok(turn)
+    }
+
+    fn message(&mut self, json: &mut Json<'a>, turn: u64, run: &mut OpenRun<'a, '_>) -> Read<()> {
+        self.calls.clear();
+        self.answers.clear();
+        let mut role = None;
+        let mut grouped = false;
+        let mut own = ToolAnswer::default();
+        json.object(|key, value| {
+            match key {
+                b"role" => role = Some(Role::read(value)?),
+                b"content" => own.content = value.text_or_null()?,
+                b"tool_calls" => {
+                    self.calls.clear();
+                    value.list_or_null(|call| {
+                        self.calls.push(tool_call(call, self.texts)?);
+                        Ok(())
+                    })?;
+                }
+                // Messages of others than tools may have an id of any kind.
+                b"id" if role.is_none_or(|role| role == Role::Tool) => own.id = id(value)?,
+                b"error" if role.is_none_or(|role| role == Role::Tool) => own.error = flag(value)?,
+                b"tool_messages" => {
+                    self.answers.clear();
+                    grouped = value.list_or_null(|answer| {
+                        self.answers.push(tool_answer(answer)?);
+                        Ok(())
+                    })?;
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        let actor = match role.ok_or_else(|| json.missing("role"))? {
+            Role::Tool => {
+                if !grouped {
+                    own.give(turn, run);
+                }
+                self.answers.drain(..).for_each(|answer| answer.give(turn, run));
+                return Ok(());
+            }
+            Role::System => Actor::System,
+            Role::User => Actor::User,
+            Role::Assistant => Actor::Agent,
+        };
+        if let Some(content) = own.content.filter(|content| !content.is_empty()) {
+            run.assembler.message(actor, turn, Text::from(content));
+        }
+        for call in self.calls.drain(..) {
+            run.assembler.call(Call {
+                actor: call.requestor.map_or(actor, Requestor::actor),
+                // Calls and answers without an id share the empty one.
+                arguments: call.arguments,
+                ..Call::new(turn, Some(call.id.unwrap_or_default()), call.name)
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The id of a call, or of an answer.
+fn id<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    if json.null()? { Ok(None) } else { json.ident().map(Some) }
+}
+
+/// The flag of an answer. What is no boolean flags nothing.
+fn flag(json: &mut Json<'_>) -> Read<Option<bool>> {
+    json.boolean_or_null()
+}
+
+fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<ToolCall<'a>> {
+    let mut name = None;
+    let mut call =
+        ToolCall { id: None, name: Cow::Borrowed(""), arguments: Content::Absent, requestor: None };
+    json.object(|key, value| {
+        match key {
+            b"id" => call.id = id(value)?,
+            b"name" => name = Some(value.string()?),
+            b"arguments" => call.arguments = arguments(value, texts)?,
+            b"requestor" => call.requestor = Requestor::read(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    call.name = name.ok_or_else(|| json.missing("name"))?;
+    Ok(call)
+}
+
+/// Arguments: their digest, and their text where it is kept. Null is none.
+fn arguments<'a>(json: &mut Json<'a>, texts: bool) -> Read<Content<Arguments<'a>>> {
+    if json.null()? {
+        return Ok(Content::Absent);
+    }
+    json.space();
+    let start = json.offset();
+    let digest = Digest::read(json)?;
+    if !texts {
+        return Ok(Content::Present(Arguments::from_digest(digest)));
+    }
+    match simdutf8::basic::from_utf8(json.since(start)) {
+        Ok(text) => Ok(Content::Present(Arguments::with_digest(Cow::Borrowed(text), digest))),
+        Err(_) => Err(Fault::encoding_at(start)),
+    }
+}
+
+fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
+    let mut answer = ToolAnswer::default();
+    json.object(|key, value| {
+        match key {
+            b"id" => answer.id = id(value)?,
+            b"content" => answer.content = value.text_or_null()?,
+            b"error" => answer.error = flag(value)?,
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(answer)
+}
+
+impl<'a> ToolAnswer<'a> {
+    fn give(self, turn: u64, run: &mut OpenRun<'a, '_>) {
+        // The replicated note's rule: the flag, or a text that begins with `Error`, whatever the flag says.
+        let (status, provenance) = match self.error {
+            Some(true) => (Status::Error, Provenance::Flag),
+            _ if self.content.is_some_and(|content| content.starts_with("Error")) => {
+                (Status::Error, Provenance::Text)
+            }
+            Some(false) => (Status::Ok, Provenance::Flag),
+            None => (Status::Ok, Provenance::None),
+        };
+        let observation = Content::from(self.content.map(|content| Text::from(content).into()));
+        let answer = Answer::new(observation, status, provenance);
+        run.assembler.answer(turn, Some(self.id.unwrap_or_default()), answer);
+    }
+}

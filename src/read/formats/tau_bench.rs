@@ -1,0 +1,324 @@
+//! tau-bench v1: a list of runs `{task_id, reward, info, traj, trial}`, one of them, or one per line.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::json::{Fault, Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::format::{Entry, Reader, RecordReader};
+use crate::read::runs::{Header, OpenRun};
+use crate::read::sample::{Members, Sample};
+use crate::read::wire;
+use crate::trace::{
+    Actor, Answer, Call, Content, Ending, Metadata, Milestone, Provenance, ReferenceAction, ReferenceRoute,
+    Routing, Status, Text, Words,
+};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::TauBench,
+    about: "results of tau-bench, the first version: a list, a run, or a run per line",
+    decisive: "runs with `traj`, `task_id`, and `reward` or `info`",
+    reader: Reader::Records(RecordReader {
+        what: "tau-bench results (a list or an object)",
+        claims,
+        list: "",
+        run_keys: &["traj"],
+        header_keys: &[],
+        header: RecordReader::no_header,
+        is_complete: |_| true,
+        run,
+        refuses_holders: false,
+    }),
+};
+
+fn claims(sample: &Sample<'_>) -> bool {
+    let run = |members: &Members<'_>| {
+        let list = members.get("traj").is_none_or(|traj| matches!(traj.kind(), Kind::List | Kind::Null));
+        members.has("traj")
+            && list
+            && members.has("task_id")
+            && (members.has("reward") || members.has("info"))
+            && !members.has("simulations")
+            && !members.has("messages")
+    };
+    sample.records().iter().any(run)
+}
+
+/// Reads a run.
+fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
+    let start = json.offset();
+    let (mut task, mut trial, mut reward, mut messages) = (None, None, None, None);
+    let mut info = Info::default();
+    json.object(|key, value| {
+        match key {
+            b"task_id" => task = common::ident(value.raw()?),
+            b"trial" => trial = value.whole_or_null()?,
+            b"reward" => reward = value.float_or_null()?,
+            b"info" => info = Info::read(value)?,
+            b"traj" => {
+                messages = match value.kind()? {
+                    Kind::Null => value.null().map(|_| Some(Vec::new()))?,
+                    _ => Some(read_messages(value)?),
+                };
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    })?;
+    let messages = messages.ok_or_else(|| json.missing("traj"))?;
+    let metadata = Metadata {
+        id: task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0))),
+        task: task.map(Cow::into_owned),
+        trial,
+        termination: info.is_crash.then(|| "error".to_owned()),
+        domain: domain(&messages),
+        ..Metadata::default()
+    };
+    run.begin(&routing(info.actions));
+    run.assembler.begin(false);
+    read_steps(messages, run);
+    let typed = |error: Error| Fault::other(start, error);
+    run.ending = Ending::new(metadata, reward).map_err(typed)?;
+    run.finish().map_err(typed)
+}
+
+/// What is read of the `info` of a run.
+#[derive(Default)]
+struct Info {
+    is_crash: bool,
+    /// The expected actions of the task, where it lists them, each with its place in that list from 1 on.
+    actions: Option<Vec<Milestone>>,
+}
+
+impl Info {
+    /// Reads it; all of it is checked.
+    fn read(json: &mut Json<'_>) -> Read<Self> {
+        let mut info = Self::default();
+        if json.kind()? != Kind::Object {
+            json.check()?;
+            return Ok(info);
+        }
+        json.object(|key, value| {
+            match key {
+                b"error" => {
+                    info.is_crash = value.kind()? != Kind::Null;
+                    value.check()?;
+                }
+                b"task" => info.actions = actions_of_task(value)?,
+                _ => value.check()?,
+            }
+            Ok(())
+        })?;
+        Ok(info)
+    }
+}
+
+/// The expected actions of a task, where it lists them.
+fn actions_of_task(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
+    if json.kind()? != Kind::Object {
+        return json.check().map(|()| None);
+    }
+    let mut actions = None;
+    json.object(|key, value| {
+        match key {
+            b"actions" => actions = listed_actions(value)?,
+            _ => value.check()?,
+        }
+        Ok(())
+    })?;
+    Ok(actions)
+}
+
+fn listed_actions(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
+    if json.kind()? != Kind::List {
+        return json.check().map(|()| None);
+    }
+    let (mut actions, mut step) = (Vec::new(), 0);
+    json.list(|action| {
+        step += 1;
+        actions.extend(expected_action(action)?.map(|action| Milestone::action(step, action)));
+        Ok(())
+    })?;
+    Ok(Some(actions))
+}
+
+/// An expected action; `None`: it has no name.
+fn expected_action(json: &mut Json<'_>) -> Read<Option<ReferenceAction>> {
+    if json.kind()? != Kind::Object {
+        return json.check().map(|()| None);
+    }
+    let (mut name, mut arguments) = (None, None);
+    json.object(|key, value| {
+        match key {
+            b"name" => name = Some(value.checked()?),
+            b"kwargs" => arguments = Some(value.checked()?),
+            _ => value.check()?,
+        }
+        Ok(())
+    })?;
+    let arguments = arguments.map_or(Cow::Borrowed("null"), Raw::spelling);
+    let action = |name: Cow<'_, str>| ReferenceAction::from_json(Actor::Agent, &name, &arguments, None);
+    Ok(name.and_then(Raw::string).map(action))
+}
+
+/// A message as the run has it.
+#[derive(Default)]
+struct Message<'a> {
+    role: Cow<'a, str>,
+    content: Option<wire::Value<'a>>,
+    calls: Vec<Call<'a>>,
+    id: Option<Cow<'a, str>>,
+}
+
+impl<'a> Message<'a> {
+    fn text(&self) -> Option<Words<'a>> {
+        match self.content? {
+            wire::Value::Text(text) => Some(Text::from(text).into()),
+            wire::Value::Other(content) => wire::message_text(&mut content.json()).ok().flatten(),
+        }
+    }
+}
+
+fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
+    let mut messages = Vec::new();
+    let mut turn = 0;
+    json.list(|value| {
+        let mut message = Message::default();
+        value.object(|key, value| {
+            match key {
+                b"role" => message.role = value.string()?,
+                b"content" => message.content = Some(wire::Value::read_checked(value)?),
+                b"tool_call_id" => message.id = common::name(value.raw()?),
+                b"tool_calls" => {
+                    message.calls.clear();
+                    value.list_or_null(|call| {
+                        message.calls.push(tool_call(call, turn)?);
+                        Ok(())
+                    })?;
+                }
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        messages.push(message);
+        turn += 1;
+        Ok(())
+    })?;
+    Ok(messages)
+}
+
+fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
+    let mut call = Call::new(turn, None, "");
+    json.object(|key, value| match key {
+        b"id" => {
+            call.id = common::name(value.raw()?);
+            Ok(())
+        }
+        b"function" => value
+            .object_or_null(|key, value| {
+                match key {
+                    b"name" => call.name = common::name(value.raw()?).unwrap_or_default(),
+                    b"arguments" => call.arguments = common::read_arguments(value)?,
+                    _ => value.skip()?,
+                }
+                Ok(())
+            })
+            .map(|_| ()),
+        _ => value.skip(),
+    })?;
+    Ok(call)
+}
+
+/// The sign of an answer to a call that the agent wrote as text.
+const OUTPUT: &str = "API output: ";
+
+fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
+    let steps = &mut *run.assembler;
+    let mut waiting = None;
+    let mut messages = (0_u64..).zip(messages).peekable();
+    while let Some((turn, message)) = messages.next() {
+        let text = message.text();
+        let asked = waiting.take();
+        let actor = match &*message.role {
+            "tool" => {
+                let answer = answer(message.content.and_then(wire::Value::result));
+                steps.answer(turn, message.id, answer);
+                continue;
+            }
+            "assistant" => Actor::Agent,
+            "user" => Actor::User,
+            _ => Actor::System,
+        };
+        if actor == Actor::User
+            && let Some(text) = text.as_ref().filter(|text| text.text().starts_with(OUTPUT))
+        {
+            let output = text.text().skip_chars(OUTPUT.len()).to_str().into_owned();
+            let answer = answer(Some(output.into()));
+            match asked {
+                Some(call) => {
+                    steps.answer_call(call, answer);
+                }
+                None => steps.answer(turn, None, answer),
+            }
+            continue;
+        }
+        let written = if actor == Actor::Agent && message.calls.is_empty() {
+            let answered = messages.peek().is_some_and(|(_, next)| {
+                next.role == "user" && next.text().is_some_and(|text| text.text().starts_with(OUTPUT))
+            });
+            text.as_ref().filter(|_| answered).and_then(|text| written_call(&text.text().to_str(), turn))
+        } else {
+            None
+        };
+        if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
+            steps.message(actor, turn, text);
+        }
+        for call in message.calls {
+            steps.call(call);
+        }
+        waiting = written.map(|call| steps.call(call));
+    }
+}
+
+/// The call that the agent wrote behind its last `Action:`, or as the whole text.
+fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
+    let action =
+        text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
+    let value: serde_json::Value = serde_json::from_str(common::trim(action)).ok()?;
+    let name = value.get("name")?.as_str().filter(|name| *name != "respond")?;
+    let arguments = value.get("arguments")?;
+    let mut call = Call::new(turn, None, name.to_owned());
+    call.arguments = common::arguments_of_value(arguments);
+    Some(call)
+}
+
+fn answer(text: Option<Words<'_>>) -> Answer<'_> {
+    let begins = |start: &str| text.as_ref().is_some_and(|text| text.text().starts_with(start));
+    let failed = begins("Error") || begins("Unknown action ");
+    let (status, provenance) =
+        if failed { (Status::Error, Provenance::Text) } else { (Status::Ok, Provenance::None) };
+    Answer::new(Content::from(text), status, provenance)
+}
+
+/// The domain, as the first instructions head themselves.
+fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
+    let text = messages.iter().find(|message| message.role == "system")?.text()?;
+    let text = text.text().head(40).to_ascii_lowercase();
+    ["airline", "retail"]
+        .into_iter()
+        .find(|domain| text.starts_with(&format!("# {domain} agent policy")))
+        .map(Arc::from)
+}
+
+/// The route of a run with these expected actions.
+fn routing(actions: Option<Vec<Milestone>>) -> Routing {
+    let Some(milestones) = actions else {
+        return Routing::Unknown("the run lists no expected actions".into());
+    };
+    match ReferenceRoute::new(milestones) {
+        Ok(route) => Some(route).into(),
+        Err(error) => Routing::Unknown(error.message().into()),
+    }
+}

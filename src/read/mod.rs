@@ -1,0 +1,397 @@
+//! Readers: from the bytes of a recorded run to validated steps. What a format calls its fields stays in its file.
+//!
+//! To add a format: write a file in `formats/` with a constant `FORMAT`, and add its line to the list below. The
+//! order of the list is the order in which formats are asked whether an input is theirs.
+
+mod at_once;
+mod common;
+mod document;
+mod format;
+mod formats;
+mod framing;
+mod mended;
+mod outcome;
+mod recognise;
+#[cfg_attr(
+    not(feature = "scan"),
+    allow(dead_code, reason = "what stands beside files is known to scans alone")
+)]
+pub(crate) mod reward;
+mod runs;
+mod sample;
+mod session_lines;
+mod tasks;
+mod time;
+mod timestamp;
+mod tokens;
+mod walk;
+mod whole;
+mod window;
+mod wire;
+mod words;
+#[cfg(feature = "compression")]
+mod zstd;
+
+use std::io::Read;
+
+pub use formats::bench_trace::Alignment;
+#[cfg(feature = "scan")]
+pub(crate) use formats::otel::SpanPool;
+pub(crate) use formats::otel::{
+    AgentRun, LogRecord, SPAN_LABEL, Span, put_in_order, runs_of_trace, runs_so_far,
+};
+pub use formats::otel::{SpanBatch, SpanJoin};
+pub(crate) use runs::Header;
+pub use runs::PassedOver;
+pub(crate) use tasks::KnownTasks;
+pub(crate) use walk::{Piece, Pieces};
+
+use format::{Entry, Reader, RecordReader};
+use recognise::Recognised;
+use runs::Runs;
+use serde::Serialize;
+use walk::Walk;
+pub(crate) use window::Window;
+#[cfg(feature = "compression")]
+pub(crate) use zstd::Frames;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::trace::{StepSink, Trace, TraceCollector};
+
+format::formats! {
+    /// Results of tau2-bench.
+    Tau2 => formats::tau2, "tau2";
+    /// Results of tau-bench, the first version.
+    TauBench => formats::tau_bench, "tau-bench";
+    /// ATIF trajectories.
+    Atif => formats::atif, "atif";
+    /// Sessions of Codex.
+    CodexRollout => formats::codex, "codex-rollout";
+    /// What `codex exec --json` prints.
+    CodexExec => formats::codex_exec, "codex-exec";
+    /// Sessions of Claude Code.
+    ClaudeCode => formats::claude_code, "claude-code";
+    /// Logs of Inspect.
+    Inspect => formats::inspect, "inspect";
+    /// Sessions of the Gemini CLI.
+    GeminiCli => formats::gemini_cli, "gemini-cli";
+    /// Sessions exported by `OpenCode`.
+    OpenCode => formats::opencode, "opencode";
+    /// Trajectories of SWE-agent.
+    SweAgent => formats::swe_agent, "swe-agent";
+    /// Event logs of `OpenHands`.
+    OpenHands => formats::openhands, "openhands";
+    /// Trajectories of mini-swe-agent, version 1; later ones are chats.
+    MiniSweAgent1 => formats::mini_swe_agent, "mini-swe-agent-1";
+    /// Items of `OpenAI`'s Responses.
+    OpenAiResponses => formats::chat::responses, "openai-responses";
+    /// Messages of Anthropic's models.
+    AnthropicMessages => formats::chat::anthropic, "anthropic-messages";
+    /// Messages of `OpenAI`'s chat.
+    OpenAiChat => formats::chat::openai, "openai-chat";
+    /// Episodes of `BenchTrace`.
+    BenchTrace => formats::bench_trace, "benchtrace";
+    /// This crate's own form.
+    Native => formats::native, "native";
+    /// Spans and log records of OpenTelemetry.
+    OpenTelemetry => formats::otel, "opentelemetry";
+}
+
+/// How files are read. Fields may be added: write `..ReadOptions::default()` after those that you set.
+///
+/// ```
+/// use wrongturn::{Format, ReadOptions, read_traces};
+///
+/// let options = ReadOptions { format: Some(Format::Native), most_held: 64 << 20, ..ReadOptions::default() };
+/// let (traces, reading) = read_traces(br#"{"version": 1, "steps": []}"#, &options);
+/// assert_eq!((traces.len(), reading.format), (1, options.format));
+/// ```
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// The format; `None` looks at the content.
+    pub format: Option<Format>,
+    /// What `obs` is in `BenchTrace` episodes; `None` looks at the first entry of each.
+    pub alignment: Option<Alignment>,
+    /// Whether reference routes are read.
+    pub routes: bool,
+    /// Whether the JSON texts of arguments are kept for rules that look inside them; their digests always are.
+    /// `None` leaves it to the use: a scan keeps them where a detector reads them, every other use always does.
+    /// Where a reference route compares single arguments, the texts are kept in any case.
+    pub argument_texts: Option<bool>,
+    /// The most bytes of an input that are held at once: a single run of a stream, a whole file of a format that
+    /// has to be seen whole.
+    pub most_held: usize,
+    /// In formats that do not mark errors themselves (spans): whether a result that begins with `Error` is one.
+    pub text_errors: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            alignment: None,
+            routes: true,
+            argument_texts: None,
+            most_held: 1 << 30,
+            text_errors: true,
+        }
+    }
+}
+
+/// What became of one input.
+#[derive(Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Reading {
+    /// The format that was read; `None` where the content shows none, or several.
+    pub format: Option<Format>,
+    /// Whether there were documents of several formats.
+    #[serde(skip)]
+    pub(crate) is_mixed: bool,
+    /// Whether it has documents in its lines, of which one at least should be read.
+    #[serde(skip)]
+    pub(crate) wants_document: bool,
+    /// Runs that reached the sink.
+    pub runs: u64,
+    /// Those of them without an action.
+    pub runs_without_actions: u64,
+    /// How many parts of the input could not be read.
+    pub faults: u64,
+    /// Positions assigned since the last piece, to runs that were read and to runs that could not be.
+    #[serde(skip)]
+    pub(crate) positions: u64,
+    /// What could not be read, in the order of its places, as far as the sink did not take it ([`StepSink::error`]).
+    /// An error with a run number costs that run alone.
+    #[serde(skip)]
+    pub errors: Vec<Error>,
+    /// What was passed over because no rule reads it, by reason.
+    pub passed_over: PassedOver,
+    /// Spans and log records that were set aside, to be joined with those of other inputs.
+    #[serde(skip)]
+    pub(crate) set_aside: Option<SpanBatch>,
+}
+
+/// Reads the runs of a file in memory into a sink.
+///
+/// ```
+/// use wrongturn::{Actors, Ending, ReadOptions, Routing, Step, StepSink, read_slice};
+///
+/// /// How many calls the agent made in each run.
+/// #[derive(Default)]
+/// struct Calls {
+///     open: u64,
+///     of_runs: Vec<u64>,
+/// }
+///
+/// impl StepSink for Calls {
+///     fn begin(&mut self, _position: u64, _routing: &Routing) {
+///         self.open = 0;
+///     }
+///
+///     fn step(&mut self, step: &Step<'_>) {
+///         self.open += u64::from(step.action_of(Actors::Agent).is_some());
+///     }
+///
+///     fn end(&mut self, _ending: Ending) {
+///         self.of_runs.push(self.open);
+///     }
+///
+///     fn abandon(&mut self) {}
+/// }
+///
+/// let file = br#"{"role": "user", "content": "what is in a?"}
+/// {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "cat", "arguments": "a"}}]}
+/// {"role": "tool", "tool_call_id": "1", "content": "nothing"}"#;
+/// let mut calls = Calls::default();
+/// let reading = read_slice(file, &ReadOptions::default(), &mut calls);
+/// assert_eq!(reading.format.unwrap().to_string(), "openai-chat");
+/// assert_eq!(calls.of_runs, [1]);
+/// ```
+pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+    read_window(&mut Window::over_slice(bytes), &Beside::default(), options, sink)
+}
+
+/// Reads the runs of a stream into a sink, holding one run at a time where the format allows that.
+///
+/// What a tau2 file says of its runs only after them is looked for up to 8 MiB ahead. Beyond that its reference routes,
+/// model and domain are not known; the verdicts say so.
+///
+/// ```
+/// use wrongturn::{ReadOptions, TraceCollector, read_stream};
+///
+/// let lines = "{\"version\": 1, \"steps\": []}\n".repeat(3);
+/// let mut collector = TraceCollector::default();
+/// let reading = read_stream(lines.as_bytes(), &ReadOptions::default(), &mut collector);
+/// assert_eq!((reading.runs, collector.traces.len()), (3, 3));
+/// ```
+pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+    read_window(&mut Window::over_stream(input, options.most_held), &Beside::default(), options, sink)
+}
+
+/// Reads every run of a file in memory as a [`Trace`].
+///
+/// ```
+/// use wrongturn::{ReadOptions, read_traces};
+///
+/// let file = br#"{"info": null, "tasks": [], "simulations": [{"id": "a", "messages": []}, 7]}"#;
+/// let (traces, reading) = read_traces(file, &ReadOptions::default());
+/// assert_eq!(traces.len(), 1);
+/// assert_eq!(reading.errors[0].run(), Some(1));
+/// ```
+#[must_use]
+pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading) {
+    let mut collector = TraceCollector::default();
+    let reading = read_slice(bytes, options, &mut collector);
+    (collector.traces, reading)
+}
+
+/// What is known of an input beside its bytes.
+#[derive(Default)]
+pub(crate) struct Beside<'b> {
+    /// What another file says of its runs.
+    pub(crate) header: Option<&'b Header>,
+    /// Opens the input again at an offset; `None`: that would take long.
+    pub(crate) again: Option<&'b dyn Fn(u64) -> Option<Box<dyn Read>>>,
+    /// The format, where the place of the file decides it.
+    pub(crate) format: Option<Format>,
+    /// Whether it is itself what says something of the runs of others.
+    pub(crate) is_header: bool,
+    /// Whether spans and log records are set aside instead of being read as runs.
+    pub(crate) joins: bool,
+    /// Lists of tasks that other inputs had.
+    pub(crate) known_tasks: Option<&'b KnownTasks>,
+}
+
+/// Reads the runs of a window into a sink.
+pub(crate) fn read_window(
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    sink: &mut dyn StepSink,
+) -> Reading {
+    read_or_cut(window, beside, options, sink, None)
+}
+
+/// As [`read_window`], but with `pieces` the input is cut instead of read, where its format allows that.
+pub(crate) fn read_or_cut(
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    sink: &mut dyn StepSink,
+    pieces: Option<&mut (dyn Pieces + '_)>,
+) -> Reading {
+    let mut runs = Runs::beside(options, beside, sink);
+    let is_cut = pieces.is_some();
+    let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
+    if !may_be_spans || !read_binary(window, &mut runs) {
+        read_text(window, beside, options, &mut runs, pieces);
+    }
+    if let Some(error) = window.take_fault() {
+        runs.fail(error);
+    }
+    // Of what is cut, the pieces show it together.
+    if !is_cut {
+        runs.fail_without_document();
+    }
+    runs.into_reading()
+}
+
+fn read_text(
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    runs: &mut Runs<'_>,
+    pieces: Option<&mut (dyn Pieces + '_)>,
+) {
+    let recognised = recognise::recognise(window, options.format.or(beside.format));
+    read_recognised(recognised, window, beside, options, runs, pieces);
+}
+
+fn read_recognised(
+    recognised: Result<Recognised>,
+    window: &mut Window<'_>,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    runs: &mut Runs<'_>,
+    pieces: Option<&mut (dyn Pieces + '_)>,
+) {
+    match recognised {
+        Ok(Recognised::Records(format, reader, framing)) => {
+            runs.reading.format = Some(format);
+            let mut walk = Walk {
+                companion: beside.header,
+                pieces,
+                may_hold_none: beside.is_header,
+                again: beside.again,
+                ..Walk::new(runs, reader)
+            };
+            walk.input(window, framing);
+        }
+        Ok(Recognised::Whole(ends, begun)) => {
+            let Some(error) = whole::read(window, ends, begun, options.format, runs) else { return };
+            // What its first part seemed to show is not so: all of it is looked at.
+            match recognise::recognise_by(window, options.format.or(beside.format), false) {
+                Ok(records @ Recognised::Records(..)) => {
+                    read_recognised(Ok(records), window, beside, options, runs, pieces);
+                }
+                _ => runs.fail(error),
+            }
+        }
+        Ok(Recognised::Archive) => whole::read_archive(window, runs),
+        Ok(Recognised::Each) => {
+            runs.reading.wants_document = true;
+            let read = match pieces {
+                Some(pieces) => walk::cut_lines(window, None, pieces, || 0),
+                None => whole::read_each(window, options.format, runs),
+            };
+            if let Err(error) = read {
+                runs.fail(error);
+            }
+        }
+        Err(error) => runs.fail(error),
+    }
+}
+
+/// Reads a piece of an input of this format; of none, a document in each line.
+pub(crate) fn read_piece(
+    piece: &Piece,
+    beside: &Beside<'_>,
+    options: &ReadOptions,
+    sink: &mut dyn StepSink,
+) -> Reading {
+    let mut runs = Runs::beside(options, beside, sink);
+    if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
+        runs.reading.format = piece.format();
+        let mut walk = Walk { companion: beside.header, ..Walk::new(&mut runs, reader) };
+        walk.piece(piece);
+    } else {
+        let (bytes, place) = piece.lines();
+        if let Err(error) = whole::read_each(&mut Window::over_part(bytes, place), options.format, &mut runs)
+        {
+            runs.fail(error);
+        }
+    }
+    runs.into_reading()
+}
+
+/// What is wrong with an input that has documents in its lines, none of which could be read.
+pub(crate) fn no_document() -> Error {
+    Error::new(ErrorKind::Format, "no line of the input is a document that can be read")
+}
+
+/// Reads the `info` and `tasks` of a tau2 directory, whose runs lie in files of their own.
+pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header {
+    let Reader::Records(reader) = &formats::tau2::FORMAT.reader else { return Header::default() };
+    let mut window = Window::over_stream(input, options.most_held);
+    walk::read_header(&mut window, reader, options).unwrap_or_default()
+}
+
+/// Reads an input in a binary format; `false` where it is none. All of it is held only where it begins like one.
+fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
+    // What cannot be read is reported when the rest is read.
+    while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
+    if window.unread().first() != Some(&b'\n') {
+        return false;
+    }
+    while matches!(window.grow(), Ok(true)) {}
+    formats::otel::read_protobuf(window.unread(), runs)
+}

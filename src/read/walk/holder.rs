@@ -1,0 +1,291 @@
+//! Objects that hold a list of runs, and say something of all of them beside it.
+
+use std::sync::Arc;
+
+use super::{Error, Fault, Header, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window, reader_at};
+use crate::error::echo;
+use crate::trace::TraceCollector;
+
+/// How far an input is read ahead for what stands behind its runs before it is opened again for that.
+const NEAR: usize = 1 << 20;
+
+/// How far one is that cannot be opened again.
+const LOOK_AHEAD: usize = 8 << 20;
+
+/// A member of the object around the runs.
+enum Member {
+    /// The runs, whose value begins at this offset.
+    Runs(usize),
+    /// Any other, which ends at this offset.
+    Other(usize),
+}
+
+/// Which part of such a member is wrong, and how.
+enum MemberFault {
+    Key(Fault),
+    Value(Fault),
+}
+
+impl Walk<'_, '_, '_> {
+    /// An object that holds a list of runs.
+    pub(super) fn holder(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+        let mut header = self.companion.cloned().unwrap_or_default();
+        let place = window.place(0);
+        window.consume(1);
+        let (stop, listed) = self.members(window, &mut header, false)?;
+        if self.header_only.is_some() {
+            // As far as it could be read.
+            self.header_only = Some(header);
+        } else if stop == Stop::Done && listed == Some(false) && !self.may_hold_none {
+            let what = format!("the object holds no `{}`", self.reader.list);
+            self.runs.fail(Error::shape(what).at(place.location()));
+        }
+        Ok(stop)
+    }
+
+    /// The members of an object that holds a list of runs: all, or (`listed`) those after the list. Returns whether
+    /// there was a list, where the members could be separated to the end.
+    fn members(
+        &mut self,
+        window: &mut Window<'_>,
+        header: &mut Header,
+        mut listed: bool,
+    ) -> Result<(Stop, Option<bool>)> {
+        let mut behind = listed;
+        let mut after_comma = false;
+        loop {
+            let Some(byte) = Self::next_byte(window)? else {
+                self.fail_at(window, Fault::end_at(0));
+                return Ok((Stop::Lost, None));
+            };
+            match byte {
+                b'}' if !after_comma => {
+                    window.consume(1);
+                    return Ok((Stop::Done, Some(listed)));
+                }
+                b',' if behind => {
+                    window.consume(1);
+                    (behind, after_comma) = (false, true);
+                    continue;
+                }
+                b'"' if !behind => {}
+                _ => {
+                    let wanted = if behind { "expected `,` or `}`" } else { "expected a key" };
+                    self.fail_at(window, Fault::syntax(0, wanted));
+                    return Ok((Self::leave_object(window)?, None));
+                }
+            }
+            match self.member(window, header, listed) {
+                Ok(Member::Other(end)) => window.consume(end),
+                Ok(Member::Runs(value)) => {
+                    window.consume(value);
+                    listed = true;
+                    if self.held_runs(window, header)? == Stop::Lost {
+                        return Ok((Stop::Lost, None));
+                    }
+                }
+                Err(MemberFault::Key(fault) | MemberFault::Value(fault))
+                    if fault.is_end() && window.grow()? =>
+                {
+                    continue;
+                }
+                Err(MemberFault::Value(fault)) => {
+                    // The rest of the object goes on behind the value.
+                    if !self.pass_over_member(window, fault)? {
+                        return Ok((Stop::Lost, None));
+                    }
+                }
+                Err(MemberFault::Key(fault)) => {
+                    let lost = fault.is_end();
+                    self.fail_at(window, fault);
+                    let stop = if lost { Stop::Lost } else { Self::leave_object(window)? };
+                    return Ok((stop, None));
+                }
+            }
+            (behind, after_comma) = (true, false);
+        }
+    }
+
+    /// Reads a member of the object around the runs, up to its value where that is the list of them.
+    fn member(
+        &self,
+        window: &Window<'_>,
+        header: &mut Header,
+        listed: bool,
+    ) -> std::result::Result<Member, MemberFault> {
+        let mut json = reader_at(window.unread(), 0, 1);
+        let key = json.key().map_err(MemberFault::Key)?;
+        if *key == *self.reader.list.as_bytes() {
+            if listed {
+                let what = format!("a second `{}` in one object is not read", self.reader.list);
+                return Err(MemberFault::Value(Fault::shape(json.offset(), what)));
+            }
+            return Ok(Member::Runs(json.offset()));
+        }
+        if self.reader.is_run_key(&key) {
+            let what =
+                format!("`{}` beside a list of runs is not read", echo(&String::from_utf8_lossy(&key)));
+            return Err(MemberFault::Value(Fault::shape(json.offset(), what)));
+        }
+        let read = (self.reader.header)(&key, &mut json, self.runs, header);
+        read.map(|()| Member::Other(json.offset())).map_err(MemberFault::Value)
+    }
+
+    /// Reads the list of runs that is the value of a member, or whatever stands there instead.
+    fn held_runs(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<Stop> {
+        match self.runs_follow(window)? {
+            Some(true) => {}
+            Some(false) => return Ok(Stop::Done),
+            None => return Ok(Stop::Lost),
+        }
+        if self.header_only.is_none() && !(self.reader.is_complete)(header) {
+            self.look_ahead(window, header)?;
+        }
+        window.consume(1);
+        self.list(window, &Arc::new(header.clone()))
+    }
+
+    /// Reports what is wrong with the member that begins here, and passes over it. `false`: it has no end.
+    fn pass_over_member(&mut self, window: &mut Window<'_>, fault: Fault) -> Result<bool> {
+        self.fail_at(window, fault);
+        loop {
+            let mut json = reader_at(window.unread(), 0, 1);
+            let end = json.key().ok().and_then(|_| json.skip_unsound()).map(|()| json.offset());
+            match end {
+                Some(end) => {
+                    window.consume(end);
+                    return Ok(true);
+                }
+                None if !window.grow()? => {
+                    let all = window.unread().len();
+                    window.consume(all);
+                    return Ok(false);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Passes over the rest of an object whose members cannot be separated any more.
+    fn leave_object(window: &mut Window<'_>) -> Result<Stop> {
+        loop {
+            let bytes = window.unread();
+            // As if it had just begun.
+            let mut json = reader_at(bytes, 0, 1);
+            let mut end = None;
+            while json.skip_unsound().is_some() {
+                match json.peek_byte() {
+                    Some(b'}' | b']') => {
+                        end = Some(json.offset() + 1);
+                        break;
+                    }
+                    Some(_) => json.advance(),
+                    None => break,
+                }
+            }
+            match end {
+                Some(end) => {
+                    window.consume(end);
+                    return Ok(Stop::Done);
+                }
+                None if !window.grow()? => {
+                    let all = window.unread().len();
+                    window.consume(all);
+                    return Ok(Stop::Lost);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Whether a list of runs comes next, and its first byte is there. Anything else is an error, and passed over;
+    /// `None`: it has no end.
+    fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<Option<bool>> {
+        if Self::next_byte(window)? == Some(b'[') {
+            return Ok(Some(true));
+        }
+        loop {
+            let mut json = reader_at(window.unread(), 0, 1);
+            let fault = match json.list(|_| Ok(())) {
+                Ok(()) => return Ok(Some(false)),
+                Err(fault) if fault.is_end() && window.grow()? => continue,
+                Err(fault) => fault,
+            };
+            let lost = fault.is_end();
+            self.fail_at(window, fault);
+            if lost {
+                return Ok(None);
+            }
+            loop {
+                let mut json = reader_at(window.unread(), 0, 1);
+                let (passed, end) = (json.skip_unsound().is_some(), json.offset());
+                if passed || !window.grow()? {
+                    window.consume(end);
+                    return Ok(Some(false));
+                }
+            }
+        }
+    }
+
+    /// Reads what the object says behind the list that begins here, as far as that can be known now.
+    fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
+        let mut again = self.again;
+        loop {
+            let mut ahead = header.clone();
+            let mut known = Window::over_slice(window.unread());
+            let stop = read_behind(&mut known, self.reader, self.runs, &mut ahead)?;
+            drop(known);
+            if stop == Stop::Done || window.is_whole() {
+                *header = ahead;
+                return Ok(());
+            }
+            if window.unread().len() >= NEAR
+                && let Some(rest) = again.take().and_then(|again| again(window.offset()))
+            {
+                let mut rest = Window::over_stream(rest, usize::MAX);
+                rest.grow()?;
+                read_behind(&mut rest, self.reader, self.runs, header)?;
+                return Ok(());
+            }
+            if window.unread().len() >= LOOK_AHEAD {
+                header.cut_off = true;
+                return Ok(());
+            }
+            window.grow()?;
+        }
+    }
+}
+
+/// Reads what an object says behind its list of runs, which begins here, as the walk that reads the runs does.
+fn read_behind(
+    window: &mut Window<'_>,
+    reader: &'static RecordReader,
+    of: &Runs<'_>,
+    header: &mut Header,
+) -> Result<Stop> {
+    window.consume(1);
+    let mut nowhere = TraceCollector::default();
+    let mut runs = Runs::new(of.options, &mut nowhere);
+    runs.known_tasks = of.known_tasks;
+    let mut walk = Walk::for_header(&mut runs, reader);
+    match walk.list(window, &Arc::default())? {
+        Stop::Done => walk.members(window, header, true).map(|(stop, _)| stop),
+        lost => Ok(lost),
+    }
+}
+
+/// Reads what an input says beside its runs.
+pub(in crate::read) fn read_header(
+    window: &mut Window<'_>,
+    reader: &'static RecordReader,
+    options: &ReadOptions,
+) -> Option<Header> {
+    let mut nowhere = TraceCollector::default();
+    let mut runs = Runs::new(options, &mut nowhere);
+    let mut walk = Walk::for_header(&mut runs, reader);
+    window.grow().ok()?;
+    window.skip_byte_order_mark();
+    let _ = Walk::next_byte(window).ok()?.filter(|byte| *byte == b'{')?;
+    walk.holder(window).ok()?;
+    walk.header_only
+}

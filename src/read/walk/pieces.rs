@@ -1,0 +1,225 @@
+//! Parts of an input that can be read by themselves, and how an input is cut into them.
+
+use std::sync::Arc;
+
+use super::items::At;
+use super::{Header, Place, Result, Stop, Walk, Window, reader_at};
+use crate::read::Format;
+
+/// How many records a piece of an input has at most, or nearly so.
+const PIECE_RECORDS: usize = 1024;
+
+/// A part of an input that can be read by itself.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// The format of its runs; `None` where each line is a document of its own.
+    format: Option<Format>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) place: Place,
+    pub(super) kind: PieceKind,
+}
+
+#[derive(Debug)]
+pub(super) enum PieceKind {
+    /// Whole lines.
+    Lines,
+    /// Items of a list, with the commas behind them. The list goes on in the next piece, unless this one closes it.
+    Items { header: Arc<Header>, first: bool, unclosed: bool },
+}
+
+/// Takes the pieces of an input, in order, instead of their runs.
+pub(crate) trait Pieces {
+    /// How large a piece should be, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// Memory for the bytes of the next piece.
+    fn buffer(&mut self) -> Vec<u8>;
+
+    /// Takes the next piece. `positions` counts the runs, readable or not, that went to the sink since the piece
+    /// before; those after it are numbered from 0 again.
+    fn piece(&mut self, piece: Piece, positions: u64);
+}
+
+impl Walk<'_, '_, '_> {
+    /// Cuts the items of a list into pieces.
+    pub(super) fn cut_items(&mut self, window: &mut Window<'_>, header: &Arc<Header>) -> Result<Stop> {
+        let size = self.pieces.as_ref().map_or(usize::MAX, |pieces| pieces.bytes());
+        let mut first = true;
+        let mut cut = |walk: &mut Self, window: &mut Window<'_>, end: usize, unclosed: bool| {
+            let Some(pieces) = walk.pieces.as_deref_mut() else { return };
+            let kind = PieceKind::Items { header: Arc::clone(header), first, unclosed };
+            first = false;
+            let piece = Piece::cut(window, end, None, walk.runs.reading.format, kind, pieces);
+            pieces.piece(piece, walk.runs.restart_positions());
+        };
+        let mut uncut = Uncut { seen: 0, records: 0, at: At::First };
+        loop {
+            match uncut.look(window, size) {
+                Stop::Done => {
+                    cut(self, window, uncut.seen, false);
+                    return Ok(Stop::Done);
+                }
+                Stop::Lost => {
+                    let all = window.unread().len();
+                    cut(self, window, all, true);
+                    return Ok(Stop::Lost);
+                }
+                // Only a comma is a place to cut at.
+                Stop::More if uncut.at == At::Item && uncut.is_full(size) => {
+                    cut(self, window, uncut.seen, false);
+                    (uncut.seen, uncut.records) = (0, 0);
+                }
+                Stop::More => {
+                    if let Err(error) = window.grow() {
+                        let all = window.unread().len();
+                        cut(self, window, all, false);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How much of a list has been looked at since the last cut.
+struct Uncut {
+    /// How many bytes.
+    seen: usize,
+    /// How many items.
+    records: usize,
+    /// What comes next.
+    at: At,
+}
+
+impl Uncut {
+    fn is_full(&self, size: usize) -> bool {
+        self.seen >= size || self.records >= PIECE_RECORDS
+    }
+
+    /// Looks on, as far as the list is there or until a piece of this size is full.
+    fn look(&mut self, window: &Window<'_>, size: usize) -> Stop {
+        let at_end = if window.is_whole() { Stop::Lost } else { Stop::More };
+        let mut json = reader_at(window.unread(), self.seen, 2);
+        loop {
+            let Some(byte) = json.peek_byte() else { return at_end };
+            let start = json.offset();
+            match (byte, self.at) {
+                (b']', _) => {
+                    self.seen = start + 1;
+                    return Stop::Done;
+                }
+                (b',', _) => {
+                    json.advance();
+                    self.at = At::Item;
+                    self.seen = json.offset();
+                    if self.is_full(size) {
+                        return Stop::More;
+                    }
+                    continue;
+                }
+                (b'}' | b':', At::Behind) => {
+                    json.advance();
+                    self.at = At::First;
+                }
+                (_, At::Behind) => self.at = At::First,
+                _ => {
+                    if json.skip().is_err() {
+                        json = reader_at(window.unread(), start, 2);
+                        if json.skip_unsound().is_none() {
+                            return at_end;
+                        }
+                        if json.offset() == start {
+                            json.advance();
+                        }
+                    }
+                    self.records += 1;
+                    self.at = At::Behind;
+                }
+            }
+            self.seen = json.offset();
+        }
+    }
+}
+
+/// Cuts an input into pieces of whole lines.
+pub(in crate::read) fn cut_lines(
+    window: &mut Window<'_>,
+    format: Option<Format>,
+    pieces: &mut (dyn Pieces + '_),
+    mut positions: impl FnMut() -> u64,
+) -> Result<()> {
+    let size = pieces.bytes().max(1);
+    let most = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).nth(PIECE_RECORDS).map(|last| last + 1);
+    loop {
+        // Tiny lines make small pieces, of which many are cut before more is read.
+        let known = window.unread();
+        if let Some(end) = most(known.get(..size).unwrap_or(known)) {
+            let piece = Piece::cut(window, end, None, format, PieceKind::Lines, pieces);
+            pieces.piece(piece, positions());
+            continue;
+        }
+        window.fill(size)?;
+        let bytes = window.unread();
+        let full = bytes.get(..size).and_then(|piece| memchr::memrchr(b'\n', piece));
+        let end = match full {
+            Some(end) => Some(end + 1),
+            // A line that is longer than a piece is one.
+            None if bytes.len() >= size => {
+                memchr::memchr(b'\n', bytes.get(size..).unwrap_or_default()).map(|end| size + end + 1)
+            }
+            None => None,
+        };
+        let end = match end {
+            Some(end) => end,
+            None if window.is_whole() => bytes.len(),
+            None => {
+                window.grow()?;
+                continue;
+            }
+        };
+        if end == 0 {
+            return Ok(());
+        }
+        // Its lines are counted once, for how many there are and for the place of the next piece.
+        let piece = bytes.get(..end).unwrap_or_default();
+        let start = window.place(0);
+        let behind = start.after(piece);
+        let too_many = behind.lines_from(start) > PIECE_RECORDS as u64;
+        let (end, behind) = match too_many.then(|| most(piece)).flatten() {
+            Some(end) => (end, None),
+            None => (end, Some(behind)),
+        };
+        let piece = Piece::cut(window, end, behind, format, PieceKind::Lines, pieces);
+        pieces.piece(piece, positions());
+    }
+}
+
+impl Piece {
+    /// Takes a piece out of an input, up to this end, behind which comes this place, where it is known.
+    fn cut(
+        window: &mut Window<'_>,
+        end: usize,
+        behind: Option<Place>,
+        format: Option<Format>,
+        kind: PieceKind,
+        pieces: &mut (dyn Pieces + '_),
+    ) -> Self {
+        let place = window.place(0);
+        let behind = behind.unwrap_or_else(|| window.place(end));
+        Self { format, bytes: window.take(end, behind, pieces.buffer()), place, kind }
+    }
+
+    /// Its memory, for another piece.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    pub(in crate::read) fn format(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// The bytes, and the place of the first.
+    pub(in crate::read) fn lines(&self) -> (&[u8], Place) {
+        (&self.bytes, self.place)
+    }
+}

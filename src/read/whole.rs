@@ -1,0 +1,209 @@
+//! Inputs whose runs are no records of their own: one document, an archive, or a document in each line.
+
+use super::document::{Document, Parsed};
+use super::format::{DocumentReader, Entry, Reader};
+use super::formats::otel;
+use super::mended::Mended;
+use super::runs::Runs;
+use super::window::{Place, Window};
+use super::{Format, framing, recognise};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{Ends, Raw};
+
+/// Reads an input that has to be seen whole. `ends`: what is known of its beginning; `begun`: the format that it seems
+/// to be of and that can read it in one walk. Gives back the error of one that is sound, but no document of any format.
+pub(super) fn read(
+    window: &mut Window<'_>,
+    mut ends: Ends,
+    begun: Option<&Entry>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) -> Option<Error> {
+    hold_all(window, runs);
+    let bytes = window.unread();
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        if begun.is_some_and(|entry| read_at_once(entry, window, runs)) {
+            return None;
+        }
+        ends.cover(bytes.len());
+        return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
+    }
+    runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
+    let mended = Mended::of(bytes);
+    let text = mended.text.as_bytes();
+    let ends = Ends::of_length(text.len());
+    let window = Window::over_mended(&mended, bytes, Place::START);
+    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs)
+}
+
+/// Reads an input of this format in one walk; `false`: it is not sound, and nothing was read.
+fn read_at_once(entry: &Entry, window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
+    let Reader::Document(DocumentReader { at_once: Some(at_once), .. }) = &entry.reader else { return false };
+    runs.named = Some(entry.format);
+    let is_read = (at_once.read)(window.unread(), runs);
+    let named = runs.named.take().filter(|_| is_read);
+    if let Some(format) = named {
+        runs.settle(window);
+        runs.is_of(format);
+    }
+    is_read
+}
+
+/// Reads an archive.
+pub(super) fn read_archive(window: &mut Window<'_>, runs: &mut Runs<'_>) {
+    hold_all(window, runs);
+    #[cfg(feature = "inspect")]
+    let read = super::formats::inspect_archive::read(window.unread(), runs);
+    #[cfg(not(feature = "inspect"))]
+    let read: Result<()> = Err(Error::new(
+        ErrorKind::Format,
+        "the input is a zip archive, and this build has no feature `inspect`",
+    ));
+    if let Err(error) = read {
+        runs.fail(error);
+    }
+}
+
+/// Reads all of an input into its window.
+fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
+    loop {
+        match window.grow() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => runs.fail(error),
+        }
+    }
+}
+
+/// Reads a document. Gives back the error of one that is sound, but of no known format.
+fn read_document(
+    parsed: &Parsed<'_>,
+    window: &Window<'_>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) -> Option<Error> {
+    if let Some(entry) = recognise::claimed(&parsed.document, wanted) {
+        match (read_as(entry, parsed, window, runs), &parsed.document) {
+            (Ok(()), _) => {}
+            // Behind lines that are messages, documents may stand.
+            (Err(error), Document::Lines(lines)) if recognise::are_documents(lines, wanted) => {
+                let before = runs.reading.runs;
+                lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
+                if runs.reading.runs == before && runs.reading.set_aside.is_none() {
+                    runs.fail(error);
+                }
+            }
+            (Err(error), _) => runs.fail(error),
+        }
+        return None;
+    }
+    // An object that is no document may be the only line of one.
+    let line = parsed.as_line();
+    match line.as_ref().and_then(|line| Some((line, recognise::claimed(&line.document, wanted)?))) {
+        Some((line, entry)) => read_or_fail(entry, line, window, runs),
+        None => match &parsed.document {
+            // That it holds documents shows here only if the first is longer than what is looked at.
+            Document::Lines(lines) if recognise::are_documents(lines, wanted) => {
+                runs.pass_over("lines that are no JSON", parsed.no_json);
+                runs.pass_over("lines that are no object", parsed.no_object);
+                runs.reading.wants_document = true;
+                lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
+            }
+            Document::Lines(lines) if lines.is_empty() && read_damaged(window, runs) => {}
+            document => {
+                let unread = window.unread().iter();
+                let start = unread.take_while(|byte| byte.is_ascii_whitespace()).count();
+                let error = recognise::unrecognised(document, wanted);
+                return Some(error.at(window.place(start).location()));
+            }
+        },
+    }
+    None
+}
+
+/// Reads what is no sound document and has no sound lines, or says why it is no JSON; `false`: it is JSON.
+fn read_damaged(window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
+    // Of a document of spans that is cut off, what came before counts.
+    if otel::read_damaged(window.unread(), window, runs) {
+        return true;
+    }
+    match recognise::no_json(window) {
+        Some(error) => {
+            runs.fail(error);
+            true
+        }
+        None => false,
+    }
+}
+
+fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+    if let Err(error) = read_as(entry, parsed, window, runs) {
+        runs.fail(error);
+    }
+}
+
+/// Reads a document by the reader of this format.
+fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
+    runs.named = Some(entry.format);
+    runs.pass_over("lines that are no JSON", parsed.no_json);
+    runs.pass_over("lines that are no object", parsed.no_object);
+    let mut read = Ok(());
+    if let Reader::Document(reader) = &entry.reader
+        && let Err(fault) = (reader.read)(&parsed.document, runs)
+    {
+        let location = window.place(fault.at()).location();
+        let error = fault.into_error().at(location);
+        if error.kind() == ErrorKind::Format {
+            runs.named = None;
+        }
+        read = Err(error);
+    }
+    runs.settle(window);
+    if let Some(format) = runs.named.take() {
+        runs.is_of(format);
+    }
+    read
+}
+
+/// Reads an input that has a document of its own in each line.
+pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> Result<()> {
+    loop {
+        let whole = window.is_whole();
+        let bytes = window.unread();
+        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
+        let ends = Ends::of_length(end);
+        for line in framing::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
+            let line = line.with_ends(Some(&ends));
+            read_line(line, window, wanted, runs);
+        }
+        window.consume(end);
+        if !window.grow()? && whole {
+            return Ok(());
+        }
+    }
+}
+
+fn read_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    if simdutf8::basic::from_utf8(line.bytes()).is_err() {
+        runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
+        let mended = Mended::of(line.bytes());
+        let window = Window::over_mended(&mended, line.bytes(), window.place(line.offset()));
+        return read_sound_line(Raw::over(mended.text.as_bytes(), 0), &window, wanted, runs);
+    }
+    read_sound_line(line, window, wanted, runs);
+}
+
+fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+    let parsed = Parsed::of_line(line);
+    if !matches!(parsed.document, Document::Object(_)) {
+        runs.pass_over("lines that are no JSON", parsed.no_json);
+        return runs.pass_over("lines that are no object", parsed.no_object);
+    }
+    match recognise::claimed(&parsed.document, wanted) {
+        Some(entry) => read_or_fail(entry, &parsed, window, runs),
+        None => runs.pass_over("lines of no known format", 1),
+    }
+}
+
+#[cfg(test)]
+mod tests;
