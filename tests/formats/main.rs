@@ -1,0 +1,165 @@
+//! The readers on the fixtures `<format>/<case>.*`, against one snapshot each. README.md describes how to add one.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use wrongturn::{
+    Content, Event, Format, ReadOptions, Reading, Status, Step, Trace, TraceCollector, read_stream,
+    read_traces,
+};
+
+/// The entries of a directory, sorted.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The fixtures of all formats: the format, the path and the bytes of each.
+fn fixtures() -> Vec<(Format, PathBuf, Vec<u8>)> {
+    let mut fixtures = Vec::new();
+    for folder in entries(Path::new("tests/formats")).into_iter().filter(|path| path.is_dir()) {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let format = name.parse().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        for path in entries(&folder).into_iter().filter(|path| path.is_file()) {
+            if path.extension().is_some_and(|extension| extension == "snap") {
+                let case = path.with_extension("");
+                assert!(case.exists(), "{} has no fixture", path.display());
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                fixtures.push((format, path, bytes));
+            }
+        }
+    }
+    fixtures
+}
+
+/// Runs a check on every fixture. A failure does not keep the other fixtures from being checked.
+fn on_each(check: impl Fn(Format, &Path, &[u8])) {
+    let fails = |(format, path, bytes): &(Format, PathBuf, Vec<u8>)| {
+        catch_unwind(AssertUnwindSafe(|| check(*format, path, bytes))).is_err()
+    };
+    let failed: Vec<_> = fixtures().into_iter().filter(fails).map(|(_, path, _)| path).collect();
+    assert!(failed.is_empty(), "fixtures that fail: {failed:?}");
+}
+
+#[test]
+fn runs_are_as_pinned() {
+    on_each(|format, path, bytes| {
+        let (traces, reading) = read_traces(bytes, &ReadOptions::default());
+        assert_eq!(reading.format, Some(format), "{}: {:?}", path.display(), reading.errors);
+        let name = path.file_name().unwrap().to_str().unwrap();
+        insta::with_settings!({snapshot_path => format.to_string(), prepend_module_to_snapshot => false, omit_expression => true}, {
+            insta::assert_snapshot!(name, describe(&traces, &reading));
+        });
+    });
+}
+
+/// Gives one byte, then two, then three, and so on.
+struct Drip<'a>(&'a [u8], usize);
+
+impl Read for Drip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.1 += 1;
+        let count = self.1.min(buffer.len());
+        self.0.read(&mut buffer[..count])
+    }
+}
+
+#[test]
+fn a_stream_is_read_as_the_same_bytes_in_memory() {
+    on_each(|_, path, bytes| {
+        let (traces, reading) = read_traces(bytes, &ReadOptions::default());
+        let mut collector = TraceCollector::default();
+        let streamed = read_stream(Drip(bytes, 0), &ReadOptions::default(), &mut collector);
+        let (expected, found) = (describe(&traces, &reading), describe(&collector.traces, &streamed));
+        assert_eq!(found, expected, "{}", path.display());
+    });
+}
+
+#[test]
+fn no_other_format_reads_a_fixture_if_it_is_not_asked_to() {
+    on_each(|format, path, bytes| {
+        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        let (wanted, reading) = read_traces(bytes, &options);
+        let (found, _) = read_traces(bytes, &ReadOptions::default());
+        assert_eq!(reading.format, Some(format), "{}", path.display());
+        assert_eq!(describe_runs(&wanted), describe_runs(&found), "{}", path.display());
+    });
+}
+
+#[test]
+fn a_cut_off_fixture_is_read_or_reported() {
+    on_each(|_, path, bytes| {
+        for part in 1..16 {
+            let cut = bytes.get(..bytes.len() * part / 16).unwrap();
+            let (traces, reading) = read_traces(cut, &ReadOptions::default());
+            let is_silent = reading.errors.is_empty() && traces.is_empty() && reading.passed_over.is_empty();
+            assert!(!is_silent, "{}: nothing is said of its first {} bytes", path.display(), cut.len());
+        }
+    });
+}
+
+/// A file's runs in the words of a snapshot, followed by what was skipped and what is wrong.
+fn describe(traces: &[Trace], reading: &Reading) -> String {
+    let mut text = describe_runs(traces);
+    for (reason, count) in &reading.passed_over {
+        writeln!(text, "skipped: {count} {reason}").unwrap();
+    }
+    for error in &reading.errors {
+        writeln!(text, "error: {error}").unwrap();
+    }
+    text
+}
+
+fn describe_runs(traces: &[Trace]) -> String {
+    let mut text = String::new();
+    for trace in traces {
+        let metadata = serde_json::to_string(trace.metadata()).unwrap();
+        let reward = trace.reward().map(|reward| format!(" reward {reward}")).unwrap_or_default();
+        writeln!(text, "run {metadata}{reward}").unwrap();
+        trace.steps().for_each(|step| describe_step(&mut text, &step));
+        let unpaired = trace.unpaired();
+        if unpaired.calls + unpaired.messages > 0 {
+            writeln!(text, "  unpaired: {} calls, {} answers", unpaired.calls, unpaired.messages).unwrap();
+        }
+    }
+    text
+}
+
+/// One line for a step: turn, actor, and the message or the call with its answer.
+fn describe_step(text: &mut String, step: &Step<'_>) {
+    write!(text, "  {} {}: ", step.turn(), step.actor()).unwrap();
+    match step.event() {
+        Event::Message(message) => write!(text, "{:?}", message.to_str()).unwrap(),
+        Event::Action(action) => {
+            let arguments = match &action.arguments {
+                Content::Absent => "()".to_owned(),
+                Content::NotRecorded => "(not recorded)".to_owned(),
+                Content::Present(arguments) => arguments.canonical().unwrap_or_else(|| "(digest)".to_owned()),
+            };
+            let status = match (action.status, action.reason) {
+                (Status::Unknown, Some(reason)) => format!("unknown ({reason})"),
+                (status, _) => format!("{status} ({})", action.provenance),
+            };
+            let answer = match &action.observation {
+                Content::Absent => "no answer".to_owned(),
+                Content::NotRecorded => "not recorded".to_owned(),
+                Content::Present(answer) => format!("{:?}", answer.to_str()),
+            };
+            write!(text, "call {} {arguments} -> {status}: {answer}", action.name).unwrap();
+            if let Some(kind) = action.error_type {
+                write!(text, " [{kind}]").unwrap();
+            }
+        }
+    }
+    if let Some(usage) = step.usage() {
+        write!(text, " usage {}", serde_json::to_string(usage).unwrap()).unwrap();
+    }
+    text.push('\n');
+}
