@@ -67,7 +67,7 @@ impl Read for Drip<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.1 += 1;
         let count = self.1.min(buffer.len());
-        self.0.read(&mut buffer[..count])
+        self.0.read(buffer.get_mut(..count).unwrap())
     }
 }
 
