@@ -73,6 +73,35 @@ pub(super) fn arguments(value: Raw<'_>) -> Content<Arguments<'_>> {
     }
 }
 
+/// As [`arguments`], of an object without the members whose keys `is_left_out` names.
+pub(super) fn arguments_without<'a>(
+    value: Raw<'a>,
+    is_left_out: impl Fn(&[u8]) -> bool,
+) -> Content<Arguments<'a>> {
+    if value.kind() != Kind::Object {
+        return arguments(value);
+    }
+    let mut kept = String::with_capacity(value.bytes().len());
+    kept.push('{');
+    let walked = value.json().object(|key, value| {
+        if !is_left_out(key) {
+            if kept.len() > 1 {
+                kept.push(',');
+            }
+            kept.push('"');
+            kept.push_str(&spelling_of(&String::from_utf8_lossy(key)));
+            kept.push_str("\":");
+            kept.push_str(&value.raw()?.spelling());
+        }
+        Ok(())
+    });
+    kept.push('}');
+    match walked {
+        Ok(()) => arguments_of_text(Cow::Owned(kept)),
+        Err(_) => Content::Absent,
+    }
+}
+
 /// As [`arguments`], of a text.
 pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
     if is_blank(&text) {

@@ -81,6 +81,10 @@ format::formats! {
     SweAgent => formats::swe_agent, "swe-agent";
     /// Event logs of `OpenHands`.
     OpenHands => formats::openhands, "openhands";
+    /// Event logs of the `OpenHands` Agent SDK.
+    OpenHandsSdk => formats::openhands_sdk, "openhands-sdk";
+    /// Output of the evaluations of `OpenHands`.
+    OpenHandsOutput => formats::openhands_output, "openhands-output";
     /// Trajectories of mini-swe-agent, version 1; later ones are chats.
     MiniSweAgent1 => formats::mini_swe_agent, "mini-swe-agent-1";
     /// Items of `OpenAI`'s Responses.

@@ -23,6 +23,8 @@ pub(super) mod mini_swe_agent;
 pub(super) mod native;
 pub(super) mod opencode;
 pub(super) mod openhands;
+pub(super) mod openhands_output;
+pub(super) mod openhands_sdk;
 pub(super) mod otel;
 pub(super) mod swe_agent;
 pub(super) mod tau2;

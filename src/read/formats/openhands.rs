@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::codex_text::is_failure_code;
-use crate::json::{Json, Kind, Raw, Read, spelling_of};
+use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
 use crate::read::at_once::{AtOnce, read_items};
 use crate::read::common;
@@ -17,7 +17,7 @@ use crate::read::tokens;
 use crate::read::wire;
 use crate::read::words;
 use crate::trace::{
-    Actor, Arguments, Assembler, Call, Content, Metadata, Provenance, UnknownReason, Usage, Words,
+    Actor, Arguments, Assembler, Call, CallNumber, Content, Metadata, Provenance, UnknownReason, Usage, Words,
 };
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -44,9 +44,15 @@ fn claims(document: &Document<'_>) -> bool {
             }
             _ => return false,
         },
-        Document::Lines(_) => return false,
+        Document::Lines(lines) => return lines.iter().any(|line| is_event(*line)),
     }
-    !seen.other && seen.action && seen.observation
+    !seen.other && (seen.is_sure || seen.action && seen.observation)
+}
+
+/// Whether a value is an event that no other format has.
+pub(super) fn is_event(event: Raw<'_>) -> bool {
+    let mut seen = Seen::default();
+    seen.look(&mut event.json()).is_ok() && seen.is_sure
 }
 
 /// What there is among the events.
@@ -55,18 +61,24 @@ struct Seen {
     count: usize,
     action: bool,
     observation: bool,
+    /// One with a time, and with all that an action or an observation has.
+    is_sure: bool,
     /// Something that is no event.
     other: bool,
 }
 
 impl Seen {
     fn look(&mut self, json: &mut Json<'_>) -> Read<()> {
-        let (mut has_id, mut has_source) = (false, false);
+        let (mut has_id, mut has_source, mut has_time) = (false, false, false);
         let (mut action, mut observation) = (false, false);
+        let (mut arguments, mut content) = (false, false);
         wire::object(json, |key, value| {
             match key {
                 b"id" => has_id = true,
                 b"source" => has_source = true,
+                b"timestamp" => has_time = true,
+                b"args" => arguments = value.kind()? == Kind::Object,
+                b"content" => content = true,
                 b"action" => action = value.kind()? == Kind::String,
                 b"observation" => observation = value.kind()? == Kind::String,
                 _ => {}
@@ -76,6 +88,7 @@ impl Seen {
         self.other = !(has_id && has_source);
         self.action |= action;
         self.observation |= observation;
+        self.is_sure |= has_id && has_source && has_time && (action && arguments || observation && content);
         self.count += 1;
         let decided = self.action && self.observation && self.count >= words::DECISIVE_ITEMS;
         if self.other || decided { Err(words::enough()) } else { Ok(()) }
@@ -95,9 +108,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
                 events.json().list(|json| log.read(json))?;
             }
         }
-        Document::Lines(_) => return Ok(()),
+        Document::Lines(lines) => {
+            for event in lines.iter() {
+                log.read_line(&mut event.json())?;
+            }
+        }
     }
-    log.end(runs);
+    log.end(runs, Metadata::default(), None);
     Ok(())
 }
 
@@ -112,7 +129,7 @@ fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut log = Log::new();
     let is_read = read_items(bytes, (Format::OpenHands, claims), |json| log.read(json));
     if is_read {
-        log.end(runs);
+        log.end(runs, Metadata::default(), None);
     }
     is_read
 }
@@ -138,6 +155,8 @@ struct Event<'a> {
     exit_code: Option<Raw<'a>>,
     time: Option<u64>,
     tool: Option<Cow<'a, str>>,
+    /// The call as the model wrote it, with its response.
+    written: Option<Raw<'a>>,
     /// The response of the model that the call is of.
     response: Option<Cow<'a, str>>,
     model: Option<Cow<'a, str>>,
@@ -161,7 +180,11 @@ impl<'a> Event<'a> {
                 b"success" => event.success = wire::boolean(value)?,
                 b"extras" => event.extras(value)?,
                 b"timestamp" => event.time = wire::time_or_utc(value)?,
-                b"tool_call_metadata" => event.tool_call_metadata(value)?,
+                b"tool_call_metadata" => {
+                    let written = value.raw()?;
+                    event.written = Some(written);
+                    event.tool_call_metadata(&mut written.json())?;
+                }
                 _ => value.skip()?,
             }
             Ok(())
@@ -169,15 +192,21 @@ impl<'a> Event<'a> {
         Ok(has_id && has_source)
     }
 
+    /// The exit code is among the extras, or in their metadata.
     fn extras(&mut self, json: &mut Json<'a>) -> Read<()> {
         self.exit_code = None;
-        wire::member(json, b"metadata", |metadata| {
-            self.exit_code = None;
-            wire::member(metadata, b"exit_code", |code| {
-                self.exit_code = Some(code.raw()?);
-                Ok(())
-            })
-        })
+        wire::object(json, |key, value| {
+            match key {
+                b"exit_code" => self.exit_code = wire::value(value)?.or(self.exit_code),
+                b"metadata" => wire::member(value, b"exit_code", |code| {
+                    self.exit_code = Some(code.raw()?);
+                    Ok(())
+                })?,
+                _ => value.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 
     fn tool_call_metadata(&mut self, json: &mut Json<'a>) -> Read<()> {
@@ -226,7 +255,7 @@ impl<'a> Event<'a> {
 
 /// The log in the middle of being read.
 #[derive(Debug, Default)]
-struct Log<'a> {
+pub(super) struct Log<'a> {
     steps: Assembler<'a>,
     /// The ids of the calls that wait for an observation, or had one.
     calls: BTreeSet<Cow<'a, str>>,
@@ -236,21 +265,34 @@ struct Log<'a> {
     turn: u64,
     model: Option<Cow<'a, str>>,
     uncaused: u64,
+    /// Lines that are no events.
+    others: u64,
 }
 
 impl<'a> Log<'a> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut log = Self::default();
         log.steps.begin(true);
         log
     }
 
-    /// Hands the trace on.
-    fn end(mut self, runs: &mut Runs<'_>) {
-        let model = self.model.map(|model| model.as_ref().into());
-        let metadata = Metadata { agent: Some("openhands".into()), model, ..Metadata::default() };
+    /// Hands the trace on. `metadata` holds what is recorded outside the events.
+    pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
+        let model = metadata.model.or(self.model.map(|model| model.as_ref().into()));
+        let metadata = Metadata { agent: Some("openhands".into()), model, ..metadata };
         runs.pass_over("observations that no call caused", self.uncaused);
-        runs.give_unrouted(&mut self.steps, metadata, None);
+        runs.pass_over("lines of other types", self.others);
+        runs.give_unrouted(&mut self.steps, metadata, reward);
+    }
+
+    /// Reads a line, which may be something else than an event.
+    pub(super) fn read_line(&mut self, json: &mut Json<'a>) -> Read<()> {
+        let mut event = Event::default();
+        match event.read(json)? {
+            true => self.event(&mut event),
+            false => self.others += 1,
+        }
+        Ok(())
     }
 
     fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
@@ -263,9 +305,35 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
+    /// Reads a pair of an action and its observation, as the first versions kept them.
+    pub(super) fn pair(&mut self, pair: &[Raw<'a>]) -> Read<()> {
+        let (mut action, mut observation) = (Event::default(), Event::default());
+        for (event, raw) in [&mut action, &mut observation].into_iter().zip(pair) {
+            event.read(&mut raw.json())?;
+        }
+        if action.source.is_empty() {
+            action.source = "agent".into();
+        }
+        let is_empty = matches!(observation.observation.as_deref(), None | Some("null"));
+        if action.is_call() {
+            let number = self.call(&mut action);
+            if !is_empty {
+                let answer = observation.outcome().answer(observation.content.take().into());
+                self.steps.answer_call(number, answer);
+            }
+        } else {
+            self.event(&mut action);
+            if !is_empty {
+                self.event(&mut observation);
+            }
+        }
+        Ok(())
+    }
+
     fn event(&mut self, event: &mut Event<'a>) {
         if event.is_call() {
-            return self.call(event);
+            self.call(event);
+            return;
         }
         if event.action.as_deref() == Some("message") {
             let text = event.arguments.and_then(|arguments| arguments.member("content"));
@@ -284,12 +352,31 @@ impl<'a> Log<'a> {
                     let answer = event.outcome().answer(event.content.take().into());
                     self.steps.answer(self.turn, event.cause.take(), answer);
                 }
+                // The call was recorded elsewhere, but its answer repeats it.
+                _ if event.cause.is_some() && event.tool.is_some() && event.written.is_some() => {
+                    self.repeated_call(event);
+                }
+                // A call that could not be read has no event of its own.
+                _ if event.observation.as_deref() == Some("error") => {
+                    let answer = event.outcome().answer(event.content.take().into());
+                    self.steps.answer(self.turn, None, answer);
+                }
                 _ => self.uncaused += 1,
             }
         }
     }
 
-    fn call(&mut self, event: &mut Event<'a>) {
+    /// Reads a call from the response that its answer repeats.
+    fn repeated_call(&mut self, event: &mut Event<'a>) {
+        let mut call = Call::new(self.turn, event.cause.take(), event.tool.take().unwrap_or_default());
+        call.arguments = event.written.and_then(written_arguments).map_or(Content::Absent, common::arguments);
+        call.usage = event.usage.map(Box::new);
+        self.turn += 1;
+        let number = self.steps.call(call);
+        self.steps.answer_call(number, event.outcome().answer(event.content.take().into()));
+    }
+
+    fn call(&mut self, event: &mut Event<'a>) -> CallNumber {
         let turn = match event.response.take() {
             Some(response) => *self.turns.entry(response).or_insert(self.turn),
             None => self.turn,
@@ -304,36 +391,26 @@ impl<'a> Log<'a> {
         call.arguments = arguments.unwrap_or_default();
         call.time = event.time;
         call.usage = event.usage.map(Box::new);
-        self.steps.call(call);
+        let number = self.steps.call(call);
         // Nothing answers a finish.
         if let Some(id) = event.id.take().filter(|_| !is_finish) {
             self.calls.insert(id);
         }
+        number
     }
+}
+
+/// The arguments of the call that this metadata names, as the model wrote them.
+fn written_arguments(metadata: Raw<'_>) -> Option<Raw<'_>> {
+    let id = metadata.member("tool_call_id")?.string()?;
+    let choices = metadata.member("model_response")?.member("choices")?.items()?;
+    let calls = choices.into_iter().filter_map(|choice| choice.member("message")?.member("tool_calls")?.items());
+    let mut calls = calls.flatten();
+    let call = calls.find(|call| call.member("id").and_then(Raw::string).as_ref() == Some(&id))?;
+    call.member("function")?.member("arguments")
 }
 
 /// The arguments, without what is none.
 fn arguments_of(value: Raw<'_>, with_thought: bool) -> Content<Arguments<'_>> {
-    if value.kind() != Kind::Object {
-        return common::arguments(value);
-    }
-    let mut kept = String::with_capacity(value.bytes().len());
-    kept.push('{');
-    let walked = value.json().object(|key, value| {
-        if !NO_ARGUMENTS.contains(&key) && (with_thought || key != b"thought") {
-            if kept.len() > 1 {
-                kept.push(',');
-            }
-            kept.push('"');
-            kept.push_str(&spelling_of(&String::from_utf8_lossy(key)));
-            kept.push_str("\":");
-            kept.push_str(&value.raw()?.spelling());
-        }
-        Ok(())
-    });
-    kept.push('}');
-    match walked {
-        Ok(()) => common::arguments_of_text(Cow::Owned(kept)),
-        Err(_) => Content::Absent,
-    }
+    common::arguments_without(value, |key| NO_ARGUMENTS.contains(&key) || !with_thought && key == b"thought")
 }

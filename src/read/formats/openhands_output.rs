@@ -1,0 +1,107 @@
+//! What the evaluations of `OpenHands` write, a line for each instance: its `history` and its `test_result`.
+
+use std::borrow::Cow;
+
+use super::{openhands, openhands_sdk};
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words::DECISIVE_ITEMS;
+use crate::trace::Metadata;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::OpenHandsOutput,
+    about: "output of OpenHands evaluations (output.jsonl)",
+    decisive: "an object with `instance_id`, `test_result` and a list `history` of events of OpenHands",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    let Some(history) = members.get("history") else { return false };
+    match history.kind() {
+        Kind::List => {
+            let is_output = members.has("instance_id") && (members.has("test_result") || members.has("metrics"));
+            let mut events = events_of(history).into_iter().take(DECISIVE_ITEMS).peekable();
+            if events.peek().is_none() {
+                return is_output && members.has("instruction") && members.has("test_result");
+            }
+            events.any(|event| openhands::is_event(event) || openhands_sdk::is_event(event)) || is_pairs(history)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a history is in pairs of an action and an observation, as the first versions wrote it.
+fn is_pairs(history: Raw<'_>) -> bool {
+    let is_pair = |pair: &Raw<'_>| {
+        let has = |place: usize, key| pair.items().and_then(|pair| pair.get(place)?.member(key)).is_some();
+        has(0, "action") && has(1, "observation")
+    };
+    history.items().is_some_and(|pairs| pairs.first().is_some_and(is_pair))
+}
+
+/// The events of a history, those of pairs in order.
+fn events_of(history: Raw<'_>) -> Vec<Raw<'_>> {
+    let items = history.items().unwrap_or_default();
+    items.into_iter().flat_map(|item| item.items().unwrap_or_else(|| vec![item])).collect()
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let Some(history) = members.get("history") else { return Ok(()) };
+    let events = events_of(history);
+    let settings = members.get("metadata");
+    let setting = |key: &str| settings.and_then(|settings| settings.member(key));
+    let model = setting("llm_config").or_else(|| setting("llm")).and_then(|llm| llm.member("model"));
+    let model = model.or_else(|| setting("model_name")).and_then(common::name);
+    let instance = members.get("instance_id").and_then(common::ident).map(Cow::into_owned);
+    let metadata = Metadata {
+        id: instance.clone(),
+        task: instance,
+        model: model.map(|model| model.as_ref().into()),
+        domain: setting("dataset").and_then(common::name).map(|name| name.as_ref().into()),
+        termination: members.name("error").map(Cow::into_owned),
+        ..Metadata::default()
+    };
+    let result = ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
+    if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::is_event(*event)) {
+        let mut conversation = openhands_sdk::Conversation::new();
+        for event in events {
+            conversation.read(&mut event.json())?;
+        }
+        conversation.end(runs, metadata, result);
+    } else {
+        let mut log = openhands::Log::new();
+        if is_pairs(history) {
+            for pair in history.items().unwrap_or_default() {
+                log.pair(&pair.items().unwrap_or_default())?;
+            }
+        } else {
+            for event in events {
+                log.read_line(&mut event.json())?;
+            }
+        }
+        log.end(runs, metadata, result);
+    }
+    Ok(())
+}
+
+/// The reward that a result shows: a number or a truth value, itself or under a key that stands for the verdict.
+fn reward(result: Raw<'_>, depth: u8) -> Option<f64> {
+    const VERDICTS: [&str; 9] =
+        ["resolved", "success", "correct", "passed", "reward", "score", "result", "report", "test_result"];
+    match result.kind() {
+        Kind::Bool => result.boolean().map(|passed| f64::from(u8::from(passed))),
+        Kind::Number => result.json().float().ok().filter(|score| score.is_finite()),
+        Kind::Object if depth < 3 => {
+            let members = Members::of(&mut result.json());
+            VERDICTS.iter().find_map(|key| reward(members.get(key)?, depth + 1))
+        }
+        _ => None,
+    }
+}
