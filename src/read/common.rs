@@ -74,10 +74,10 @@ pub(super) fn arguments(value: Raw<'_>) -> Content<Arguments<'_>> {
 }
 
 /// As [`arguments`], of an object without the members whose keys `is_left_out` names.
-pub(super) fn arguments_without<'a>(
-    value: Raw<'a>,
+pub(super) fn arguments_without(
+    value: Raw<'_>,
     is_left_out: impl Fn(&[u8]) -> bool,
-) -> Content<Arguments<'a>> {
+) -> Content<Arguments<'_>> {
     if value.kind() != Kind::Object {
         return arguments(value);
     }

@@ -46,7 +46,7 @@ fn claims(document: &Document<'_>) -> bool {
         },
         Document::Lines(lines) => return lines.iter().any(|line| is_event(*line)),
     }
-    !seen.other && (seen.is_sure || seen.action && seen.observation)
+    !seen.other && (seen.is_sure || seen.kinds == [true; 2])
 }
 
 /// Whether a value is an event that no other format has.
@@ -59,8 +59,8 @@ pub(super) fn is_event(event: Raw<'_>) -> bool {
 #[derive(Debug, Default)]
 struct Seen {
     count: usize,
-    action: bool,
-    observation: bool,
+    /// Whether there is an action, and an observation.
+    kinds: [bool; 2],
     /// One with a time, and with all that an action or an observation has.
     is_sure: bool,
     /// Something that is no event.
@@ -86,11 +86,11 @@ impl Seen {
             Ok(())
         })?;
         self.other = !(has_id && has_source);
-        self.action |= action;
-        self.observation |= observation;
+        self.kinds[0] |= action;
+        self.kinds[1] |= observation;
         self.is_sure |= has_id && has_source && has_time && (action && arguments || observation && content);
         self.count += 1;
-        let decided = self.action && self.observation && self.count >= words::DECISIVE_ITEMS;
+        let decided = self.kinds == [true; 2] && self.count >= words::DECISIVE_ITEMS;
         if self.other || decided { Err(words::enough()) } else { Ok(()) }
     }
 }
@@ -288,9 +288,10 @@ impl<'a> Log<'a> {
     /// Reads a line, which may be something else than an event.
     pub(super) fn read_line(&mut self, json: &mut Json<'a>) -> Read<()> {
         let mut event = Event::default();
-        match event.read(json)? {
-            true => self.event(&mut event),
-            false => self.others += 1,
+        if event.read(json)? {
+            self.event(&mut event);
+        } else {
+            self.others += 1;
         }
         Ok(())
     }
@@ -371,6 +372,7 @@ impl<'a> Log<'a> {
         let mut call = Call::new(self.turn, event.cause.take(), event.tool.take().unwrap_or_default());
         call.arguments = event.written.and_then(written_arguments).map_or(Content::Absent, common::arguments);
         call.usage = event.usage.map(Box::new);
+        self.model = self.model.take().or(event.model.take());
         self.turn += 1;
         let number = self.steps.call(call);
         self.steps.answer_call(number, event.outcome().answer(event.content.take().into()));
@@ -404,7 +406,8 @@ impl<'a> Log<'a> {
 fn written_arguments(metadata: Raw<'_>) -> Option<Raw<'_>> {
     let id = metadata.member("tool_call_id")?.string()?;
     let choices = metadata.member("model_response")?.member("choices")?.items()?;
-    let calls = choices.into_iter().filter_map(|choice| choice.member("message")?.member("tool_calls")?.items());
+    let calls =
+        choices.into_iter().filter_map(|choice| choice.member("message")?.member("tool_calls")?.items());
     let mut calls = calls.flatten();
     let call = calls.find(|call| call.member("id").and_then(Raw::string).as_ref() == Some(&id))?;
     call.member("function")?.member("arguments")

@@ -25,12 +25,14 @@ fn claims(document: &Document<'_>) -> bool {
     let Some(history) = members.get("history") else { return false };
     match history.kind() {
         Kind::List => {
-            let is_output = members.has("instance_id") && (members.has("test_result") || members.has("metrics"));
+            let is_output =
+                members.has("instance_id") && (members.has("test_result") || members.has("metrics"));
             let mut events = events_of(history).into_iter().take(DECISIVE_ITEMS).peekable();
             if events.peek().is_none() {
                 return is_output && members.has("instruction") && members.has("test_result");
             }
-            events.any(|event| openhands::is_event(event) || openhands_sdk::is_event(event)) || is_pairs(history)
+            events.any(|event| openhands::is_event(event) || openhands_sdk::is_event(event))
+                || is_pairs(history)
         }
         _ => false,
     }
@@ -68,7 +70,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         termination: members.name("error").map(Cow::into_owned),
         ..Metadata::default()
     };
-    let result = ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
+    let result =
+        ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
     if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::is_event(*event)) {
         let mut conversation = openhands_sdk::Conversation::new();
         for event in events {

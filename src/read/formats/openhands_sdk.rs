@@ -1,4 +1,4 @@
-//! Event logs of the OpenHands Agent SDK (`OpenHands` V1): actions and observations that share a `tool_call_id`.
+//! Event logs of the `OpenHands` Agent SDK (V1): actions and observations that share a `tool_call_id`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -276,7 +276,10 @@ fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
 fn answer_of(observation: Raw<'_>) -> Answer<'_> {
     let members = Members::of(&mut observation.json());
     let present = |key: &str| members.get(key).filter(|value| value.kind() != Kind::Null);
-    let full = |key: &str| present(key).and_then(words::result).filter(|text| !wire::is_blank(text.text()));
+    let full = |key: &str| {
+        let value = present(key).filter(|value| value.kind() != Kind::Bool)?;
+        words::result(value).filter(|text| !wire::is_blank(text.text()))
+    };
     // The first versions had `output` and `error` for `content` and `is_error`.
     let error = present("error").filter(|error| error.kind() == Kind::String);
     let text: Option<Words<'_>> = ["content", "output", "error", "message"]
