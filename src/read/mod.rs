@@ -85,6 +85,8 @@ format::formats! {
     OpenHandsSdk => formats::openhands_sdk, "openhands-sdk";
     /// Output of the evaluations of `OpenHands`.
     OpenHandsOutput => formats::openhands_output, "openhands-output";
+    /// Sessions of pi and `OpenClaw`, and events of `pi --mode json`.
+    Pi => formats::pi, "pi";
     /// Trajectories of mini-swe-agent, version 1; later ones are chats.
     MiniSweAgent1 => formats::mini_swe_agent, "mini-swe-agent-1";
     /// Items of `OpenAI`'s Responses.

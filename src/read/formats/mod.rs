@@ -26,6 +26,8 @@ pub(super) mod openhands;
 pub(super) mod openhands_output;
 pub(super) mod openhands_sdk;
 pub(super) mod otel;
+pub(super) mod pi;
+pub(super) mod pi_message;
 pub(super) mod swe_agent;
 pub(super) mod tau2;
 pub(super) mod tau2_messages;

@@ -80,8 +80,8 @@ fn likeness(members: &Members<'_>) -> Likeness {
     }
     match members.get("messages") {
         Some(messages) => match messages.kind() {
+            Kind::Null | Kind::List if is_session(members) => Likeness::Transcript,
             Kind::Null => Likeness::Empty,
-            Kind::List if is_session(members) => Likeness::Transcript,
             Kind::List => likeness_of_messages(messages),
             _ => Likeness::Other,
         },
@@ -89,9 +89,9 @@ fn likeness(members: &Members<'_>) -> Likeness {
     }
 }
 
-/// Whether an object around messages says that it is a session of another agent.
+/// Whether an object around messages says that it is a session or an event of another agent.
 fn is_session(members: &Members<'_>) -> bool {
-    members.has("projectHash") || members.has("trajectory_format")
+    members.has("projectHash") || members.has("trajectory_format") || members.has("type")
 }
 
 /// What messages are like: those of runs have marks of tau2. Calls without `function` are a mark only where no answer

@@ -1,0 +1,159 @@
+//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, in lines.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::codex_text::is_failure_code;
+use super::pi_message::Branch;
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::tokens;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Answer, Provenance, Text, UnknownReason, Usage};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Pi,
+    about: "sessions of pi and OpenClaw, and what `pi --mode json` prints",
+    decisive: "lines `session` with `cwd`, `message` with a `parentId`, or events such as `message_end`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    matches!(document, Document::Lines(lines) if lines.iter().any(|line| is_line(*line)))
+}
+
+fn is_line(line: Raw<'_>) -> bool {
+    let line = Members::of(&mut line.json());
+    let is_text = |key: &str| line.is(key, Kind::String);
+    let has_role = || line.get("message").and_then(|message| message.member("role")).is_some();
+    match line.name("type").as_deref() {
+        Some("session") => is_text("id") && is_text("cwd") && is_text("timestamp"),
+        Some("message") => is_text("id") && is_text("timestamp") && line.has("parentId") && has_role(),
+        Some("message_end") => has_role(),
+        Some("turn_end") => has_role() && line.is("toolResults", Kind::List),
+        Some("agent_end") => line.is("messages", Kind::List),
+        Some("tool_execution_start") => is_text("toolCallId") && is_text("toolName") && line.has("args"),
+        _ => false,
+    }
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Lines(lines) = document else { return Ok(()) };
+    let lines: Vec<_> = lines.iter().map(|line| Members::of(&mut line.json())).collect();
+    let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
+    let mut rest = &lines[..];
+    while let Some(first) = rest.first() {
+        let start = usize::from(is_header(first));
+        let end = rest.iter().skip(start).position(is_header).map_or(rest.len(), |end| start + end);
+        let (session, others) = rest.split_at(end);
+        session_of(session, runs);
+        rest = others;
+    }
+    Ok(())
+}
+
+/// Reads the lines of one session.
+fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
+    let header = lines.first().filter(|line| line.name("type").as_deref() == Some("session"));
+    let named = |key: &str| header.and_then(|header| header.name(key)).map(Cow::into_owned);
+    let (id, parent) = (named("id"), named("parentSession"));
+    let kinds: BTreeSet<_> = lines.iter().filter_map(|line| line.name("type")).collect();
+    // A message is repeated when its turn and when the agent ends.
+    let whole = ["message_end", "turn_end", "agent_end"].into_iter().find(|kind| kinds.contains(*kind));
+    let mut main = Branch::new(id.clone(), parent);
+    let mut branches = BTreeMap::new();
+    let abandoned = abandoned(lines);
+    for (line, root) in lines.iter().zip(abandoned) {
+        let branch = match root {
+            Some(root) if line.has("message") || line.has("content") => {
+                branches.entry(root).or_insert_with(|| Branch::new(None, id.clone()))
+            }
+            _ => &mut main,
+        };
+        branch.line(line, whole);
+    }
+    main.end(runs);
+    branches.into_values().for_each(|branch| branch.end(runs));
+}
+
+/// For each line, the first line of the abandoned branch that it is on; `None`: it leads to the last entry.
+fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
+    let mut places = BTreeMap::new();
+    let mut parents = Vec::with_capacity(lines.len());
+    let mut last = None;
+    for (place, line) in lines.iter().enumerate() {
+        let known = line.name("parentId").and_then(|parent| places.get(&parent).copied());
+        // An entry without a known parent follows the one before it.
+        parents.push(known.or(last));
+        if let Some(id) = line.name("id").filter(|_| line.has("parentId")) {
+            places.insert(id, place);
+        }
+        last = Some(place);
+    }
+    let mut is_main = vec![false; lines.len()];
+    let mut next = last;
+    while let Some((place, seen)) = next.and_then(|place| Some((place, is_main.get_mut(place)?))) {
+        *seen = true;
+        next = parents.get(place).copied().flatten().filter(|parent| *parent < place);
+    }
+    let mut roots: Vec<Option<usize>> = Vec::with_capacity(lines.len());
+    for (place, ((is_main, parent), line)) in is_main.into_iter().zip(parents).zip(lines).enumerate() {
+        let inherited = parent.and_then(|parent| roots.get(parent).copied().flatten());
+        let begins = !is_main && line.has("parentId");
+        roots.push(if begins { inherited.or(Some(place)) } else { inherited });
+    }
+    roots
+}
+
+/// The answer that a result is. The details of OpenClaw's tools hold an exit code or a status.
+pub(super) fn answer<'a>(
+    content: Option<Raw<'a>>,
+    details: Option<Raw<'a>>,
+    is_error: Option<Raw<'a>>,
+) -> Answer<'a> {
+    let text = content.and_then(words::result);
+    let detail = |key: &str| details.and_then(|details| details.member(key));
+    let status = detail("status").and_then(common::name);
+    let outcome = match (is_error.and_then(Raw::boolean), status.as_deref()) {
+        (Some(true), _) => text.as_ref().and_then(|text| not_run(text.text())).unwrap_or(Outcome::flag(true)),
+        (_, Some("running")) => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
+        (flag, status) => match detail("exitCode").and_then(is_failure_code) {
+            Some(failed) => Outcome::exit_code(failed),
+            None if matches!(status, Some("error" | "failed")) => Outcome::flag(true),
+            None => flag.map_or(Outcome::UNMARKED, Outcome::flag),
+        },
+    };
+    outcome.answer(text.into())
+}
+
+/// The outcome of a call that was skipped or broken off, as its text says.
+fn not_run(text: Text<'_>) -> Option<Outcome> {
+    let text = text.to_str();
+    if text.starts_with("Skipped due to queued user message") {
+        Some(Outcome::unknown(UnknownReason::Cancelled, Provenance::Text))
+    } else if text == "Operation aborted" || text.ends_with("Command aborted") {
+        Some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
+    } else {
+        None
+    }
+}
+
+/// The tokens of a response. Those that came from or went to a cache are counted apart.
+pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
+    let members = Members::of(&mut value.json());
+    let count = |key: &str| wire::count(&mut members.get(key)?.json()).ok().flatten();
+    let usage = Usage {
+        duration_ns: None,
+        input_tokens: tokens::sum([count("input"), count("cacheRead"), count("cacheWrite")]),
+        output_tokens: count("output"),
+        cached_tokens: count("cacheRead"),
+    };
+    (!usage.is_empty()).then_some(usage)
+}
