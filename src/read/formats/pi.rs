@@ -1,4 +1,4 @@
-//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, in lines.
+//! Sessions of pi and `OpenClaw`, and the events of `pi --mode json`: messages with calls and their results, in lines.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +44,7 @@ fn is_line(line: Raw<'_>) -> bool {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let lines: Vec<_> = lines.iter().map(|line| Members::of(&mut line.json())).collect();
@@ -80,7 +81,9 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
         branch.line(line, whole);
     }
     main.end(runs);
-    branches.into_values().for_each(|branch| branch.end(runs));
+    for branch in branches.into_values() {
+        branch.end(runs);
+    }
 }
 
 /// For each line, the first line of the abandoned branch that it is on; `None`: it leads to the last entry.
@@ -112,7 +115,7 @@ fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     roots
 }
 
-/// The answer that a result is. The details of OpenClaw's tools hold an exit code or a status.
+/// The answer that a result is. The details of `OpenClaw`'s tools hold an exit code or a status.
 pub(super) fn answer<'a>(
     content: Option<Raw<'a>>,
     details: Option<Raw<'a>>,

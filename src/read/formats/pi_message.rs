@@ -167,6 +167,6 @@ impl<'a> Branch<'a> {
 }
 
 /// Whether a call or an answer of this id was read already, each time once.
-fn repeats<'a>(counts: &mut BTreeMap<Cow<'a, str>, u64>, id: &Cow<'a, str>) -> bool {
+fn repeats(counts: &mut BTreeMap<Cow<'_, str>, u64>, id: &str) -> bool {
     counts.get_mut(id).is_some_and(|count| std::mem::replace(count, count.saturating_sub(1)) > 0)
 }
