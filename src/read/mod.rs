@@ -21,6 +21,8 @@ mod runs;
 mod sample;
 mod session_lines;
 mod tasks;
+mod text_calls;
+mod text_grammars;
 mod time;
 mod timestamp;
 mod tokens;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::tasks::{KnownTasks, Tasks};
+use super::text_calls;
 use super::window::Window;
 use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, Result};
@@ -149,6 +150,7 @@ impl<'s> Runs<'s> {
 
     /// Gives a whole run to the sink. A run that breaks a rule of the model is an error that costs it alone.
     pub(super) fn give(&mut self, run: &mut Assembler<'_>, ending: Result<Ending>, routing: &Routing) {
+        text_calls::read(run);
         self.sink.begin(self.position, routing);
         let ended = run
             .finish(&mut |step| self.sink.step(step))

@@ -63,7 +63,7 @@ pub enum Provenance {
     ExitCode,
     /// A structured error type, or the status of a span.
     ErrorType,
-    /// A rule on the text of the observation.
+    /// A rule on the text of the observation, or the texts of the run if its calls are written there.
     Text,
     /// From nowhere.
     #[default]

@@ -107,8 +107,9 @@ pub(crate) struct Assembler<'a> {
     actions: u64,
 }
 
+/// What a run consists of until it is handed on.
 #[derive(Debug)]
-enum Entry<'a> {
+pub(crate) enum Entry<'a> {
     Message {
         actor: Actor,
         turn: u64,
@@ -207,6 +208,35 @@ impl<'a> Assembler<'a> {
             Some(Entry::Call(call, ..)) => Some(call),
             _ => None,
         }
+    }
+
+    /// What has come and was not handed on.
+    pub(crate) fn entries(&self) -> &VecDeque<Entry<'a>> {
+        &self.queue
+    }
+
+    /// Takes out the entries of a run that is held to its end, to be given again in another form.
+    pub(crate) fn take_entries(&mut self) -> VecDeque<Entry<'a>> {
+        self.seen = self.gone;
+        self.actions = 0;
+        empty(&mut self.open);
+        // Sorts the tokens by turn.
+        self.spent.leave_out(std::iter::empty());
+        std::mem::take(&mut self.queue)
+    }
+
+    /// Gives an entry again that was taken out.
+    pub(crate) fn put(&mut self, mut entry: Entry<'a>) {
+        if let Entry::Call(_, _, next) = &mut entry {
+            self.actions += 1;
+            *next = None;
+        }
+        self.queue.push_back(entry);
+    }
+
+    /// The tokens of a turn of the agent, after [`Assembler::take_entries`].
+    pub(crate) fn tokens_of(&self, turn: u64) -> Option<Usage> {
+        self.spent.of_message(Actor::Agent, turn)
     }
 
     /// How many calls there were so far.

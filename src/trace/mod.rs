@@ -24,7 +24,7 @@ mod words;
 
 pub(crate) use action::fold_name;
 pub use action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
-pub(crate) use assembler::{Answer, Assembler, Call, CallNumber};
+pub(crate) use assembler::{Answer, Assembler, Call, CallNumber, Entry};
 pub(crate) use canonical::{of_text as canonical_text, of_value as canonical_value};
 pub use content::Content;
 pub use digest::Digest;

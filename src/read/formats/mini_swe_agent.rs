@@ -208,28 +208,35 @@ impl<'a> Message<'a> {
 }
 
 /// The command of a text that has exactly one fenced block of them.
-fn command(text: &str) -> Option<String> {
-    let mut blocks = Blocks(text);
+pub(in crate::read) fn command(text: &str) -> Option<String> {
+    static OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```bash"));
+    static LATER_OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```mswea_bash_command"));
+    [&OPENING, &LATER_OPENING].into_iter().find_map(|opening| sole(Blocks { text, opening }))
+}
+
+fn sole(mut blocks: Blocks<'_>) -> Option<String> {
     let command = common::trim(blocks.next()?).to_owned();
     blocks.next().is_none().then_some(command)
 }
 
-/// The insides of the fenced blocks of a shell: three backticks, `bash`, spaces, a line feed, the shortest text, a
-/// line feed, three backticks.
-struct Blocks<'t>(&'t str);
+/// The insides of the fenced blocks of a shell: three backticks, the language, spaces, a line feed, the shortest text,
+/// a line feed, three backticks.
+struct Blocks<'t> {
+    text: &'t str,
+    opening: &'static Finder<'static>,
+}
 
 impl<'t> Iterator for Blocks<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {
-        static OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```bash"));
         static CLOSING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\n```"));
         loop {
-            let (_, rest) = split_at_part(self.0, &OPENING)?;
-            self.0 = rest;
+            let (_, rest) = split_at_part(self.text, self.opening)?;
+            self.text = rest;
             if let Some(inside) = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') {
                 let (inside, rest) = split_at_part(inside, &CLOSING)?;
-                self.0 = rest;
+                self.text = rest;
                 return Some(inside);
             }
         }
@@ -242,7 +249,7 @@ fn split_at_part<'t>(text: &'t str, part: &Finder<'_>) -> Option<(&'t str, &'t s
     Some((text.get(..at)?, text.get(at + part.needle().len()..)?))
 }
 
-fn outcome(observation: Text<'_>) -> Outcome {
+pub(in crate::read) fn outcome(observation: Text<'_>) -> Outcome {
     if observation.starts_with("The last command <command>") {
         return Outcome::error(Provenance::Text);
     }

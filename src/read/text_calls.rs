@@ -1,0 +1,244 @@
+//! Calls that an agent writes as text, and answers that stand in the texts of others.
+//!
+//! Applies to runs without a recorded call. A grammar counts only if the harness answered a call in it, or if the
+//! prompt defines it: code in ordinary chat is not a call. The text of the agent stays a message; the answer is a text
+//! of the harness, which becomes the observation.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use super::common;
+use super::formats::mini_swe_agent;
+use super::outcome::Outcome;
+use super::text_grammars::{self, Result, Written, results};
+use super::words;
+use crate::trace::{
+    Actor, Answer, Assembler, Call, CallNumber, Content, Entry, Provenance, Text, UnknownReason,
+};
+
+/// A way to write calls as text.
+struct Grammar {
+    /// What a text with a call contains, and a prompt that defines the grammar.
+    marks: &'static [&'static str],
+    /// Finds the calls of a text.
+    calls: fn(&str) -> Vec<Written>,
+    /// What else a prompt contains that defines the grammar; `None` if no prompt is enough.
+    prompt: Option<&'static [&'static str]>,
+}
+
+/// The most specific first.
+static GRAMMARS: [Grammar; 7] = [
+    Grammar { marks: &["<function=", "<invoke name="], calls: text_grammars::functions, prompt: Some(&[]) },
+    Grammar { marks: &["<tool_call>"], calls: text_grammars::tool_calls, prompt: Some(&[]) },
+    Grammar { marks: &["<execute"], calls: text_grammars::executions, prompt: Some(&["</execute"]) },
+    Grammar { marks: &["<"], calls: text_grammars::cline, prompt: Some(&["</read_file>"]) },
+    Grammar { marks: &["<action>"], calls: text_grammars::action_tags, prompt: Some(&["</action>"]) },
+    Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None },
+    Grammar { marks: &["Action"], calls: text_grammars::react, prompt: Some(&["Action:", "Thought:"]) },
+];
+
+/// What shows that a run uses a grammar.
+#[derive(Clone, Copy, PartialEq)]
+enum Evidence {
+    /// Its prompt: whatever follows a call is the answer.
+    Prompt,
+    /// Answers that are marked as such: no other text is one.
+    Answers,
+}
+
+impl Grammar {
+    fn calls_in(&self, text: Text<'_>) -> Vec<Written> {
+        let text = text.to_str();
+        if self.marks.iter().any(|mark| text.contains(mark)) { (self.calls)(&text) } else { Vec::new() }
+    }
+
+    /// Whether a text that precedes all of the agent's defines the grammar.
+    fn is_defined_in(&self, text: &str) -> bool {
+        let has_all = |parts: &[&str]| parts.iter().all(|part| text.contains(part));
+        self.prompt.is_some_and(has_all) && self.marks.iter().any(|mark| text.contains(mark))
+    }
+
+    fn evidence(&self, entries: &VecDeque<Entry<'_>>) -> Option<Evidence> {
+        let (mut is_prompt, mut is_defined, mut is_used, mut asked) = (true, false, false, false);
+        for entry in entries {
+            match entry {
+                Entry::Message { actor: Actor::Agent, text, .. } => {
+                    is_prompt = false;
+                    asked = !self.calls_in(text.text()).is_empty();
+                    is_used |= asked;
+                }
+                Entry::Message { text, .. } if is_prompt => {
+                    is_defined |= self.is_defined_in(&text.text().to_str());
+                }
+                Entry::Message { text, .. } if asked && !results(&text.text().to_str()).is_empty() => {
+                    return Some(Evidence::Answers);
+                }
+                Entry::Answer { .. } | Entry::Orphan { .. } if asked => return Some(Evidence::Answers),
+                _ => {}
+            }
+        }
+        (is_used && is_defined).then_some(Evidence::Prompt)
+    }
+}
+
+/// Reads what a run that is held to its end has in its texts: calls where none is recorded, else answers to calls that
+/// have none.
+pub(super) fn read(run: &mut Assembler<'_>) {
+    if run.actions() > 0 {
+        return read_answers(run);
+    }
+    let found = GRAMMARS.iter().find_map(|grammar| Some((grammar, grammar.evidence(run.entries())?)));
+    if let Some((grammar, evidence)) = found {
+        read_calls(run, grammar, evidence);
+    }
+}
+
+fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
+    let mut asked = VecDeque::new();
+    for entry in run.take_entries() {
+        match entry {
+            Entry::Message { actor: Actor::Agent, turn, ref text, time } => {
+                let calls = grammar.calls_in(text.text());
+                run.put(entry);
+                asked.clear();
+                for written in calls {
+                    let mut call = Call::new(turn, None, written.name);
+                    call.arguments = common::arguments_of_text(Cow::Owned(written.arguments));
+                    (call.time, call.usage) = (time, run.tokens_of(turn).map(Box::new));
+                    let number = run.call(call);
+                    match written.answer {
+                        Some(answer) => _ = run.answer_call(number, answer_of(&answer)),
+                        None => asked.push_back(number),
+                    }
+                }
+            }
+            Entry::Message { turn, ref text, .. } if !asked.is_empty() => {
+                let text = text.text().to_str().into_owned();
+                let results = results(&text);
+                if results.is_empty() && evidence == Evidence::Answers {
+                    run.put(entry);
+                } else if results.is_empty() {
+                    give(run, asked.pop_front(), turn, answer_of(&text));
+                    asked.clear();
+                }
+                for result in results {
+                    give(run, asked.pop_front(), turn, answer_of(result.text));
+                }
+            }
+            Entry::Answer { turn, id: None, answer } | Entry::Orphan { turn, id: None, answer } => {
+                let answer = match &answer.observation {
+                    Content::Present(words) if answer.provenance == Provenance::None => {
+                        let text = words.text().to_str().into_owned();
+                        answer_of(results(&text).first().map_or(&*text, |result| result.text))
+                    }
+                    _ => answer,
+                };
+                give(run, asked.pop_front(), turn, answer);
+            }
+            entry => run.put(entry),
+        }
+    }
+}
+
+/// Gives an answer to a call; without one it stays unpaired.
+fn give<'a>(run: &mut Assembler<'a>, call: Option<CallNumber>, turn: u64, answer: Answer<'a>) {
+    match call {
+        Some(call) => _ = run.answer_call(call, answer),
+        None => run.answer(turn, None, answer),
+    }
+}
+
+/// Gives the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`) to calls that are recorded.
+fn read_answers(run: &mut Assembler<'_>) {
+    run.pair_new();
+    let is_open = |entry: &Entry<'_>| matches!(entry, Entry::Call(_, None, _));
+    let is_answer = |entry: &Entry<'_>| match entry {
+        Entry::Message { actor, text, .. } => *actor != Actor::Agent && named(&text.text()).is_some(),
+        _ => false,
+    };
+    if !run.entries().iter().any(is_open) || !run.entries().iter().any(is_answer) {
+        return;
+    }
+    let (mut asked, mut asked_in): (Vec<(Cow<'_, str>, CallNumber)>, _) = (Vec::new(), None);
+    for entry in run.take_entries() {
+        match entry {
+            Entry::Call(call, None, _) => {
+                if asked_in != Some(call.turn) {
+                    asked.clear();
+                }
+                asked_in = Some(call.turn);
+                let name = call.name.clone();
+                asked.push((name, run.call(call)));
+            }
+            Entry::Message { actor, turn, ref text, .. } if actor != Actor::Agent => {
+                let Some(text) = named(&text.text()) else {
+                    run.put(entry);
+                    continue;
+                };
+                for Result { name, text } in results(&text) {
+                    let same =
+                        asked.iter().position(|(asked, _)| name.is_some_and(|name| name == asked.as_ref()));
+                    let place = same.unwrap_or(0);
+                    let call = (place < asked.len()).then(|| asked.remove(place).1);
+                    give(run, call, turn, answer_of(text));
+                }
+            }
+            entry => run.put(entry),
+        }
+    }
+}
+
+/// The text, if it begins with the answer to a call that it names.
+fn named(text: &Text<'_>) -> Option<String> {
+    let text = text.starts_with("[").then(|| text.to_str())?;
+    results(&text).first()?.name?;
+    Some(text.into_owned())
+}
+
+fn answer_of<'a>(text: &str) -> Answer<'a> {
+    outcome(text).answer(Content::Present(text.to_owned().into()))
+}
+
+/// How texts begin that report a failure.
+const FAILURES: [&str; 11] = [
+    "Error:",
+    "ERROR:",
+    "[ERROR]",
+    "<error>",
+    "Error executing",
+    "Error reading",
+    "Traceback (most recent call last)",
+    "The tool execution failed",
+    "Tool execution failed",
+    "{\"error\":\"",
+    "{\"error\": \"",
+];
+
+/// How a call ended, by the text of its answer.
+fn outcome(text: &str) -> Outcome {
+    let start = text.trim_start();
+    if let Some(outcome) =
+        super::outcome::never_ran(start.into()).or_else(|| super::outcome::broken_off(text.into()))
+    {
+        return outcome;
+    }
+    if start.starts_with("The user denied this operation") {
+        return Outcome::unknown(UnknownReason::Refused, Provenance::Text);
+    }
+    if let by_mini @ Outcome { provenance: Provenance::ExitCode | Provenance::Text, .. } =
+        mini_swe_agent::outcome(start.into())
+    {
+        return by_mini;
+    }
+    let by_line = |line: &str| {
+        let line = line.trim_matches(|mark| matches!(mark, '[' | ']' | '.'));
+        let code =
+            ["Command finished with exit code ", "The command completed with exit code ", "Exit code: "];
+        code.iter().find_map(|code| words::exit_line(line, code))
+    };
+    if let Some(failed) = text.lines().take(3).chain(text.lines().rev().take(4)).find_map(by_line) {
+        return Outcome::exit_code(failed);
+    }
+    let failed = FAILURES.iter().any(|failure| start.starts_with(failure));
+    if failed { Outcome::error(Provenance::Text) } else { Outcome::ok(Provenance::Text) }
+}

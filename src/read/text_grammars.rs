@@ -1,0 +1,321 @@
+//! How agents write calls as text, and how harnesses mark the answers.
+
+use serde_json::{Map, Value};
+
+use super::common::trim;
+use super::formats::mini_swe_agent;
+use crate::trace::first_chars;
+
+/// A call in a text.
+#[derive(Debug, PartialEq)]
+pub(super) struct Written {
+    pub(super) name: String,
+    /// JSON, or a text that stands for itself.
+    pub(super) arguments: String,
+    /// The answer, if it stands in the same text.
+    pub(super) answer: Option<String>,
+}
+
+impl Written {
+    fn new(name: &str, arguments: impl Into<String>) -> Self {
+        Self { name: trim(name).to_owned(), arguments: arguments.into(), answer: None }
+    }
+
+    /// A call with one argument.
+    fn of_text(name: &str, argument: &str, text: &str) -> Self {
+        Self::new(name, Value::Object(Map::from_iter([(argument.to_owned(), text.into())])).to_string())
+    }
+
+    /// A call with these named arguments.
+    fn of_pairs<'t>(name: &str, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> Self {
+        let pairs = pairs.map(|(key, value)| (trim(key).to_owned(), value.trim_matches('\n').into()));
+        Self::new(name, Value::Object(pairs.collect()).to_string())
+    }
+
+    /// A call from an object with a name and arguments.
+    fn of_object(object: &Map<String, Value>) -> Option<Self> {
+        let of = |keys: [&str; 4]| keys.into_iter().find_map(|key| object.get(key));
+        let name = of(["name", "action", "tool", "function"])?.as_str()?;
+        let arguments = ["arguments", "action_input", "parameters", "args", "kwargs", "input", "tool_input"];
+        Some(match arguments.into_iter().find_map(|key| object.get(key)) {
+            Some(Value::String(text)) => Self::new(name, text.clone()),
+            Some(value) => Self::new(name, value.to_string()),
+            None => Self::new(name, "{}"),
+        })
+    }
+}
+
+/// The insides of a tag, each with what stands in the opening between `open` and `end`. The last may lack its closing.
+fn tags<'t>(
+    text: &'t str,
+    open: &'t str,
+    end: &'t str,
+    close: &'t str,
+) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let (mut rest, mut is_closed) = (text, true);
+    std::iter::from_fn(move || {
+        let (head, inside) = rest.split_once(open)?.1.split_once(end)?;
+        let closing = if is_closed { inside.find(close) } else { None };
+        is_closed = closing.is_some();
+        let inside_end = closing.or_else(|| inside.find(open)).unwrap_or(inside.len());
+        let (inside, after) = inside.split_at(inside_end);
+        rest = after;
+        Some((head, inside))
+    })
+}
+
+/// `<function=name><parameter=key>value</parameter></function>`, and the same with `<invoke name="…">`.
+pub(super) fn functions(text: &str) -> Vec<Written> {
+    let call = |(name, inside): (&str, &str), open, end| {
+        let mut pairs = tags(inside, open, end, "</parameter").peekable();
+        match pairs.peek() {
+            None if trim(inside).starts_with('{') => Written::new(name, trim(inside)),
+            _ => Written::of_pairs(name, pairs),
+        }
+    };
+    let functions = tags(text, "<function=", ">", "</function").map(|tag| call(tag, "<parameter=", ">"));
+    let invokes =
+        tags(text, "<invoke name=\"", "\">", "</invoke").map(|tag| call(tag, "<parameter name=\"", "\">"));
+    functions.chain(invokes).collect()
+}
+
+/// `<tool_call>` around an object, or around a name and `<arg_key>`, `<arg_value>`.
+pub(super) fn tool_calls(text: &str) -> Vec<Written> {
+    let call = |(_, inside): (&str, &str)| {
+        let inside = trim(inside);
+        if let Ok(Value::Object(object)) = serde_json::from_str(inside) {
+            return Written::of_object(&object);
+        }
+        if inside.starts_with('{') {
+            // The name of a call that is not sound JSON.
+            let name = inside.split_once("\"name\"")?.1.split('"').nth(1)?;
+            return Some(Written::new(name, inside));
+        }
+        let (name, rest) = inside.split_at(inside.find(['\n', '<']).unwrap_or(inside.len()));
+        let values = tags(rest, "<arg_value>", "", "</arg_value").map(|(_, value)| value);
+        let keys = tags(rest, "<arg_key>", "", "</arg_key").map(|(_, key)| key);
+        is_name(trim(name)).then(|| Written::of_pairs(name, keys.zip(values)))
+    };
+    tags(text, "<tool_call>", "", "</tool_call").filter_map(call).collect()
+}
+
+/// `<execute_bash>command</execute_bash>` and its relatives.
+pub(super) fn executions(text: &str) -> Vec<Written> {
+    let call = |(kind, inside): (&str, &str)| {
+        let is_known = matches!(kind, "" | "_bash" | "_ipython" | "_browse" | "_python");
+        let argument = if matches!(kind, "_bash") { "command" } else { "code" };
+        is_known.then(|| Written::of_text(&["execute", kind].concat(), argument, trim(inside)))
+    };
+    tags(text, "<execute", ">", "</execute").filter_map(call).collect()
+}
+
+/// `<action>…</action>`.
+pub(super) fn action_tags(text: &str) -> Vec<Written> {
+    tags(text, "<action>", "", "</action").filter_map(|(_, action)| plain(action)).collect()
+}
+
+/// The one fenced block of shell commands in a text.
+pub(super) fn command_blocks(text: &str) -> Vec<Written> {
+    let command = mini_swe_agent::command(text);
+    command.map(|command| Written::of_text("bash", "command", &command)).into_iter().collect()
+}
+
+/// `Action:` with `Action Input:`, an object, or a plain action; perhaps with its `Observation:`. Labels may be numbered.
+pub(super) fn react(text: &str) -> Vec<Written> {
+    let (mut calls, mut label): (Vec<Written>, _) = (Vec::new(), "");
+    let (mut action, mut input, mut seen) = (String::new(), None::<String>, String::new());
+    for line in text.lines().chain(["End:"]) {
+        let bare = line.trim_start_matches([' ', '*', '#', '\t']);
+        let head = bare.split_once(':').map(|(head, rest)| (head.trim_end_matches(['*', ' ']), rest));
+        let labelled = head.and_then(|(head, rest)| {
+            let word = head.trim_end_matches(|mark: char| mark.is_ascii_digit() || mark == ' ');
+            let labels = ["Action Input", "Action", "Observation", "Thought", "Final Answer", "End"];
+            Some((labels.into_iter().find(|label| *label == word)?, rest.trim_start_matches(['*', ' '])))
+        });
+        let Some((next, rest)) = labelled else {
+            match (label, &mut input) {
+                ("Action", _) => action.extend(["\n", line]),
+                ("Action Input", Some(input)) => input.extend(["\n", line]),
+                ("Observation", _) => seen.extend(["\n", line]),
+                _ => {}
+            }
+            continue;
+        };
+        if matches!(next, "Action" | "Thought" | "Final Answer" | "End") && !trim(&action).is_empty() {
+            let call = match input.take() {
+                Some(input) => Some(Written::new(&action, unfenced(&input))),
+                None => plain(&action),
+            };
+            let answer = Some(trim(&seen).to_owned()).filter(|seen| !seen.is_empty());
+            calls.extend(call.map(|call| Written { answer, ..call }));
+            (action, seen) = (String::new(), String::new());
+        }
+        label = next;
+        match label {
+            "Action" => rest.clone_into(&mut action),
+            "Action Input" => input = Some(rest.to_owned()),
+            "Observation" => rest.clone_into(&mut seen),
+            _ => {}
+        }
+    }
+    calls
+}
+
+/// An action without a mark-up of its own: an object, `name[argument]`, `name(argument)`, or a name and the rest.
+fn plain(action: &str) -> Option<Written> {
+    let action = unfenced(action);
+    if let Ok(Value::Object(object)) = serde_json::from_str(action) {
+        return Written::of_object(&object);
+    }
+    let (name, rest) = action.split_at(action.find(|mark| !is_of_name(mark)).unwrap_or(action.len()));
+    let inner = [('[', ']'), ('(', ')')]
+        .into_iter()
+        .find_map(|(open, close)| rest.strip_prefix(open)?.strip_suffix(close));
+    let input = inner.unwrap_or(rest).trim_matches([' ', ';', '\n', ':']);
+    (!name.is_empty()).then(|| match input {
+        "" => Written::new(name, "{}"),
+        input => Written::of_text(name, "input", input),
+    })
+}
+
+/// A text without the fence of code around it.
+fn unfenced(text: &str) -> &str {
+    let text = trim(text);
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    inside.map_or(text, |inside| trim(inside.strip_prefix("json").unwrap_or(inside)))
+}
+
+fn is_of_name(mark: char) -> bool {
+    mark.is_ascii_alphanumeric() || matches!(mark, '_' | '-' | '.')
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(is_of_name)
+}
+
+/// The tools of Cline and Roo.
+const CLINE_TOOLS: &str = " access_mcp_resource act_mode_respond apply_diff apply_patch ask_followup_question \
+    attempt_completion browser_action codebase_search condense edit_file execute_command fetch_instructions \
+    generate_explanation generate_image insert_content inspect_site list_code_definition_names list_files \
+    list_files_recursive list_files_top_level load_mcp_documentation new_rule new_task plan_mode_respond read_file \
+    read_command_output replace_in_file report_bug run_slash_command search_and_replace search_files search_replace \
+    summarize_task switch_mode update_todo_list use_mcp_tool use_skill view_source_code_definitions_top_level \
+    web_fetch web_search write_to_file ";
+
+fn is_cline_tool(name: &str) -> bool {
+    is_name(name) && CLINE_TOOLS.contains(&[" ", name, " "].concat())
+}
+
+/// An opening tag at the start of the text, and what follows it.
+fn opening(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix('<')?;
+    let (name, rest) = text.split_at_checked(text.find(|mark| !is_of_name(mark))?)?;
+    rest.strip_prefix('>').map(|inside| (name, inside))
+}
+
+/// `<tool><parameter>value</parameter></tool>`, of a tool that Cline or Roo has.
+pub(super) fn cline(text: &str) -> Vec<Written> {
+    let (mut calls, mut rest) = (Vec::new(), text);
+    while let Some((_, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {
+        let Some((name, inside)) = opening(from).filter(|(name, _)| is_cline_tool(name)) else {
+            rest = from.get(1..).unwrap_or_default();
+            continue;
+        };
+        let (inside, after) = inside.split_once(&*["</", name].concat()).unwrap_or((inside, ""));
+        calls.push(Written::of_pairs(name, parameters(inside)));
+        rest = after;
+    }
+    calls
+}
+
+fn parameters(inside: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = inside;
+    std::iter::from_fn(move || {
+        loop {
+            let (_, from) = rest.split_at_checked(rest.find('<')?)?;
+            let Some((name, inside)) = opening(from) else {
+                rest = from.get(1..)?;
+                continue;
+            };
+            let close = ["</", name, ">"].concat();
+            // A file may have the tag in its text.
+            let end =
+                if matches!(name, "content" | "diff") { inside.rfind(&close) } else { inside.find(&close) };
+            let (value, after) = inside.split_at_checked(end.unwrap_or(inside.len()))?;
+            rest = after.get(close.len()..).unwrap_or_default();
+            return Some((name, value));
+        }
+    })
+}
+
+/// An answer in a text.
+#[derive(Debug, PartialEq)]
+pub(super) struct Result<'t> {
+    /// The tool that the text names.
+    pub(super) name: Option<&'t str>,
+    pub(super) text: &'t str,
+}
+
+/// What a harness writes before an answer. The text of the answer includes those that have a meaning of their own.
+const BEFORE: [(&str, bool); 9] = [
+    ("API output: ", false),
+    ("OBSERVATION:", false),
+    ("Observation:", false),
+    ("Observation: ", false),
+    ("The output of the OS:", false),
+    ("<function_results>", true),
+    ("<returncode>", true),
+    ("<output>", true),
+    ("The last command <command>", true),
+];
+
+/// The answers that a text consists of, as far as the harness marks them.
+pub(super) fn results(text: &str) -> Vec<Result<'_>> {
+    let text = text.trim_start();
+    if text.starts_with("<tool_response>") {
+        let answers = tags(text, "<tool_response>", "", "</tool_response");
+        return answers.map(|(_, text)| Result { name: None, text: trim(text) }).collect();
+    }
+    if let Some((name, rest)) =
+        text.strip_prefix("EXECUTION RESULT of [").and_then(|rest| rest.split_once("]:"))
+    {
+        return vec![Result { name: Some(name), text: rest.trim_start_matches('\n') }];
+    }
+    if text.starts_with('[') {
+        return bracketed(text);
+    }
+    let numbered = || {
+        let rest = text.strip_prefix("Observation ")?;
+        let rest = rest.trim_start_matches(|mark: char| mark.is_ascii_digit()).strip_prefix(':')?;
+        Some(Result { name: None, text: trim(rest) })
+    };
+    let marked = BEFORE.iter().find_map(|(mark, is_kept)| {
+        let rest = text.strip_prefix(mark)?;
+        Some(Result { name: None, text: if *is_kept { text } else { rest.trim_start_matches([' ', '\n']) } })
+    });
+    marked.or_else(numbered).into_iter().collect()
+}
+
+/// How long the line may be that names the call of an answer, which may hold a command.
+const MOST_OF_A_HEAD: usize = 4096;
+
+/// `[tool for 'argument'] Result:` and what follows, up to the next of its kind or what the editor adds to a message.
+fn bracketed(text: &str) -> Vec<Result<'_>> {
+    let head = |text: &str| {
+        let (name, rest) = text.strip_prefix('[')?.split_once([' ', ']'])?;
+        let is_head = is_name(name) && (rest.starts_with("for ") || rest.starts_with(" Result:"));
+        let (head, _) = is_head.then(|| first_chars(text, MOST_OF_A_HEAD).split_once("] Result:"))??;
+        Some((name.len(), head.len() + "] Result:".len()))
+    };
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some((name, length)) = head(rest) {
+        let (Some(name), Some(body)) = (rest.get(1..=name), rest.get(length..)) else { break };
+        let mut places = body.match_indices("\n[").map(|(at, _)| at + 1);
+        let next = places.find(|at| body.get(*at..).and_then(head).is_some());
+        let (answer, after) = body.split_at(next.unwrap_or(body.len()));
+        let answer = answer.split("<environment_details>").next().unwrap_or_default();
+        found.push(Result { name: Some(name), text: trim(answer) });
+        rest = after;
+    }
+    found
+}
