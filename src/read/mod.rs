@@ -91,6 +91,24 @@ format::formats! {
     Pi => formats::pi, "pi";
     /// Trajectories of mini-swe-agent, version 1; later ones are chats.
     MiniSweAgent1 => formats::mini_swe_agent, "mini-swe-agent-1";
+    /// Messages of Letta agents, and results of letta-evals.
+    Letta => formats::letta, "letta";
+    /// Sessions of Goose.
+    Goose => formats::goose, "goose";
+    /// Messages of the Agent Client Protocol.
+    Acp => formats::acp, "acp";
+    /// Steps of smolagents.
+    Smolagents => formats::smolagents, "smolagents";
+    /// Histories of browser-use.
+    BrowserUse => formats::browser_use, "browser-use";
+    /// Messages, events and states of `AutoGen` since 0.4.
+    AutoGen => formats::autogen, "autogen";
+    /// Events of `CrewAI`.
+    CrewAi => formats::crewai, "crewai";
+    /// Messages and events of Pydantic AI.
+    PydanticAi => formats::pydantic_ai, "pydantic-ai";
+    /// Messages of `LangChain` and `LangGraph`.
+    LangChain => formats::langchain, "langchain";
     /// Items of `OpenAI`'s Responses.
     OpenAiResponses => formats::chat::responses, "openai-responses";
     /// Messages of Anthropic's models.

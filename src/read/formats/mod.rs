@@ -1,8 +1,11 @@
 //! One file for each format: how it is recognised, and how an element of it becomes steps.
 
+pub(super) mod acp;
 pub(super) mod atif;
 pub(super) mod atif_result;
+pub(super) mod autogen;
 pub(super) mod bench_trace;
+pub(super) mod browser_use;
 pub(super) mod chat;
 pub(super) mod chat_call;
 pub(super) mod chat_element;
@@ -14,11 +17,15 @@ pub(super) mod codex;
 pub(super) mod codex_exec;
 pub(super) mod codex_item;
 pub(super) mod codex_text;
+pub(super) mod crewai;
 pub(super) mod gemini_cli;
+pub(super) mod goose;
 pub(super) mod inspect;
 #[cfg(feature = "inspect")]
 pub(super) mod inspect_archive;
 pub(super) mod inspect_events;
+pub(super) mod langchain;
+pub(super) mod letta;
 pub(super) mod mini_swe_agent;
 pub(super) mod native;
 pub(super) mod opencode;
@@ -28,6 +35,9 @@ pub(super) mod openhands_sdk;
 pub(super) mod otel;
 pub(super) mod pi;
 pub(super) mod pi_message;
+pub(super) mod pydantic_ai;
+pub(super) mod recorded;
+pub(super) mod smolagents;
 pub(super) mod swe_agent;
 pub(super) mod tau2;
 pub(super) mod tau2_messages;

@@ -1,0 +1,241 @@
+//! ACP, the Agent Client Protocol: JSON-RPC messages between an editor and an agent. A call has a kind and a title
+//! instead of the name of a tool, and is updated until it has completed or failed.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Call, CallNumber, Content, Provenance, TextMap, UnknownReason, Words};
+
+use super::recorded::{Recording, Recordings, any_of_first, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Acp,
+    about: "messages of the Agent Client Protocol (ACP)",
+    decisive: "messages with an `update` that has a `sessionUpdate`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(document.items(), |message| {
+        update(message).1.is("sessionUpdate", Kind::String)
+            || message.has("jsonrpc")
+                && message.name("method").is_some_and(|name| name.starts_with("session/"))
+    })
+}
+
+/// The members of the parameters of a message, and of the update in them.
+fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
+    let params = if message.has("params") { members(message.get("params")) } else { message.clone() };
+    let update = if params.has("sessionUpdate") { params.clone() } else { members(params.get("update")) };
+    (params, update)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut sessions = Sessions { runs: Recordings::of_agent("acp"), open: TextMap::default(), others: 0 };
+    for message in document.items() {
+        sessions.message(&members(Some(*message)));
+    }
+    let open: Vec<_> = sessions.open.keys().cloned().collect();
+    open.into_iter().for_each(|session| sessions.say(&session));
+    runs.pass_over("messages of other methods", sessions.others);
+    sessions.runs.give(runs);
+    Ok(())
+}
+
+struct Sessions<'a> {
+    runs: Recordings<'a>,
+    open: TextMap<Option<Cow<'a, str>>, Open<'a>>,
+    others: u64,
+}
+
+/// What is not complete in a session.
+#[derive(Default)]
+struct Open<'a> {
+    /// The chunks of a message.
+    chunks: Vec<Words<'a>>,
+    actor: Option<Actor>,
+    calls: TextMap<Cow<'a, str>, Called<'a>>,
+    /// The calls of requests for permission, with the options that reject them.
+    requests: TextMap<Cow<'a, str>, (Cow<'a, str>, Vec<Cow<'a, str>>)>,
+}
+
+struct Called<'a> {
+    number: CallNumber,
+    content: Option<Raw<'a>>,
+    output: Option<Raw<'a>>,
+    is_rejected: bool,
+}
+
+impl<'a> Sessions<'a> {
+    fn message(&mut self, message: &Members<'a>) {
+        let (params, update) = update(message);
+        let session = ident(params.get("sessionId"));
+        let kind = update.name("sessionUpdate");
+        match (message.name("method").as_deref(), kind.as_deref()) {
+            (_, Some("agent_message_chunk")) => self.chunk(session, Actor::Agent, &update),
+            (_, Some("user_message_chunk")) => self.chunk(session, Actor::User, &update),
+            (_, Some("tool_call" | "tool_call_update")) => {
+                self.call(&session, &update, kind.as_deref() == Some("tool_call"))
+            }
+            (Some("session/request_permission"), _) => {
+                let call = members(params.get("toolCall"));
+                self.call(&session, &call, true);
+                let rejects = |option: &Raw<'a>| {
+                    option.member("kind").and_then(Raw::string).is_some_and(|kind| kind.starts_with("reject"))
+                };
+                let options = items(params.get("options")).into_iter().filter(rejects);
+                let options = options.filter_map(|option| ident(option.member("optionId"))).collect();
+                if let (Some(request), Some(call)) = (ident(message.get("id")), ident(call.get("toolCallId")))
+                {
+                    self.open.entry(session).or_default().requests.insert(request, (call, options));
+                }
+            }
+            (Some("session/prompt"), _) => {
+                self.say(&session);
+                let run = self.runs.run(session);
+                run.turn(None);
+                for part in items(params.get("prompt")) {
+                    run.say(Actor::User, text(Some(part)));
+                }
+            }
+            (None, None) if message.has("result") => self.response(message),
+            (_, Some("agent_thought_chunk" | "plan")) => self.say(&session),
+            _ => self.others += 1,
+        }
+    }
+
+    /// Adds a part of a message, which ends where another begins.
+    fn chunk(&mut self, session: Option<Cow<'a, str>>, actor: Actor, update: &Members<'a>) {
+        if self.open.get(&session).is_some_and(|open| open.actor != Some(actor)) {
+            self.say(&session);
+        }
+        let open = self.open.entry(session).or_default();
+        open.actor = Some(actor);
+        open.chunks
+            .extend(update.get("content").and_then(|part| wire::part_text(&mut part.json()).ok().flatten()));
+    }
+
+    /// Hands on the message that has come in chunks.
+    fn say(&mut self, session: &Option<Cow<'a, str>>) {
+        let Some(open) = self.open.get_mut(session) else { return };
+        let text: String = open.chunks.drain(..).map(Words::into_cow).collect();
+        if let Some(actor) = open.actor.take() {
+            let run = self.runs.run(session.clone());
+            run.turn(None);
+            run.say(actor, Some(text.into()));
+        }
+    }
+
+    /// Reads a call, or an update of one. Calls that need permission may first show in the request for it.
+    fn call(&mut self, session: &Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
+        self.say(session);
+        let run = self.runs.run(session.clone());
+        let Some(id) = ident(call.get("toolCallId")) else {
+            self.others += 1;
+            return;
+        };
+        let open = self.open.entry(session.clone()).or_default();
+        if may_begin && !open.calls.contains_key(&id) {
+            run.turn(None);
+            let number = run.add(Call::new(0, Some(id.clone()), name(call).unwrap_or_default()));
+            let called = Called { number, content: None, output: None, is_rejected: false };
+            open.calls.insert(id.clone(), called);
+        }
+        match open.calls.get_mut(&id) {
+            Some(called) => called.update(call, run),
+            None if status(call).is_some() => {
+                let observation = observation(call.get("content"), call.get("rawOutput"));
+                run.answer(Some(id), None, observation, Outcome::flag(status(call) == Some(true)));
+            }
+            None => self.others += 1,
+        }
+    }
+
+    /// Reads a response: to a prompt, or to a request for permission.
+    fn response(&mut self, message: &Members<'a>) {
+        let result = members(message.get("result"));
+        let outcome = members(result.get("outcome"));
+        let request = ident(message.get("id"));
+        if let (Some(chosen), Some(request)) = (outcome.name("outcome"), request) {
+            for open in self.open.values_mut() {
+                if let Some((call, rejecting)) = open.requests.remove(&request)
+                    && let Some(called) = open.calls.get_mut(&call)
+                {
+                    let option = ident(outcome.get("optionId"));
+                    called.is_rejected =
+                        chosen == "cancelled" || option.is_some_and(|option| rejecting.contains(&option));
+                }
+            }
+        }
+        if let Some(reason) = result.name("stopReason") {
+            let open: Vec<_> = self.open.keys().cloned().collect();
+            for session in open {
+                self.say(&session);
+                self.runs.run(session).metadata.termination = Some(reason.clone().into_owned());
+            }
+        }
+    }
+}
+
+impl<'a> Called<'a> {
+    /// Takes over what an update says.
+    fn update(&mut self, call: &Members<'a>, run: &mut Recording<'a>) {
+        let arguments = match call.get("rawInput").filter(|input| !matches!(input.bytes(), b"{}" | b"null")) {
+            Some(input) => common::arguments(input),
+            None => Content::Absent,
+        };
+        if let Some(known) = run.call_mut(self.number) {
+            if arguments.is_present() {
+                known.arguments = arguments;
+            } else if !known.arguments.is_present()
+                && let Some(title) = call.get("title").and_then(Raw::string)
+            {
+                known.arguments = Content::Present(common::sole_text("title", &title));
+            }
+        }
+        self.content = call.get("content").filter(|content| content.bytes() != b"[]").or(self.content);
+        self.output = call.get("rawOutput").or(self.output);
+        if let Some(failed) = status(call) {
+            let outcome = if failed && self.is_rejected {
+                Outcome::unknown(UnknownReason::Refused, Provenance::Flag)
+            } else {
+                Outcome::flag(failed)
+            };
+            run.answer_call(self.number, observation(self.content, self.output), outcome);
+        }
+    }
+}
+
+/// Whether a call has failed; `None` if it has not ended.
+fn status(call: &Members<'_>) -> Option<bool> {
+    match call.name("status").as_deref() {
+        Some("completed") => Some(false),
+        Some("failed") => Some(true),
+        _ => None,
+    }
+}
+
+/// The name of the tool as an extension states it, or else the kind of the call.
+fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
+    let meta = call.get("_meta");
+    let tool = meta.and_then(|meta| meta.member("claudeCode").unwrap_or(meta).member("toolName"));
+    tool.and_then(common::name)
+        .or_else(|| call.name("kind").filter(|kind| kind != "other"))
+        .or_else(|| call.name("title"))
+}
+
+/// The text of a call that has ended: its content, or else what the tool returned.
+fn observation<'a>(content: Option<Raw<'a>>, output: Option<Raw<'a>>) -> Option<Words<'a>> {
+    let part = |item: Raw<'a>| text(item.member("content")).or_else(|| words::result(item));
+    let parts = items(content).into_iter().filter_map(part);
+    wire::joined(parts.collect()).or_else(|| output.or(content).and_then(words::result))
+}

@@ -1,0 +1,89 @@
+//! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that ran.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::words;
+use crate::trace::{Actor, CallNumber, Provenance, UnknownReason, Usage};
+
+use super::recorded::{Recording, any_of_first, elements, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::BrowserUse,
+    about: "histories of browser-use",
+    decisive: "a list `history` of objects with `model_output`, `result` and `state`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(&elements(document, &["history"]), is_entry)
+}
+
+fn is_entry(entry: &Members<'_>) -> bool {
+    entry.has("model_output") && entry.is("result", Kind::List) && entry.is("state", Kind::Object)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut run = Recording::of_agent("browser-use");
+    let mut others = 0;
+    for item in elements(document, &["history"]) {
+        let item = members(Some(item));
+        if is_entry(&item) {
+            entry(&item, &mut run);
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("elements of other types", others);
+    run.give(runs);
+    Ok(())
+}
+
+fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
+    let metadata = members(entry.get("metadata"));
+    let time = |key: &str| metadata.get(key).and_then(time::of_seconds);
+    run.turn(time("step_start_time"));
+    let tokens = metadata.get("input_tokens").and_then(Raw::integer);
+    let duration_ns = time("step_end_time").and_then(|end| end.checked_sub(time("step_start_time")?));
+    let input_tokens = tokens.and_then(|tokens| u64::try_from(tokens).ok()).filter(|tokens| *tokens > 0);
+    run.spent(Some(Usage { duration_ns, input_tokens, ..Usage::default() }));
+    let output = members(entry.get("model_output"));
+    let thoughts = members(output.get("current_state"));
+    run.say(Actor::Agent, text(thoughts.get("next_goal").or_else(|| output.get("next_goal"))));
+    let mut calls: Vec<CallNumber> = Vec::new();
+    for action in items(output.get("action")) {
+        let action = members(Some(action));
+        // An action has one name; others that older versions list with it are null.
+        let named =
+            action.iter().find(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
+        if let Some((name, arguments)) = named {
+            calls.push(run.call(None, Some(Cow::Owned(name.to_owned())), Some(arguments)));
+        }
+    }
+    let mut calls = calls.into_iter();
+    for result in items(entry.get("result")) {
+        let result = members(Some(result));
+        let error = result.get("error").filter(|error| error.kind() == Kind::String);
+        let content = result.get("extracted_content").filter(|content| content.kind() != Kind::Null);
+        let outcome = Outcome::flag(error.is_some());
+        let told = error.or(content).and_then(words::result);
+        match calls.next() {
+            Some(call) => run.answer_call(call, told, outcome),
+            None => run.say(Actor::Environment, told),
+        }
+        if result.get("is_done").and_then(Raw::boolean) == Some(true) {
+            run.metadata.termination = Some("done".to_owned());
+        }
+    }
+    // The actions that follow one that changed the page, or failed, do not run.
+    calls.for_each(|call| {
+        run.answer_call(call, None, Outcome::unknown(UnknownReason::Cancelled, Provenance::None));
+    });
+}

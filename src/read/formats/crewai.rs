@@ -1,0 +1,110 @@
+//! CrewAI: the events of a crew. The use of a tool is started, then finished or failed; nothing but the name of the
+//! tool pairs these.
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::Actor;
+
+use super::recorded::{Recording, any_of_first, elements, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::CrewAi,
+    about: "events of CrewAI",
+    decisive: "events with `timestamp` and a `type` such as `crew_kickoff_started` or `tool_usage_finished`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(&elements(document, &["events"]), |event| {
+        event.has("timestamp")
+            && matches!(
+                event.name("type").as_deref(),
+                Some(
+                    "crew_kickoff_started"
+                        | "crew_kickoff_completed"
+                        | "crew_kickoff_failed"
+                        | "agent_execution_started"
+                        | "agent_execution_completed"
+                        | "llm_call_started"
+                        | "llm_call_completed"
+                        | "tool_usage_started"
+                        | "tool_usage_finished"
+                        | "tool_usage_error"
+                )
+            )
+    })
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut run = Recording::of_agent("crewai");
+    let (mut is_open, mut others) = (false, 0);
+    for item in elements(document, &["events"]) {
+        let event = members(Some(item));
+        // Each kickoff of a crew is a run.
+        if is_open && event.name("type").as_deref() == Some("crew_kickoff_started") {
+            std::mem::replace(&mut run, Recording::of_agent("crewai")).give(runs);
+        }
+        is_open = true;
+        others += u64::from(!read_event(&event, &mut run));
+    }
+    runs.pass_over("events of other types", others);
+    run.give(runs);
+    Ok(())
+}
+
+/// Reads an event; `false` if its type is not one that is read.
+fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
+    // Uploaded traces hold the members of an event within it.
+    let data = match event.get("event_data") {
+        Some(data) if data.kind() == Kind::Object => members(Some(data)),
+        _ => event.clone(),
+    };
+    run.turn(event.get("timestamp").and_then(time::of_string));
+    let tool = || data.name("tool_name");
+    match event.name("type").as_deref() {
+        Some("crew_kickoff_started") => {
+            run.metadata.domain = data.name("crew_name").as_deref().map(Into::into)
+        }
+        Some("crew_kickoff_completed") => run.metadata.termination = Some("completed".to_owned()),
+        Some("crew_kickoff_failed") => run.metadata.termination = Some("failed".to_owned()),
+        Some("task_started") => {
+            run.say(Actor::User, text(data.get("task").and_then(|task| task.member("description"))));
+        }
+        Some("llm_call_completed") => {
+            run.model(data.name("model"));
+            run.spent(data.get("usage").and_then(tokens::usage));
+            if data.name("call_type").as_deref() != Some("tool_call") {
+                run.say(Actor::Agent, text(data.get("response")));
+            }
+        }
+        Some("tool_usage_started") => {
+            run.call(None, tool(), data.get("tool_args"));
+        }
+        Some("tool_usage_finished") => answer(&data, data.get("output"), Outcome::flag(false), run),
+        Some("tool_usage_error" | "tool_execution_error" | "tool_validate_input_error") => {
+            answer(&data, data.get("error"), Outcome::flag(true), run);
+        }
+        // The model named a tool that does not exist.
+        Some("tool_selection_error") => {
+            run.call(None, tool(), data.get("tool_args"));
+            answer(&data, data.get("error"), Outcome::flag(true), run);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Answers the use of a tool, which begins here if its start was not recorded.
+fn answer<'a>(data: &Members<'a>, told: Option<Raw<'a>>, outcome: Outcome, run: &mut Recording<'a>) {
+    let name = data.name("tool_name");
+    let call = run.oldest(&name).unwrap_or_else(|| run.call(None, name, data.get("tool_args")));
+    run.answer_call(call, told.and_then(words::result), outcome);
+}

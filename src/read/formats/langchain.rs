@@ -1,0 +1,137 @@
+//! LangChain and LangGraph: messages as `model_dump`, `messages_to_dict` and `dumps` write them, alone or in the state
+//! of a graph.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, Usage};
+
+use super::recorded::{Recording, any_of_first, elements, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::LangChain,
+    about: "messages of LangChain and LangGraph",
+    decisive: "messages of `type` human, ai or tool with `additional_kwargs`, `response_metadata`, `tool_call_id` or `data`, or serialised with `lc` and `kwargs`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(&messages(document), |message| kind(message).is_some())
+}
+
+/// The messages of a document: those of a list or of lines, of an object, or of the state in it.
+fn messages<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
+    let Document::Object(object) = document else { return document.items().to_vec() };
+    let own = elements(document, &["messages", "chat_history"]);
+    if !own.is_empty() {
+        return own;
+    }
+    let states = ["values", "state", "output", "channel_values", "kwargs", "data"];
+    let inner = states.iter().filter_map(|key| object.get(key)?.member("messages"));
+    items(inner.into_iter().next())
+}
+
+/// The type of a message, if it is one.
+fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
+    if message.has("lc") && message.is("kwargs", Kind::Object) {
+        let id = items(message.get("id"));
+        let class = id.last().and_then(|class| class.string())?;
+        let class = class.strip_suffix("Chunk").unwrap_or(&class).strip_suffix("Message")?.to_lowercase();
+        return Some(Cow::Owned(class));
+    }
+    let kind = message.name("type")?;
+    let known = match kind.strip_suffix("MessageChunk").or_else(|| kind.strip_suffix("Message")) {
+        Some(class) => Cow::Owned(class.to_lowercase()),
+        None => kind,
+    };
+    let is_known =
+        matches!(&*known, "human" | "ai" | "tool" | "system" | "function" | "developer" | "remove" | "chat");
+    let marks = ["additional_kwargs", "response_metadata", "tool_call_id", "tool_calls", "usage_metadata"];
+    let data = message.get("data").is_some_and(|data| data.member("content").is_some());
+    let is_message =
+        data || message.has("content") && !message.has("role") && marks.iter().any(|mark| message.has(mark));
+    (is_known && is_message).then_some(known)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut run = Recording::of_agent("langchain");
+    let mut others = 0;
+    for item in messages(document) {
+        let item = members(Some(item));
+        match kind(&item) {
+            Some(kind) => {
+                let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
+                let body = body.map_or_else(|| item.clone(), |body| members(Some(body)));
+                others += u64::from(!message(&kind, &body, &mut run));
+            }
+            None => others += 1,
+        }
+    }
+    runs.pass_over("elements of other types", others);
+    run.give(runs);
+    Ok(())
+}
+
+/// Reads a message; `false` if its type is unknown.
+fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bool {
+    run.turn(None);
+    let content = message.get("content");
+    match kind {
+        "human" | "humanmessage" => run.say(Actor::User, text(content)),
+        "system" | "developer" => run.say(Actor::System, text(content)),
+        "ai" => {
+            let response = members(message.get("response_metadata"));
+            run.model(response.name("model_name").or_else(|| response.name("model")));
+            run.spent(message.get("usage_metadata").and_then(usage));
+            run.say(Actor::Agent, text(content));
+            calls(message, run);
+        }
+        "tool" | "function" => {
+            let outcome = match message.name("status").as_deref() {
+                Some("error") => Outcome::flag(true),
+                Some("success") => Outcome::flag(false),
+                _ => Outcome::UNMARKED,
+            };
+            let told = content.and_then(words::result);
+            run.answer(ident(message.get("tool_call_id")), message.name("name"), told, outcome);
+        }
+        "remove" => {}
+        _ => return false,
+    }
+    true
+}
+
+/// Adds the calls of a message: those that were parsed and those that could not be, or else as the model wrote them.
+fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+    let mut calls = items(message.get("tool_calls"));
+    calls.extend(items(message.get("invalid_tool_calls")));
+    let kwargs = members(message.get("additional_kwargs"));
+    if calls.is_empty() {
+        calls = items(kwargs.get("tool_calls"));
+        calls.extend(kwargs.get("function_call"));
+    }
+    for call in calls {
+        let function = call.member("function").unwrap_or(call);
+        let name = function.member("name").and_then(common::name);
+        let arguments = function.member("args").or_else(|| function.member("arguments"));
+        run.call(ident(call.member("id")), name, arguments);
+    }
+}
+
+fn usage(value: Raw<'_>) -> Option<Usage> {
+    let usage = crate::read::tokens::usage(value)?;
+    let cached = value.member("input_token_details").and_then(|details| details.member("cache_read"));
+    let cached = cached.filter(|count| count.kind() == Kind::Number).and_then(Raw::integer);
+    Some(Usage {
+        cached_tokens: cached.and_then(|count| u64::try_from(count).ok()).or(usage.cached_tokens),
+        ..usage
+    })
+}

@@ -1,0 +1,149 @@
+//! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::{Actor, Provenance};
+
+use super::recorded::{Recording, any_of_first, elements, ident, items, members, number, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Letta,
+    about: "messages of Letta agents and results of letta-evals",
+    decisive: "messages with a `message_type` of Letta, or `results` with a `sample` and a `trajectory` of them",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let items = elements(document, &["messages", "results"]);
+    any_of_first(&items, |item| is_message(item) || evaluated(item).is_some())
+}
+
+fn is_message(members: &Members<'_>) -> bool {
+    matches!(
+        members.name("message_type").as_deref(),
+        Some(
+            "tool_call_message"
+                | "tool_return_message"
+                | "reasoning_message"
+                | "hidden_reasoning_message"
+                | "assistant_message"
+                | "approval_request_message"
+                | "approval_response_message"
+        )
+    )
+}
+
+/// The sample of letta-evals that an object is: a result in a file, or in a line of its own.
+fn evaluated<'a>(object: &Members<'a>) -> Option<Members<'a>> {
+    let result = match object.get("result") {
+        Some(result) if object.name("type").as_deref() == Some("result") => members(Some(result)),
+        _ => object.clone(),
+    };
+    let turns = result.get("trajectory").and_then(Raw::items)?;
+    let has_messages = turns.iter().any(|turn| {
+        turn.items().is_some_and(|messages| any_of_first(&messages, |message| message.has("message_type")))
+    });
+    (result.is("sample", Kind::Object) && has_messages).then_some(result)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut conversation = Recording::of_agent("letta");
+    let mut has_messages = false;
+    let mut others = 0;
+    for item in elements(document, &["messages", "results"]) {
+        let object = members(Some(item));
+        if let Some(result) = evaluated(&object) {
+            sample(document, &result, runs);
+        } else if object.has("message_type") {
+            has_messages = true;
+            others += u64::from(!message(&object, &mut conversation));
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("elements of other types", others);
+    if has_messages {
+        conversation.give(runs);
+    }
+    Ok(())
+}
+
+/// Hands on the run of a sample of letta-evals.
+fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::of_agent("letta");
+    let sample = members(result.get("sample"));
+    run.metadata.id = result.name("agent_id").map(Into::into);
+    run.metadata.task = ident(sample.get("id")).map(Into::into);
+    run.model(result.name("model_name"));
+    if let Document::Object(results) = document {
+        run.metadata.domain = results.name("suite").as_deref().map(Into::into);
+    }
+    run.reward = number(result.get("grade").and_then(|grade| grade.member("score")));
+    run.say(Actor::User, text(sample.get("input")));
+    let mut others = 0;
+    for sent in items(result.get("trajectory")).into_iter().filter_map(Raw::items).flatten() {
+        others += u64::from(!message(&members(Some(sent)), &mut run));
+    }
+    runs.pass_over("elements of other types", others);
+    run.give(runs);
+}
+
+/// Reads a message; `false` if its type is unknown.
+fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
+    run.turn(message.get("date").and_then(time::of_string));
+    let content = || text(message.get("content"));
+    match message.name("message_type").as_deref() {
+        Some("user_message") => run.say(Actor::User, content()),
+        Some("system_message" | "event_message" | "summary_message") => run.say(Actor::System, content()),
+        Some("assistant_message") => run.say(Actor::Agent, content()),
+        Some("reasoning_message" | "hidden_reasoning_message" | "ping") => {}
+        Some("tool_call_message" | "approval_request_message") => {
+            let calls = items(message.get("tool_calls"));
+            let calls = if calls.is_empty() { message.get("tool_call").into_iter().collect() } else { calls };
+            for call in calls {
+                let name = call.member("name").and_then(common::name);
+                run.call(ident(call.member("tool_call_id")), name, call.member("arguments"));
+            }
+        }
+        Some("tool_return_message") => {
+            let returns = items(message.get("tool_returns"));
+            if returns.is_empty() {
+                tool_return(message, run);
+            }
+            returns.into_iter().for_each(|answer| tool_return(&members(Some(answer)), run));
+        }
+        Some("approval_response_message") => {
+            // Tools that run at the client return their results here.
+            for answer in items(message.get("approvals")) {
+                let answer = members(Some(answer));
+                if answer.has("tool_return") {
+                    tool_return(&answer, run);
+                }
+            }
+        }
+        Some("usage_statistics") => run.spent(message.whole().and_then(tokens::usage)),
+        Some("stop_reason") => run.metadata.termination = message.name("stop_reason").map(Into::into),
+        _ => return false,
+    }
+    true
+}
+
+fn tool_return<'a>(answer: &Members<'a>, run: &mut Recording<'a>) {
+    let outcome = match answer.name("status").as_deref() {
+        Some("success") => Outcome::flag(false),
+        Some("error") => Outcome::flag(true),
+        _ if answer.get("is_err").and_then(Raw::boolean) == Some(true) => Outcome::error(Provenance::Flag),
+        _ => Outcome::UNMARKED,
+    };
+    let observation = answer.get("tool_return").and_then(words::result);
+    run.answer(ident(answer.get("tool_call_id")), answer.name("name"), observation, outcome);
+}

@@ -1,0 +1,154 @@
+//! Pydantic AI: messages with parts, as the library dumps them, and the events of a run that is streamed.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::{Actor, Provenance, TextSet, UnknownReason, Usage};
+
+use super::recorded::{Recordings, any_of_first, elements, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::PydanticAi,
+    about: "messages and streamed events of Pydantic AI",
+    decisive: "messages of `kind` request or response with `parts` that have a `part_kind`, or events with an `event_kind`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+const LISTS: [&str; 4] = ["messages", "all_messages", "message_history", "new_messages"];
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(&elements(document, &LISTS), |item| is_message(item) || is_event(item))
+}
+
+fn is_message(item: &Members<'_>) -> bool {
+    matches!(item.name("kind").as_deref(), Some("request" | "response"))
+        && any_of_first(&items(item.get("parts")), |part| part.has("part_kind"))
+}
+
+fn is_event(item: &Members<'_>) -> bool {
+    let has_part = |key: &str, kind: &str| item.get(key).is_some_and(|part| part.member(kind).is_some());
+    match item.name("event_kind").as_deref() {
+        Some("part_start" | "part_end" | "function_tool_call") => has_part("part", "part_kind"),
+        Some("part_delta") => has_part("delta", "part_delta_kind"),
+        Some("function_tool_result") => has_part("result", "part_kind") || has_part("part", "part_kind"),
+        _ => false,
+    }
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let items: Vec<_> = elements(document, &LISTS).into_iter().map(|item| members(Some(item))).collect();
+    let mut reader =
+        Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
+    // A stream that ends with its messages repeats its events in them.
+    if items.iter().any(is_message) {
+        items.iter().for_each(|item| reader.message(item));
+    } else {
+        items.iter().for_each(|item| reader.event(item));
+    }
+    runs.pass_over("elements and parts of other types", reader.others);
+    reader.runs.give(runs);
+    Ok(())
+}
+
+struct Reading<'a> {
+    runs: Recordings<'a>,
+    /// The ids of the calls in a stream, which may show a call twice.
+    seen: TextSet<Cow<'a, str>>,
+    others: u64,
+}
+
+impl<'a> Reading<'a> {
+    fn message(&mut self, message: &Members<'a>) {
+        if !is_message(message) {
+            self.others += u64::from(!is_event(message) && !message.has("event_kind"));
+            return;
+        }
+        let id = ident(message.get("conversation_id"));
+        let run = self.runs.run(id.clone());
+        run.turn(message.get("timestamp").and_then(time::of_string));
+        run.model(message.name("model_name"));
+        run.spent(message.get("usage").and_then(usage));
+        for part in items(message.get("parts")) {
+            self.part(&id, &members(Some(part)));
+        }
+    }
+
+    fn event(&mut self, event: &Members<'a>) {
+        let part = members(event.get("part").or_else(|| event.get("result")));
+        match event.name("event_kind").as_deref() {
+            Some("part_end" | "function_tool_call")
+                if part.name("part_kind").as_deref() == Some("tool-call") =>
+            {
+                let is_new = ident(part.get("tool_call_id")).is_none_or(|id| self.seen.insert(id));
+                if is_new {
+                    self.runs.run(None).turn(None);
+                    self.part(&None, &part);
+                }
+            }
+            Some("part_end" | "function_tool_result") => {
+                self.runs.run(None).turn(None);
+                self.part(&None, &part);
+            }
+            Some("part_start" | "part_delta" | "final_result") => {}
+            _ => self.others += 1,
+        }
+    }
+
+    fn part(&mut self, run: &Option<Cow<'a, str>>, part: &Members<'a>) {
+        let run = self.runs.run(run.clone());
+        let content = part.get("content");
+        let id = ident(part.get("tool_call_id"));
+        let name = part.name("tool_name");
+        match part.name("part_kind").as_deref() {
+            Some("system-prompt") => run.say(Actor::System, text(content)),
+            Some("user-prompt") => run.say(Actor::User, text(content)),
+            Some("text") => run.say(Actor::Agent, text(content)),
+            Some("tool-call" | "builtin-tool-call") => {
+                run.call(id, name, part.get("args"));
+            }
+            Some("tool-return" | "builtin-tool-return") => {
+                let outcome = match part.name("outcome").as_deref() {
+                    Some("success") => Outcome::flag(false),
+                    Some("failed") => Outcome::flag(true),
+                    Some("denied") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+                    _ => Outcome::UNMARKED,
+                };
+                run.answer(id, name, content.and_then(words::result), outcome);
+            }
+            // Without a tool, it is the output that has to be tried again.
+            Some("retry-prompt") if name.is_none() => {
+                run.say(Actor::Environment, content.and_then(words::result));
+            }
+            Some("retry-prompt") => {
+                run.answer(id, name, content.and_then(words::result), Outcome::flag(true))
+            }
+            Some("thinking" | "file") => {}
+            _ => self.others += 1,
+        }
+    }
+}
+
+/// Older versions count `request_tokens` and `response_tokens`.
+fn usage(value: Raw<'_>) -> Option<Usage> {
+    let count = |key: &str| {
+        let count = value.member(key).filter(|count| count.kind() == Kind::Number)?.integer()?;
+        u64::try_from(count).ok()
+    };
+    let usage = tokens::usage(value).unwrap_or_default();
+    let usage = Usage {
+        input_tokens: usage.input_tokens.or_else(|| count("request_tokens")),
+        output_tokens: usage.output_tokens.or_else(|| count("response_tokens")),
+        cached_tokens: usage.cached_tokens.or_else(|| count("cache_read_tokens")),
+        ..usage
+    };
+    Some(usage)
+}

@@ -1,0 +1,221 @@
+//! Parts that formats of messages and events share: pairing answers that have no id, and looking at first elements.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use crate::json::{Kind, Raw};
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::wire;
+use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, TextMap, Usage, Words};
+
+/// How many elements of a list, or lines, show the format.
+const SHOWN: usize = 64;
+
+/// Returns true if one of the first objects of a list, or of lines, fits.
+pub(super) fn any_of_first(items: &[Raw<'_>], fits: impl Fn(&Members<'_>) -> bool) -> bool {
+    let mut objects = items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object);
+    objects.any(|item| fits(&Members::of(&mut item.json())))
+}
+
+/// The elements of a list or of lines, or of the list under the first of these keys that an object has.
+pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a>> {
+    match document {
+        Document::Object(members) => {
+            let lists = keys.iter().filter_map(|key| members.get(key)?.items());
+            lists.into_iter().next().unwrap_or_default()
+        }
+        document => document.items().to_vec(),
+    }
+}
+
+/// The members of an object; of anything else, none.
+pub(super) fn members(value: Option<Raw<'_>>) -> Members<'_> {
+    value.map(|value| Members::of(&mut value.json())).unwrap_or_default()
+}
+
+/// The items of a list; of anything else, none.
+pub(super) fn items(value: Option<Raw<'_>>) -> Vec<Raw<'_>> {
+    value.and_then(Raw::items).unwrap_or_default()
+}
+
+/// A number.
+pub(super) fn number(value: Option<Raw<'_>>) -> Option<f64> {
+    value.filter(|value| value.kind() == Kind::Number).and_then(|value| value.json().float().ok())
+}
+
+/// A name or id, which may be a number.
+pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
+    value.and_then(common::ident)
+}
+
+/// The text of a message: a string, text parts, or one text part.
+pub(super) fn text(value: Option<Raw<'_>>) -> Option<Words<'_>> {
+    let value = value?;
+    let words = match value.kind() {
+        Kind::Object => wire::part_text(&mut value.json()),
+        _ => wire::message_text(&mut value.json()),
+    };
+    words.ok().flatten().filter(|words| !wire::is_blank(words.text()))
+}
+
+/// A run that is read message by message.
+#[derive(Default)]
+pub(super) struct Recording<'a> {
+    pub(super) metadata: Metadata,
+    pub(super) reward: Option<f64>,
+    steps: Assembler<'a>,
+    turn: u64,
+    time: Option<u64>,
+    usage: Option<Usage>,
+    /// Calls in order by the name of their tool, and all of them under `None`, for answers without an id.
+    waiting: TextMap<Option<Cow<'a, str>>, VecDeque<CallNumber>>,
+}
+
+impl<'a> Recording<'a> {
+    /// An empty run of an agent of this name.
+    pub(super) fn of_agent(agent: &str) -> Self {
+        let metadata = Metadata { agent: Some(agent.into()), ..Metadata::default() };
+        let mut recording = Self { metadata, ..Self::default() };
+        recording.steps.begin(true);
+        recording
+    }
+
+    /// Begins a message of a known time.
+    pub(super) fn turn(&mut self, time: Option<u64>) {
+        self.turn += 1;
+        self.time = time;
+        self.usage = None;
+    }
+
+    /// Sets the tokens of the response that the current message is.
+    pub(super) fn spent(&mut self, usage: Option<Usage>) {
+        self.usage = usage.filter(|usage| !usage.is_empty());
+        self.steps.spent(self.turn, self.usage);
+    }
+
+    /// Sets the model, if it is the first that is named.
+    pub(super) fn model(&mut self, model: Option<Cow<'_, str>>) {
+        if self.metadata.model.is_none() {
+            self.metadata.model = model.filter(|name| !name.is_empty()).as_deref().map(Into::into);
+        }
+    }
+
+    /// Adds a message, unless it is blank.
+    pub(super) fn say(&mut self, actor: Actor, text: Option<Words<'a>>) {
+        if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
+            self.steps.message_at(actor, self.turn, text, self.time);
+        }
+    }
+
+    /// Adds a call of the agent.
+    pub(super) fn call(
+        &mut self,
+        id: Option<Cow<'a, str>>,
+        name: Option<Cow<'a, str>>,
+        arguments: Option<Raw<'a>>,
+    ) -> CallNumber {
+        let arguments = arguments.map_or(Content::Absent, common::arguments);
+        let mut call = Call::new(self.turn, id, name.clone().unwrap_or_default());
+        call.arguments = arguments;
+        self.add(call)
+    }
+
+    /// Adds a call.
+    pub(super) fn add(&mut self, mut call: Call<'a>) -> CallNumber {
+        let name = Some(call.name.clone());
+        (call.turn, call.time) = (self.turn, call.time.or(self.time));
+        call.usage = call.usage.or_else(|| self.usage.map(Box::new));
+        let call = self.steps.call(call);
+        self.waiting.entry(name).or_default().push_back(call);
+        self.waiting.entry(None).or_default().push_back(call);
+        call
+    }
+
+    /// Changes a call.
+    pub(super) fn call_mut(&mut self, call: CallNumber) -> Option<&mut Call<'a>> {
+        self.steps.call_mut(call)
+    }
+
+    /// Answers this call.
+    pub(super) fn answer_call(&mut self, call: CallNumber, observation: Option<Words<'a>>, outcome: Outcome) {
+        self.steps.answer_call(call, outcome.answer(observation.into()));
+    }
+
+    /// Answers this call with a text that is recorded for several calls together, at the last of them.
+    pub(super) fn answer_in_part(&mut self, call: CallNumber, outcome: Outcome) {
+        self.steps.answer_call(call, outcome.answer(Content::NotRecorded));
+    }
+
+    /// Answers a call: that of the id, or without an id the oldest unanswered one of the tool, or without a name the
+    /// oldest of all.
+    pub(super) fn answer(
+        &mut self,
+        id: Option<Cow<'a, str>>,
+        name: Option<Cow<'a, str>>,
+        observation: Option<Words<'a>>,
+        outcome: Outcome,
+    ) {
+        let answer = outcome.answer(observation.into());
+        let call = if id.is_none() { self.oldest(&name) } else { None };
+        match call {
+            Some(call) => {
+                self.steps.answer_call(call, answer);
+            }
+            None => self.steps.answer(self.turn, id, answer),
+        }
+    }
+
+    /// The oldest unanswered call of a tool.
+    pub(super) fn oldest(&mut self, name: &Option<Cow<'a, str>>) -> Option<CallNumber> {
+        self.steps.pair_new();
+        let waiting = self.waiting.get_mut(name)?;
+        while let Some(call) = waiting.front().copied() {
+            if !self.steps.is_answered(call) {
+                return Some(call);
+            }
+            waiting.pop_front();
+        }
+        None
+    }
+
+    /// Hands the run on.
+    pub(super) fn give(mut self, runs: &mut Runs<'_>) {
+        runs.give_unrouted(&mut self.steps, self.metadata, self.reward);
+    }
+}
+
+/// Runs by their ids.
+pub(super) struct Recordings<'a> {
+    agent: &'static str,
+    /// With how many there were before.
+    runs: TextMap<Option<Cow<'a, str>>, (usize, Recording<'a>)>,
+}
+
+impl<'a> Recordings<'a> {
+    /// No runs yet, all to be of the agent of this name.
+    pub(super) fn of_agent(agent: &'static str) -> Self {
+        Self { agent, runs: TextMap::default() }
+    }
+
+    /// The run of this id, which begins here if there is none yet.
+    pub(super) fn run(&mut self, id: Option<Cow<'a, str>>) -> &mut Recording<'a> {
+        let (agent, before) = (self.agent, self.runs.len());
+        let begin = |id: &Option<Cow<'a, str>>| {
+            let mut run = Recording::of_agent(agent);
+            run.metadata.id = id.clone().map(Cow::into_owned);
+            (before, run)
+        };
+        &mut self.runs.entry(id).or_insert_with_key(begin).1
+    }
+
+    /// Hands the runs on, in the order in which they began.
+    pub(super) fn give(self, runs: &mut Runs<'_>) {
+        let mut all: Vec<_> = self.runs.into_values().collect();
+        all.sort_unstable_by_key(|(before, _)| *before);
+        all.into_iter().for_each(|(_, run)| run.give(runs));
+    }
+}

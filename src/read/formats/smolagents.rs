@@ -1,0 +1,107 @@
+//! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text of what came of them.
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::{Actor, Content};
+
+use super::recorded::{Recording, any_of_first, elements, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Smolagents,
+    about: "steps of smolagents",
+    decisive: "steps with `step_number`, `observations` and `tool_calls` or `code_action`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+const LISTS: [&str; 3] = ["steps", "intermediate_steps", "memory"];
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(&elements(document, &LISTS), is_step)
+}
+
+fn is_step(step: &Members<'_>) -> bool {
+    step.has("step_number")
+        && step.has("observations")
+        && (step.has("tool_calls") || step.has("code_action"))
+        && (step.has("model_output") || step.has("model_output_message") || step.has("action_output"))
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut run = Recording::of_agent("smolagents");
+    if let Document::Object(around) = document {
+        let task = around.get("task").or_else(|| around.get("question"));
+        run.metadata.task = ident(around.get("task_id")).map(Into::into);
+        run.model(around.name("model_id"));
+        run.say(Actor::User, text(task));
+    }
+    let mut others = 0;
+    for item in elements(document, &LISTS) {
+        let item = members(Some(item));
+        run.turn(None);
+        if is_step(&item) {
+            step(&item, &mut run);
+        } else if item.has("task") {
+            run.say(Actor::User, text(item.get("task")));
+        } else if item.has("system_prompt") {
+            run.say(Actor::System, text(item.get("system_prompt")));
+        } else if item.has("plan") {
+            run.say(Actor::Agent, text(item.get("plan")));
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("elements of other types", others);
+    run.give(runs);
+    Ok(())
+}
+
+fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
+    let timing = members(step.get("timing"));
+    let start = timing.get("start_time").or_else(|| step.get("start_time"));
+    run.turn(start.and_then(time::of_seconds));
+    run.spent(step.get("token_usage").and_then(tokens::usage));
+    let output = step.get("model_output").filter(|output| output.kind() != Kind::Null);
+    let message = step.get("model_output_message");
+    run.say(Actor::Agent, text(output.or_else(|| message.and_then(|message| message.member("content")))));
+    let calls = items(step.get("tool_calls"));
+    let mut numbers: Vec<_> = calls.iter().map(|call| add(*call, run)).collect();
+    if let Some(code) = step.get("code_action").and_then(Raw::string)
+        && numbers.is_empty()
+    {
+        let call = run.call(None, Some("python_interpreter".into()), None);
+        if let Some(call) = run.call_mut(call) {
+            call.arguments = Content::Present(common::sole_text("code", &code));
+        }
+        numbers.push(call);
+    }
+    let error = step.get("error").filter(|error| error.kind() != Kind::Null);
+    let observations = step.get("observations").filter(|text| text.kind() != Kind::Null);
+    let outcome = if error.is_some() { Outcome::flag(true) } else { Outcome::UNMARKED };
+    let failure = error.and_then(|error| words::result(error.member("message").unwrap_or(error)));
+    let told = failure.or_else(|| observations.and_then(words::result));
+    let told = told.or_else(|| step.get("action_output").and_then(words::result));
+    match numbers.pop() {
+        // The text is of all calls of the step together.
+        Some(last) => {
+            numbers.into_iter().for_each(|call| run.answer_in_part(call, outcome));
+            run.answer_call(last, told, outcome);
+        }
+        None => run.say(Actor::Environment, told),
+    }
+}
+
+/// Adds a call: `{name, arguments, id}`, or the same within `function`.
+fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> crate::trace::CallNumber {
+    let function = call.member("function").unwrap_or(call);
+    let name = function.member("name").and_then(common::name);
+    run.call(ident(call.member("id")), name, function.member("arguments"))
+}
