@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -21,7 +21,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Acp,
     about: "messages of the Agent Client Protocol (ACP)",
     decisive: "messages with an `update` that has a `sessionUpdate`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -39,16 +47,17 @@ fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
     (params, update)
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Sessions { runs: Recordings::of_agent("acp"), open: TextMap::default(), others: 0 };
     for message in document.items() {
         sessions.message(&members(Some(*message)));
     }
     let open: Vec<_> = sessions.open.keys().cloned().collect();
-    open.into_iter().for_each(|session| sessions.say(&session));
+    for session in open {
+        sessions.say(session);
+    }
     runs.pass_over("messages of other methods", sessions.others);
     sessions.runs.give(runs);
-    Ok(())
 }
 
 struct Sessions<'a> {
@@ -64,8 +73,14 @@ struct Open<'a> {
     chunks: Vec<Words<'a>>,
     actor: Option<Actor>,
     calls: TextMap<Cow<'a, str>, Called<'a>>,
-    /// The calls of requests for permission, with the options that reject them.
-    requests: TextMap<Cow<'a, str>, (Cow<'a, str>, Vec<Cow<'a, str>>)>,
+    /// The requests for permission, by their ids.
+    requests: TextMap<Cow<'a, str>, Request<'a>>,
+}
+
+struct Request<'a> {
+    call: Cow<'a, str>,
+    /// The options that reject the call.
+    rejecting: Vec<Cow<'a, str>>,
 }
 
 struct Called<'a> {
@@ -84,23 +99,27 @@ impl<'a> Sessions<'a> {
             (_, Some("agent_message_chunk")) => self.chunk(session, Actor::Agent, &update),
             (_, Some("user_message_chunk")) => self.chunk(session, Actor::User, &update),
             (_, Some("tool_call" | "tool_call_update")) => {
-                self.call(&session, &update, kind.as_deref() == Some("tool_call"))
+                self.call(session, &update, kind.as_deref() == Some("tool_call"));
             }
             (Some("session/request_permission"), _) => {
                 let call = members(params.get("toolCall"));
-                self.call(&session, &call, true);
+                self.call(session.clone(), &call, true);
                 let rejects = |option: &Raw<'a>| {
                     option.member("kind").and_then(Raw::string).is_some_and(|kind| kind.starts_with("reject"))
                 };
                 let options = items(params.get("options")).into_iter().filter(rejects);
-                let options = options.filter_map(|option| ident(option.member("optionId"))).collect();
+                let rejecting = options.filter_map(|option| ident(option.member("optionId"))).collect();
                 if let (Some(request), Some(call)) = (ident(message.get("id")), ident(call.get("toolCallId")))
                 {
-                    self.open.entry(session).or_default().requests.insert(request, (call, options));
+                    self.open
+                        .entry(session)
+                        .or_default()
+                        .requests
+                        .insert(request, Request { call, rejecting });
                 }
             }
             (Some("session/prompt"), _) => {
-                self.say(&session);
+                self.say(session.clone());
                 let run = self.runs.run(session);
                 run.turn(None);
                 for part in items(params.get("prompt")) {
@@ -108,7 +127,7 @@ impl<'a> Sessions<'a> {
                 }
             }
             (None, None) if message.has("result") => self.response(message),
-            (_, Some("agent_thought_chunk" | "plan")) => self.say(&session),
+            (_, Some("agent_thought_chunk" | "plan")) => self.say(session),
             _ => self.others += 1,
         }
     }
@@ -116,7 +135,7 @@ impl<'a> Sessions<'a> {
     /// Adds a part of a message, which ends where another begins.
     fn chunk(&mut self, session: Option<Cow<'a, str>>, actor: Actor, update: &Members<'a>) {
         if self.open.get(&session).is_some_and(|open| open.actor != Some(actor)) {
-            self.say(&session);
+            self.say(session.clone());
         }
         let open = self.open.entry(session).or_default();
         open.actor = Some(actor);
@@ -125,25 +144,25 @@ impl<'a> Sessions<'a> {
     }
 
     /// Hands on the message that has come in chunks.
-    fn say(&mut self, session: &Option<Cow<'a, str>>) {
-        let Some(open) = self.open.get_mut(session) else { return };
+    fn say(&mut self, session: Option<Cow<'a, str>>) {
+        let Some(open) = self.open.get_mut(&session) else { return };
         let text: String = open.chunks.drain(..).map(Words::into_cow).collect();
         if let Some(actor) = open.actor.take() {
-            let run = self.runs.run(session.clone());
+            let run = self.runs.run(session);
             run.turn(None);
             run.say(actor, Some(text.into()));
         }
     }
 
     /// Reads a call, or an update of one. Calls that need permission may first show in the request for it.
-    fn call(&mut self, session: &Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
-        self.say(session);
+    fn call(&mut self, session: Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
+        self.say(session.clone());
         let run = self.runs.run(session.clone());
         let Some(id) = ident(call.get("toolCallId")) else {
             self.others += 1;
             return;
         };
-        let open = self.open.entry(session.clone()).or_default();
+        let open = self.open.entry(session).or_default();
         if may_begin && !open.calls.contains_key(&id) {
             run.turn(None);
             let number = run.add(Call::new(0, Some(id.clone()), name(call).unwrap_or_default()));
@@ -167,7 +186,7 @@ impl<'a> Sessions<'a> {
         let request = ident(message.get("id"));
         if let (Some(chosen), Some(request)) = (outcome.name("outcome"), request) {
             for open in self.open.values_mut() {
-                if let Some((call, rejecting)) = open.requests.remove(&request)
+                if let Some(Request { call, rejecting }) = open.requests.remove(&request)
                     && let Some(called) = open.calls.get_mut(&call)
                 {
                     let option = ident(outcome.get("optionId"));
@@ -179,7 +198,7 @@ impl<'a> Sessions<'a> {
         if let Some(reason) = result.name("stopReason") {
             let open: Vec<_> = self.open.keys().cloned().collect();
             for session in open {
-                self.say(&session);
+                self.say(session.clone());
                 self.runs.run(session).metadata.termination = Some(reason.clone().into_owned());
             }
         }

@@ -1,6 +1,6 @@
-//! AutoGen since 0.4: the messages and events of a chat, alone, in the result of a task or in a saved state.
+//! `AutoGen` since 0.4: the messages and events of a chat, alone, in the result of a task or in a saved state.
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -19,7 +19,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AutoGen,
     about: "messages, events and saved states of AutoGen since 0.4",
     decisive: "messages with `source` and a `type` such as `ToolCallRequestEvent` or `TextMessage`, or a state with `agent_states`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -52,7 +60,7 @@ fn is_message(message: &Members<'_>) -> bool {
     message.has("content") && kind.as_deref().is_some_and(is_known)
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let lists = match document {
         Document::Object(state) if is_state(state) => threads(state),
         document => vec![elements(document, &["messages", "message_thread"])],
@@ -71,7 +79,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         runs.pass_over("elements of other types", others);
         run.give(runs);
     }
-    Ok(())
 }
 
 /// The threads of messages in a state: that of the group chat if it holds calls, or else the contexts of its agents.
@@ -128,7 +135,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
                 None => Outcome::UNMARKED,
             };
             let told = item.member("content").and_then(words::result);
-            run.answer(ident(item.member("call_id")), name, told, outcome);
+            run.answer(ident(item.member("call_id")), name.as_ref(), told, outcome);
         }
     }
 }

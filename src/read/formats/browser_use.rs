@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
@@ -19,7 +19,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::BrowserUse,
     about: "histories of browser-use",
     decisive: "a list `history` of objects with `model_output`, `result` and `state`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -30,7 +38,7 @@ fn is_entry(entry: &Members<'_>) -> bool {
     entry.has("model_output") && entry.is("result", Kind::List) && entry.is("state", Kind::Object)
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("browser-use");
     let mut others = 0;
     for item in elements(document, &["history"]) {
@@ -43,7 +51,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     runs.pass_over("elements of other types", others);
     run.give(runs);
-    Ok(())
 }
 
 fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {

@@ -1,7 +1,7 @@
-//! CrewAI: the events of a crew. The use of a tool is started, then finished or failed; nothing but the name of the
+//! `CrewAI`: the events of a crew. The use of a tool is started, then finished or failed; nothing but the name of the
 //! tool pairs these.
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
@@ -19,7 +19,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CrewAi,
     about: "events of CrewAI",
     decisive: "events with `timestamp` and a `type` such as `crew_kickoff_started` or `tool_usage_finished`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -43,7 +51,7 @@ fn claims(document: &Document<'_>) -> bool {
     })
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("crewai");
     let (mut is_open, mut others) = (false, 0);
     for item in elements(document, &["events"]) {
@@ -57,7 +65,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     runs.pass_over("events of other types", others);
     run.give(runs);
-    Ok(())
 }
 
 /// Reads an event; `false` if its type is not one that is read.
@@ -71,7 +78,7 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
     let tool = || data.name("tool_name");
     match event.name("type").as_deref() {
         Some("crew_kickoff_started") => {
-            run.metadata.domain = data.name("crew_name").as_deref().map(Into::into)
+            run.metadata.domain = data.name("crew_name").as_deref().map(Into::into);
         }
         Some("crew_kickoff_completed") => run.metadata.termination = Some("completed".to_owned()),
         Some("crew_kickoff_failed") => run.metadata.termination = Some("failed".to_owned()),
@@ -105,6 +112,6 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
 /// Answers the use of a tool, which begins here if its start was not recorded.
 fn answer<'a>(data: &Members<'a>, told: Option<Raw<'a>>, outcome: Outcome, run: &mut Recording<'a>) {
     let name = data.name("tool_name");
-    let call = run.oldest(&name).unwrap_or_else(|| run.call(None, name, data.get("tool_args")));
+    let call = run.oldest(name.as_ref()).unwrap_or_else(|| run.call(None, name, data.get("tool_args")));
     run.answer_call(call, told.and_then(words::result), outcome);
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -21,7 +21,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Goose,
     about: "sessions of Goose",
     decisive: "messages whose `content` has parts `toolRequest` or `toolResponse`, or rows with `session_id`, `role` and `content_json`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 const LISTS: [&str; 2] = ["conversation", "messages"];
@@ -44,7 +52,7 @@ fn has_tool_part(item: &Members<'_>) -> bool {
     item.has("role") && any_of_first(&parts, |part| part.has("toolCall") || part.has("toolResult"))
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let messages = elements(document, &LISTS);
     let rows: Vec<Option<Cow<'_, str>>> =
         messages.iter().map(|message| message.member("content_json").and_then(Raw::string)).collect();
@@ -76,7 +84,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     runs.pass_over("elements without messages", others);
     runs.pass_over("parts of other types", unread);
     sessions.give(runs);
-    Ok(())
 }
 
 /// Reads a part of a message; `false` if its type is unknown.

@@ -1,9 +1,9 @@
-//! LangChain and LangGraph: messages as `model_dump`, `messages_to_dict` and `dumps` write them, alone or in the state
+//! `LangChain` and `LangGraph`: messages as `model_dump`, `messages_to_dict` and `dumps` write them, alone or in the state
 //! of a graph.
 
 use std::borrow::Cow;
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -20,7 +20,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LangChain,
     about: "messages of LangChain and LangGraph",
     decisive: "messages of `type` human, ai or tool with `additional_kwargs`, `response_metadata`, `tool_call_id` or `data`, or serialised with `lc` and `kwargs`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -61,7 +69,7 @@ fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     (is_known && is_message).then_some(known)
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("langchain");
     let mut others = 0;
     for item in messages(document) {
@@ -77,7 +85,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     runs.pass_over("elements of other types", others);
     run.give(runs);
-    Ok(())
 }
 
 /// Reads a message; `false` if its type is unknown.
@@ -101,7 +108,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bo
                 _ => Outcome::UNMARKED,
             };
             let told = content.and_then(words::result);
-            run.answer(ident(message.get("tool_call_id")), message.name("name"), told, outcome);
+            run.answer(ident(message.get("tool_call_id")), message.name("name").as_ref(), told, outcome);
         }
         "remove" => {}
         _ => return false,

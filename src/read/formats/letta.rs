@@ -1,6 +1,6 @@
 //! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -19,7 +19,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Letta,
     about: "messages of Letta agents and results of letta-evals",
     decisive: "messages with a `message_type` of Letta, or `results` with a `sample` and a `trajectory` of them",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -55,7 +63,7 @@ fn evaluated<'a>(object: &Members<'a>) -> Option<Members<'a>> {
     (result.is("sample", Kind::Object) && has_messages).then_some(result)
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut conversation = Recording::of_agent("letta");
     let mut has_messages = false;
     let mut others = 0;
@@ -74,7 +82,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     if has_messages {
         conversation.give(runs);
     }
-    Ok(())
 }
 
 /// Hands on the run of a sample of letta-evals.
@@ -119,7 +126,9 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
             if returns.is_empty() {
                 tool_return(message, run);
             }
-            returns.into_iter().for_each(|answer| tool_return(&members(Some(answer)), run));
+            for answer in returns {
+                tool_return(&members(Some(answer)), run);
+            }
         }
         Some("approval_response_message") => {
             // Tools that run at the client return their results here.
@@ -145,5 +154,5 @@ fn tool_return<'a>(answer: &Members<'a>, run: &mut Recording<'a>) {
         _ => Outcome::UNMARKED,
     };
     let observation = answer.get("tool_return").and_then(words::result);
-    run.answer(ident(answer.get("tool_call_id")), answer.name("name"), observation, outcome);
+    run.answer(ident(answer.get("tool_call_id")), answer.name("name").as_ref(), observation, outcome);
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
@@ -20,7 +20,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::PydanticAi,
     about: "messages and streamed events of Pydantic AI",
     decisive: "messages of `kind` request or response with `parts` that have a `part_kind`, or events with an `event_kind`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 const LISTS: [&str; 4] = ["messages", "all_messages", "message_history", "new_messages"];
@@ -44,19 +52,22 @@ fn is_event(item: &Members<'_>) -> bool {
     }
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let items: Vec<_> = elements(document, &LISTS).into_iter().map(|item| members(Some(item))).collect();
     let mut reader =
         Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
     // A stream that ends with its messages repeats its events in them.
     if items.iter().any(is_message) {
-        items.iter().for_each(|item| reader.message(item));
+        for item in &items {
+            reader.message(item);
+        }
     } else {
-        items.iter().for_each(|item| reader.event(item));
+        for item in &items {
+            reader.event(item);
+        }
     }
     runs.pass_over("elements and parts of other types", reader.others);
     reader.runs.give(runs);
-    Ok(())
 }
 
 struct Reading<'a> {
@@ -76,9 +87,9 @@ impl<'a> Reading<'a> {
         let run = self.runs.run(id.clone());
         run.turn(message.get("timestamp").and_then(time::of_string));
         run.model(message.name("model_name"));
-        run.spent(message.get("usage").and_then(usage));
+        run.spent(message.get("usage").map(usage));
         for part in items(message.get("parts")) {
-            self.part(&id, &members(Some(part)));
+            self.part(id.clone(), &members(Some(part)));
         }
     }
 
@@ -91,20 +102,20 @@ impl<'a> Reading<'a> {
                 let is_new = ident(part.get("tool_call_id")).is_none_or(|id| self.seen.insert(id));
                 if is_new {
                     self.runs.run(None).turn(None);
-                    self.part(&None, &part);
+                    self.part(None, &part);
                 }
             }
             Some("part_end" | "function_tool_result") => {
                 self.runs.run(None).turn(None);
-                self.part(&None, &part);
+                self.part(None, &part);
             }
             Some("part_start" | "part_delta" | "final_result") => {}
             _ => self.others += 1,
         }
     }
 
-    fn part(&mut self, run: &Option<Cow<'a, str>>, part: &Members<'a>) {
-        let run = self.runs.run(run.clone());
+    fn part(&mut self, run: Option<Cow<'a, str>>, part: &Members<'a>) {
+        let run = self.runs.run(run);
         let content = part.get("content");
         let id = ident(part.get("tool_call_id"));
         let name = part.name("tool_name");
@@ -122,14 +133,14 @@ impl<'a> Reading<'a> {
                     Some("denied") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
                     _ => Outcome::UNMARKED,
                 };
-                run.answer(id, name, content.and_then(words::result), outcome);
+                run.answer(id, name.as_ref(), content.and_then(words::result), outcome);
             }
             // Without a tool, it is the output that has to be tried again.
             Some("retry-prompt") if name.is_none() => {
                 run.say(Actor::Environment, content.and_then(words::result));
             }
             Some("retry-prompt") => {
-                run.answer(id, name, content.and_then(words::result), Outcome::flag(true))
+                run.answer(id, name.as_ref(), content.and_then(words::result), Outcome::flag(true));
             }
             Some("thinking" | "file") => {}
             _ => self.others += 1,
@@ -138,17 +149,16 @@ impl<'a> Reading<'a> {
 }
 
 /// Older versions count `request_tokens` and `response_tokens`.
-fn usage(value: Raw<'_>) -> Option<Usage> {
+fn usage(value: Raw<'_>) -> Usage {
     let count = |key: &str| {
         let count = value.member(key).filter(|count| count.kind() == Kind::Number)?.integer()?;
         u64::try_from(count).ok()
     };
     let usage = tokens::usage(value).unwrap_or_default();
-    let usage = Usage {
+    Usage {
         input_tokens: usage.input_tokens.or_else(|| count("request_tokens")),
         output_tokens: usage.output_tokens.or_else(|| count("response_tokens")),
         cached_tokens: usage.cached_tokens.or_else(|| count("cache_read_tokens")),
         ..usage
-    };
-    Some(usage)
+    }
 }

@@ -119,7 +119,7 @@ impl<'a> Recording<'a> {
         arguments: Option<Raw<'a>>,
     ) -> CallNumber {
         let arguments = arguments.map_or(Content::Absent, common::arguments);
-        let mut call = Call::new(self.turn, id, name.clone().unwrap_or_default());
+        let mut call = Call::new(self.turn, id, name.unwrap_or_default());
         call.arguments = arguments;
         self.add(call)
     }
@@ -155,12 +155,12 @@ impl<'a> Recording<'a> {
     pub(super) fn answer(
         &mut self,
         id: Option<Cow<'a, str>>,
-        name: Option<Cow<'a, str>>,
+        name: Option<&Cow<'a, str>>,
         observation: Option<Words<'a>>,
         outcome: Outcome,
     ) {
         let answer = outcome.answer(observation.into());
-        let call = if id.is_none() { self.oldest(&name) } else { None };
+        let call = if id.is_none() { self.oldest(name) } else { None };
         match call {
             Some(call) => {
                 self.steps.answer_call(call, answer);
@@ -170,9 +170,9 @@ impl<'a> Recording<'a> {
     }
 
     /// The oldest unanswered call of a tool.
-    pub(super) fn oldest(&mut self, name: &Option<Cow<'a, str>>) -> Option<CallNumber> {
+    pub(super) fn oldest(&mut self, name: Option<&Cow<'a, str>>) -> Option<CallNumber> {
         self.steps.pair_new();
-        let waiting = self.waiting.get_mut(name)?;
+        let waiting = self.waiting.get_mut(&name.cloned())?;
         while let Some(call) = waiting.front().copied() {
             if !self.steps.is_answered(call) {
                 return Some(call);
@@ -216,6 +216,8 @@ impl<'a> Recordings<'a> {
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         let mut all: Vec<_> = self.runs.into_values().collect();
         all.sort_unstable_by_key(|(before, _)| *before);
-        all.into_iter().for_each(|(_, run)| run.give(runs));
+        for (_, run) in all {
+            run.give(runs);
+        }
     }
 }

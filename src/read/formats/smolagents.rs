@@ -1,6 +1,6 @@
 //! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text of what came of them.
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -19,7 +19,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Smolagents,
     about: "steps of smolagents",
     decisive: "steps with `step_number`, `observations` and `tool_calls` or `code_action`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
 };
 
 const LISTS: [&str; 3] = ["steps", "intermediate_steps", "memory"];
@@ -35,7 +43,7 @@ fn is_step(step: &Members<'_>) -> bool {
         && (step.has("model_output") || step.has("model_output_message") || step.has("action_output"))
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("smolagents");
     if let Document::Object(around) = document {
         let task = around.get("task").or_else(|| around.get("question"));
@@ -46,7 +54,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut others = 0;
     for item in elements(document, &LISTS) {
         let item = members(Some(item));
-        run.turn(None);
+        let timing = members(item.get("timing"));
+        run.turn(timing.get("start_time").or_else(|| item.get("start_time")).and_then(time::of_seconds));
         if is_step(&item) {
             step(&item, &mut run);
         } else if item.has("task") {
@@ -61,13 +70,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     runs.pass_over("elements of other types", others);
     run.give(runs);
-    Ok(())
 }
 
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
-    let timing = members(step.get("timing"));
-    let start = timing.get("start_time").or_else(|| step.get("start_time"));
-    run.turn(start.and_then(time::of_seconds));
     run.spent(step.get("token_usage").and_then(tokens::usage));
     let output = step.get("model_output").filter(|output| output.kind() != Kind::Null);
     let message = step.get("model_output_message");
@@ -92,7 +97,9 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     match numbers.pop() {
         // The text is of all calls of the step together.
         Some(last) => {
-            numbers.into_iter().for_each(|call| run.answer_in_part(call, outcome));
+            for call in numbers {
+                run.answer_in_part(call, outcome);
+            }
             run.answer_call(last, told, outcome);
         }
         None => run.say(Actor::Environment, told),
