@@ -139,7 +139,7 @@ mod export;
 mod fingerprint;
 pub mod guide;
 mod json;
-mod monitor;
+mod live;
 mod names;
 mod objects;
 #[cfg(feature = "statistics")]
@@ -165,7 +165,7 @@ pub use detect::*;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use export::*;
 pub use fingerprint::*;
-pub use monitor::*;
+pub use live::*;
 #[cfg(feature = "statistics")]
 pub use partial::*;
 pub use read::*;

@@ -7,14 +7,15 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
 use wrongturn::{
-    Action, Actor, AssemblerCounts, AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Monitor,
-    ReadOptions, Reply, SpanBatch, Status, StepInput, TraceAssembler, UpdateKind, Verdict, default_detectors,
-    read_traces,
+    Action, Actor, AssemblerCounts, AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Metadata, Monitor,
+    ReadOptions, Reply, SpanBatch, Status, StepInput, TraceAssembler, UnknownReason, Unpaired, UpdateKind, Usage,
+    Verdict, default_detectors, read_traces,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -48,10 +49,6 @@ impl Made {
     }
 }
 
-fn options() -> AssemblerOptions {
-    AssemblerOptions { reorder: Duration::from_secs(30), ..AssemblerOptions::default() }
-}
-
 fn assembler(options: AssemblerOptions) -> TraceAssembler {
     TraceAssembler::new(default_detectors(), options).unwrap()
 }
@@ -68,30 +65,42 @@ fn drain(traces: &mut TraceAssembler) -> (Vec<LiveEvent>, Vec<ClosedTrace>) {
     (others, closed)
 }
 
-/// Hands in the pieces of one trace in this order, a second apart; each piece is a call (`false`) or its answer.
-fn hand_in(traces: &mut TraceAssembler, run: &[Made], order: &[(usize, bool)]) {
-    for (arrival, &(number, is_answer)) in (0_u64..).zip(order) {
-        let made = run[number];
-        let (now, id) = (1000 * SECOND + arrival * SECOND, format!("c{number}"));
-        let begun = number as u64 * SECOND;
-        if is_answer {
-            let (status, text) = made.answer();
-            let reply = Reply::new(&id, status, text.as_str()).time(begun + made.takes * SECOND + 1);
-            traces.answer(now, "t", &reply);
-        } else {
-            let action = Action::new(made.name()).call_id(&id).arguments(&json!({"a": made.argument}));
-            traces.call(now, "t", &StepInput::action(Actor::Agent, action).time(begun)).unwrap();
-        }
+/// The updates among events, each as its kind and the id of the finding.
+fn updates(events: &[LiveEvent]) -> Vec<(UpdateKind, String)> {
+    let of = |event: &LiveEvent| match event {
+        LiveEvent::Update { update, .. } => Some((update.kind, update.finding.id.clone())),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+/// Hands in a piece of the run: a call (`false`) or its answer.
+fn hand_in(traces: &mut TraceAssembler, now: u64, run: &[Made], (number, is_answer): (usize, bool)) {
+    let made = run[number];
+    let id = format!("c{number}");
+    let begun = number as u64 * SECOND;
+    if is_answer {
+        let (status, text) = made.answer();
+        let reply = Reply::new(&id, status, text.as_str()).time(begun + made.takes * SECOND + 1);
+        traces.answer(now, "t", &reply);
+    } else {
+        let action = Action::new(made.name()).call_id(&id).arguments(&json!({"a": made.argument}));
+        traces.call(now, "t", &StepInput::action(Actor::Agent, action).time(begun)).unwrap();
     }
 }
 
-/// The same run as complete steps in order.
-fn in_order(run: &[Made]) -> Vec<(&'static str, Verdict)> {
+/// The same run as complete steps in order; calls that are not answered have an unknown end.
+fn in_order(run: &[Made], answered: &[bool]) -> Vec<(&'static str, Verdict)> {
     let mut monitor = Monitor::new(&default_detectors(), &None.into()).unwrap();
-    for (number, made) in (0_u64..).zip(run) {
+    for ((number, made), answered) in (0_u64..).zip(run).zip(answered) {
         let (status, text) = made.answer();
-        let action = Action::new(made.name()).arguments(&json!({"a": made.argument})).answered(status, &text);
-        let usage = wrongturn::Usage { duration_ns: Some(made.takes * SECOND + 1), ..Default::default() };
+        let action = Action::new(made.name()).arguments(&json!({"a": made.argument}));
+        let (action, usage) = if *answered {
+            let usage = Usage { duration_ns: Some(made.takes * SECOND + 1), ..Usage::default() };
+            (action.answered(status, &text), usage)
+        } else {
+            (action.unknown(UnknownReason::Unanswered), Usage::default())
+        };
         let step = StepInput::action(Actor::Agent, action).time(number * SECOND).usage(usage);
         monitor.observe(step).unwrap();
     }
@@ -102,66 +111,166 @@ fn in_order(run: &[Made]) -> Vec<(&'static str, Verdict)> {
 }
 
 fn balanced(counts: AssemblerCounts) -> bool {
-    counts.received == counts.judged + counts.evicted + counts.late + counts.ignored + counts.open
+    let AssemblerCounts { received, judged, evicted, late, ignored, open, parked, .. } = counts;
+    received == judged + evicted + late + ignored + open + parked
+}
+
+/// Follows each finding through its updates: opened once, then reported only while it stands; at the end it is in the
+/// verdicts, or has been merged or withdrawn.
+fn assert_series(events: &[LiveEvent], verdicts: &[(&'static str, Verdict)]) {
+    let mut live: BTreeSet<String> = BTreeSet::new();
+    for (kind, id) in updates(events) {
+        match kind {
+            UpdateKind::Opened => assert!(live.insert(id.clone()), "{id} opened twice"),
+            UpdateKind::Grown => assert!(live.contains(&id), "{id} grew"),
+            UpdateKind::Merged | UpdateKind::Withdrawn => assert!(live.remove(&id), "{id} {kind}"),
+            other => panic!("{other}"),
+        }
+    }
+    let findings = verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
+    let ids: BTreeSet<String> = findings.map(|finding| finding.id.clone()).collect();
+    assert!(live.is_subset(&ids), "{live:?} {ids:?}");
+}
+
+/// What happens to an assembler between two pieces.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Between {
+    Nothing,
+    /// Time for what is due to be judged again.
+    Settled,
+    /// So long that the trace is parked.
+    Pause,
+    /// The program ends without notice; another one goes on with what was saved.
+    Crash,
+}
+
+fn between() -> impl Strategy<Value = Between> {
+    prop_oneof![
+        8 => Just(Between::Nothing),
+        2 => Just(Between::Settled),
+        1 => Just(Between::Pause),
+        1 => Just(Between::Crash),
+    ]
+}
+
+fn restarted(traces: &TraceAssembler) -> TraceAssembler {
+    let mut state = Vec::new();
+    traces.save(&mut state).unwrap();
+    let mut restarted = assembler(AssemblerOptions::default());
+    restarted.load(&mut state.as_slice()).unwrap();
+    assert_eq!(restarted.open_traces() + restarted.parked_traces(), traces.open_traces() + traces.parked_traces());
+    restarted
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 100, ..ProptestConfig::default() })]
 
-    /// Pieces that come at most 30 s late (here: in blocks of 30 pieces, a second apart) give the verdicts of order.
+    /// Whatever order the pieces come in, with whatever pauses and crashes between them, the end is that of the run in
+    /// call order, and every finding that was reported is accounted for.
     #[test]
-    fn any_order_within_the_window_is_order(
-        run in proptest::collection::vec(made(), 0..40),
-        seeds in proptest::collection::vec(any::<u64>(), 80),
+    fn any_order_ends_in_the_verdict_of_the_run(
+        run in proptest::collection::vec(made(), 1..40),
+        answered in proptest::collection::vec(prop_oneof![9 => Just(true), 1 => Just(false)], 40),
+        delays in proptest::collection::vec(prop_oneof![5 => 0_u64..2, 1 => 0_u64..60], 80),
+        happens in proptest::collection::vec(between(), 80),
     ) {
-        let mut pieces: Vec<(usize, bool)> =
-            (0..run.len()).flat_map(|number| [(number, false), (number, true)]).collect();
-        pieces.sort_by_key(|&(number, is_answer)| {
-            number as u64 * SECOND + u64::from(is_answer) * (run[number].takes * SECOND + 1)
-        });
-        for block in pieces.chunks_mut(30) {
-            let mut keyed: Vec<_> = block.iter().copied().zip(&seeds).collect();
-            keyed.sort_by_key(|(_, seed)| **seed);
-            for (slot, (piece, _)) in block.iter_mut().zip(keyed) {
-                *slot = piece;
+        let answered = &answered[..run.len()];
+        let mut arrivals: Vec<(u64, (usize, bool))> = Vec::new();
+        for (number, made) in run.iter().enumerate() {
+            arrivals.push((number as u64 + delays[2 * number], (number, false)));
+            if answered[number] {
+                arrivals.push((number as u64 + made.takes + delays[2 * number + 1], (number, true)));
             }
         }
-        let mut traces = assembler(options());
-        hand_in(&mut traces, &run, &pieces);
-        traces.close_all(2000 * SECOND);
-        let (told, closed) = drain(&mut traces);
-        if run.is_empty() {
-            prop_assert!(closed.is_empty());
-            return Ok(());
+        arrivals.sort_by_key(|(time, (_, is_answer))| (*time, *is_answer));
+        let mut traces = assembler(AssemblerOptions::default());
+        let (mut told, mut now) = (Vec::new(), 1000 * SECOND);
+        for ((_, piece), between) in arrivals.iter().zip(happens) {
+            hand_in(&mut traces, now, &run, *piece);
+            told.extend(drain(&mut traces).0);
+            now += match between {
+                Between::Settled => SECOND,
+                Between::Pause => 700 * SECOND,
+                Between::Nothing | Between::Crash => 0,
+            };
+            traces.advance(now);
+            told.extend(drain(&mut traces).0);
+            if between == Between::Pause {
+                prop_assert_eq!((traces.open_traces(), traces.parked_traces()), (0, 1));
+            }
+            if between == Between::Crash {
+                traces = restarted(&traces);
+            }
+            prop_assert!(balanced(traces.counts()), "{:?}", traces.counts());
         }
-        prop_assert_eq!(&closed[0].verdicts, &in_order(&run));
-        prop_assert_eq!(closed[0].unpaired, wrongturn::Unpaired::default());
-        prop_assert_eq!(traces.counts().out_of_order, 0);
-        prop_assert!(balanced(traces.counts()));
-        // What was opened is in the verdicts, by name.
-        for event in told {
-            let LiveEvent::Update { update, .. } = event else { panic!("{event:?}") };
-            let findings = closed[0].verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
-            let mut named = findings.filter(|finding| {
-                finding.id == update.finding.id || finding.merged.contains(&update.finding.id)
-            });
-            prop_assert!(named.next().is_some(), "{:?}", update);
+        traces.close_all(now);
+        let (rest, closed) = drain(&mut traces);
+        told.extend(rest);
+        prop_assert_eq!(&closed[0].verdicts, &in_order(&run, answered));
+        let unanswered = answered.iter().filter(|answered| !**answered).count() as u64;
+        prop_assert_eq!(closed[0].unpaired, Unpaired { calls: unanswered, messages: 0 });
+        prop_assert_eq!((traces.counts().judged, traces.bytes()), (arrivals.len() as u64, 0));
+        assert_series(&told, &closed[0].verdicts);
+    }
+
+    /// Where calls do not overlap nothing is withdrawn, and every finding keeps the id it was opened under.
+    #[test]
+    fn calls_that_do_not_overlap_are_never_judged_otherwise(
+        run in proptest::collection::vec(made(), 1..40),
+        happens in proptest::collection::vec(between(), 80),
+    ) {
+        let mut traces = assembler(AssemblerOptions::default());
+        let (mut told, mut now) = (Vec::new(), 0);
+        for (piece, between) in (0..run.len()).flat_map(|number| [(number, false), (number, true)]).zip(happens) {
+            hand_in(&mut traces, now, &run, piece);
+            now += if between == Between::Pause { 700 * SECOND } else { 0 };
+            traces.advance(now);
+            told.extend(drain(&mut traces).0);
+            if between == Between::Crash {
+                traces = restarted(&traces);
+            }
         }
+        let kinds = updates(&told);
+        prop_assert!(kinds.iter().all(|(kind, _)| *kind != UpdateKind::Withdrawn), "{:?}", kinds);
+    }
+
+    /// A stream that is split between two assemblers, whose states are then put together, ends as it does in one.
+    #[test]
+    fn two_halves_are_one(
+        run in proptest::collection::vec(made(), 1..40),
+        halves in proptest::collection::vec(any::<bool>(), 80),
+    ) {
+        let mut parts = [assembler(AssemblerOptions::default()), assembler(AssemblerOptions::default())];
+        for (piece, half) in (0..run.len()).flat_map(|number| [(number, false), (number, true)]).zip(halves) {
+            hand_in(&mut parts[usize::from(half)], piece.0 as u64 * SECOND, &run, piece);
+        }
+        let mut whole = assembler(AssemblerOptions::default());
+        for part in &parts {
+            let mut state = Vec::new();
+            part.save(&mut state).unwrap();
+            whole.load(&mut state.as_slice()).unwrap();
+        }
+        prop_assert_eq!(whole.open_traces() + whole.parked_traces(), 1);
+        whole.close_all(100 * SECOND);
+        let (_, closed) = drain(&mut whole);
+        prop_assert_eq!(&closed[0].verdicts, &in_order(&run, &vec![true; run.len()]));
+        prop_assert_eq!(whole.counts().judged, 2 * run.len() as u64);
+        prop_assert!(balanced(whole.counts()));
     }
 
     /// Whatever comes, in whatever order and with whatever caps: every piece is accounted for.
     #[test]
     fn every_piece_is_counted(
-        pieces in proptest::collection::vec((0_u8..6, 0_u8..4, 0_u8..5, 0_u64..50, 0_u64..50), 0..150),
+        pieces in proptest::collection::vec((0_u8..7, 0_u8..4, 0_u8..5, 0_u64..50, 0_u64..50), 0..150),
         max_open in 1_usize..5,
-        max_held in 1_usize..10,
+        max_pieces in 1_usize..100,
         max_bytes in prop_oneof![Just(1_usize << 30), 1_usize..40_000],
     ) {
         let mut traces = assembler(AssemblerOptions {
-            reorder: Duration::from_secs(5),
-            idle: Duration::from_secs(20),
+            idle: Duration::from_secs(10),
+            expire: Duration::from_secs(20),
             max_open,
-            max_held,
+            max_pieces,
             max_bytes,
             ..AssemblerOptions::default()
         });
@@ -176,14 +285,18 @@ proptest! {
                 1 | 2 => traces.call(now, &trace, &step).unwrap(),
                 3 => traces.answer(now, &trace, &Reply::new(&id, Status::Error, "no").time(time)),
                 4 => traces.advance(now),
-                _ => { traces.close(now, &trace); }
+                5 => { traces.close(now, &trace); }
+                _ => {
+                    let metadata = Metadata::default();
+                    traces.describe(now, &trace, metadata);
+                }
             }
             prop_assert!(balanced(traces.counts()), "{:?}", traces.counts());
             prop_assert!(traces.open_traces() <= max_open && traces.bytes() <= max_bytes);
         }
         traces.close_all(100 * SECOND);
         let counts = traces.counts();
-        prop_assert_eq!((counts.received, counts.open, traces.bytes(), traces.held()), (sent, 0, 0, 0));
+        prop_assert_eq!((counts.received, counts.open, counts.parked, traces.bytes()), (sent, 0, 0, 0));
         prop_assert!(balanced(counts));
         let (others, closed) = drain(&mut traces);
         prop_assert_eq!(closed.len() as u64, counts.traces_closed + counts.traces_evicted);
@@ -193,65 +306,185 @@ proptest! {
     }
 }
 
+const SAME: Made = Made { tool: 0, argument: 0, fails: false, takes: 0 };
+
 #[test]
-fn a_finding_is_told_while_the_trace_is_open() {
-    let mut traces = assembler(AssemblerOptions { reorder: Duration::ZERO, ..AssemblerOptions::default() });
-    let run = [Made { tool: 0, argument: 0, fails: false, takes: 0 }; 6];
-    let order: Vec<_> = (0..run.len()).flat_map(|number| [(number, false), (number, true)]).collect();
-    hand_in(&mut traces, &run, &order);
-    let (told, _) = drain(&mut traces);
-    let told = told.iter().filter_map(|event| match event {
-        LiveEvent::Update { update, .. } => Some((update.kind, update.finding.id.as_str())),
-        _ => None,
-    });
-    let told: Vec<_> = told.collect();
-    assert_eq!(told, [(UpdateKind::Opened, "loop:2"), (UpdateKind::Grown, "loop:2")]);
+fn a_finding_is_reported_while_the_trace_is_open() {
+    let mut traces = assembler(AssemblerOptions::default());
+    for number in 0..6 {
+        hand_in(&mut traces, number as u64 * SECOND, &[SAME; 6], (number, false));
+        hand_in(&mut traces, number as u64 * SECOND + 1, &[SAME; 6], (number, true));
+    }
+    let (events, _) = drain(&mut traces);
+    let expected = [(UpdateKind::Opened, "loop:2".to_owned()), (UpdateKind::Grown, "loop:2".to_owned())];
+    assert_eq!(updates(&events), expected);
     assert_eq!(traces.open_traces(), 1);
 }
 
+/// A call in the background, and equal calls that are answered meanwhile.
 #[test]
-fn a_call_that_is_never_answered_holds_the_others_back_only_for_a_while() {
-    let mut traces = assembler(AssemblerOptions {
-        reorder: Duration::ZERO,
-        answer: Duration::from_secs(60),
-        ..AssemblerOptions::default()
-    });
-    let lost = StepInput::action(Actor::Agent, Action::new("lost").call_id("x"));
-    traces.call(0, "t", &lost).unwrap();
-    for _ in 0..4 {
-        let look = Action::new("look").answered(Status::Ok, "a wall");
-        traces.step(SECOND, "t", &StepInput::action(Actor::Agent, look)).unwrap();
+fn an_open_call_holds_nothing_back() {
+    let mut traces = assembler(AssemblerOptions::default());
+    let background = Action::new("bg").call_id("bg");
+    traces.call(0, "t", &StepInput::action(Actor::Agent, background)).unwrap();
+    for number in 1..=30 {
+        let (now, id) = (number * SECOND, number.to_string());
+        let look = Action::new("look").call_id(&id);
+        traces.call(now, "t", &StepInput::action(Actor::Agent, look)).unwrap();
+        traces.answer(now + 1, "t", &Reply::new(&id, Status::Ok, "a wall"));
+        if number == 3 {
+            assert_eq!(updates(&drain(&mut traces).0), [(UpdateKind::Opened, "loop:3".to_owned())]);
+        }
     }
-    assert!(traces.next_event().is_none());
-    traces.advance(60 * SECOND);
-    assert!(matches!(traces.next_event(), Some(LiveEvent::Update { .. })));
-    traces.answer(61 * SECOND, "t", &Reply::new("x", Status::Ok, "found"));
-    traces.answer(61 * SECOND, "t", &Reply::new("nobody's", Status::Ok, "?"));
-    assert_eq!(traces.counts().late_answers, 1);
-    traces.close(62 * SECOND, "t");
-    let (_, closed) = drain(&mut traces);
-    assert_eq!((closed[0].unpaired.calls, closed[0].unpaired.messages), (1, 1));
-    assert_eq!((closed[0].steps, closed[0].reason), (5, CloseReason::Requested));
+    traces.answer(31 * SECOND, "t", &Reply::new("bg", Status::Ok, "done"));
+    traces.advance(32 * SECOND);
+    traces.close(33 * SECOND, "t");
+    let (events, closed) = drain(&mut traces);
+    assert!(updates(&events).iter().all(|(kind, _)| *kind == UpdateKind::Grown), "{events:?}");
+    let found = &closed[0].verdicts[1].1.findings()[0];
+    assert_eq!((found.id.as_str(), found.first, found.last, closed[0].steps), ("loop:3", 1, 30, 31));
 }
 
 #[test]
-fn traces_end_when_they_are_silent_or_evicted_and_what_is_late_is_named() {
-    let mut traces = assembler(AssemblerOptions { max_open: 2, ..AssemblerOptions::default() });
+fn a_call_that_is_never_answered_is_part_of_the_run() {
+    let mut traces = assembler(AssemblerOptions::default());
+    traces.call(0, "t", &StepInput::action(Actor::Agent, Action::new("lost").call_id("x"))).unwrap();
+    let look = Action::new("look").answered(Status::Ok, "a wall");
+    traces.step(SECOND, "t", &StepInput::action(Actor::Agent, look)).unwrap();
+    traces.answer(61 * SECOND, "t", &Reply::new("another", Status::Ok, "?"));
+    assert_eq!((traces.waiting(), traces.peek("t").unwrap()[0].steps), (2, 1));
+    traces.close(62 * SECOND, "t");
+    let (_, closed) = drain(&mut traces);
+    assert_eq!(closed[0].unpaired, Unpaired { calls: 1, messages: 1 });
+    assert_eq!((closed[0].steps, closed[0].reason), (2, CloseReason::Requested));
+}
+
+/// Parallel calls that are answered in another order than they were made in are judged again in theirs, at once.
+#[test]
+fn calls_that_overlap_are_judged_in_call_order() {
+    let mut traces = assembler(AssemblerOptions::default());
+    let millisecond = SECOND / 1000;
+    let run = [SAME; 4];
+    for number in 0..4 {
+        hand_in(&mut traces, 0, &run, (number, false));
+    }
+    for number in [3, 1, 2] {
+        hand_in(&mut traces, millisecond, &run, (number, true));
+    }
+    assert!(traces.next_event().is_none());
+    traces.advance(60 * millisecond);
+    assert_eq!(updates(&drain(&mut traces).0), [(UpdateKind::Opened, "loop:3".to_owned())]);
+    hand_in(&mut traces, SECOND, &run, (0, true));
+    traces.close(2 * SECOND, "t");
+    let (events, closed) = drain(&mut traces);
+    assert_eq!(closed[0].verdicts, in_order(&run, &[true; 4]));
+    assert_eq!(updates(&events), [(UpdateKind::Withdrawn, "loop:3".to_owned())]);
+    assert_eq!(closed[0].verdicts[1].1.findings()[0].id, "loop:2");
+}
+
+/// Someone approves a call half an hour later, and the agent goes on as before.
+#[test]
+fn a_pause_does_not_end_a_run() {
+    let mut traces = assembler(AssemblerOptions::default());
+    let run = [SAME; 9];
+    let mut now = 0;
+    for number in 0..2 {
+        hand_in(&mut traces, now, &run, (number, false));
+        hand_in(&mut traces, now, &run, (number, true));
+        now += SECOND;
+    }
+    traces.advance(now + 1800 * SECOND);
+    assert_eq!((traces.open_traces(), traces.parked_traces(), traces.counts().parked), (0, 1, 4));
+    assert_eq!(drain(&mut traces).0, [LiveEvent::Parked { trace: "t".into() }]);
+    assert_eq!(traces.peek("t").unwrap()[0].steps, 2);
+    now += 1801 * SECOND;
+    for number in 2..4 {
+        hand_in(&mut traces, now, &run, (number, false));
+        hand_in(&mut traces, now, &run, (number, true));
+    }
+    assert_eq!(updates(&drain(&mut traces).0), [(UpdateKind::Opened, "loop:2".to_owned())]);
+    // Another pause, with an open finding.
+    now += 1800 * SECOND;
+    traces.advance(now);
+    for number in 4..9 {
+        hand_in(&mut traces, now, &run, (number, false));
+        hand_in(&mut traces, now, &run, (number, true));
+    }
+    traces.close_all(now);
+    let (events, closed) = drain(&mut traces);
+    assert!(updates(&events).iter().all(|update| *update == (UpdateKind::Grown, "loop:2".to_owned())));
+    assert_eq!((closed[0].verdicts[1].1.findings()[0].last, traces.counts().late), (8, 0));
+    assert_eq!((traces.counts().traces_parked, traces.counts().traces_resumed), (2, 2));
+}
+
+#[test]
+fn only_closed_and_evicted_traces_make_pieces_late() {
+    let mut traces = assembler(AssemblerOptions {
+        max_open: 2,
+        expire: Duration::from_secs(3600),
+        ..AssemblerOptions::default()
+    });
     let hello = StepInput::message(Actor::User, "hello");
     for (now, trace) in [(0, "a"), (1, "b"), (2, "a"), (3, "c")] {
         traces.step(now * SECOND, trace, &hello).unwrap();
     }
-    let (_, closed) = drain(&mut traces);
-    assert_eq!((&*closed[0].trace, closed[0].reason), ("b", CloseReason::TooManyOpen));
-    assert!(closed[0].reason.is_eviction());
+    assert_eq!(drain(&mut traces).0, [LiveEvent::Parked { trace: "b".into() }]);
     traces.step(4 * SECOND, "b", &hello).unwrap();
-    traces.step(5 * SECOND, "b", &hello).unwrap();
-    assert_eq!(traces.next_event(), Some(LiveEvent::Late { trace: "b".into() }));
-    assert_eq!((traces.next_event(), traces.late().collect::<Vec<_>>()), (None, vec![("b", 2)]));
-    traces.advance(603 * SECOND);
+    assert_eq!(drain(&mut traces).0, [LiveEvent::Parked { trace: "a".into() }]);
+    assert!(traces.close(5 * SECOND, "b"));
+    traces.step(6 * SECOND, "b", &hello).unwrap();
+    traces.step(6 * SECOND, "b", &hello).unwrap();
+    let (events, closed) = drain(&mut traces);
+    assert_eq!((closed[0].steps, &events[..]), (2, &[LiveEvent::Late { trace: "b".into() }][..]));
+    assert_eq!(traces.late().collect::<Vec<_>>(), [("b", 2)]);
+    traces.advance(4000 * SECOND);
     let (_, closed) = drain(&mut traces);
     let ended: Vec<_> = closed.iter().map(|closed| (&*closed.trace, closed.reason)).collect();
-    assert_eq!(ended, [("a", CloseReason::Idle), ("c", CloseReason::Idle)]);
+    assert_eq!(ended, [("a", CloseReason::Expired), ("c", CloseReason::Expired)]);
+    assert!(closed[0].reason.is_eviction());
+}
+
+/// Ids and metadata count as well: a sender who makes them long fills no memory.
+#[test]
+fn ids_and_metadata_are_below_the_cap() {
+    let mut traces = assembler(AssemblerOptions { max_bytes: 1 << 20, ..AssemblerOptions::default() });
+    let long = "x".repeat(100_000);
+    for number in 0..100 {
+        let mut metadata = Metadata::default();
+        metadata.task = Some(long.clone());
+        traces.describe(number, &format!("{number}{long}"), metadata);
+        assert!(traces.bytes() <= 1 << 20);
+    }
+    assert!(traces.open_traces() + traces.parked_traces() <= 10);
+    // Of closed traces, few long ids are remembered.
+    let mut state = Vec::new();
+    let options = AssemblerOptions { remembered: 1000, ..AssemblerOptions::default() };
+    let mut traces = assembler(options);
+    for number in 0..100 {
+        let id = format!("{number}{long}");
+        traces.step(number, &id, &StepInput::message(Actor::User, "hello")).unwrap();
+        traces.close(number, &id);
+    }
+    traces.save(&mut state).unwrap();
+    assert!(state.len() < 100_000, "{}", state.len());
+}
+
+#[test]
+fn a_state_of_another_version_or_a_part_of_one_is_an_error() {
+    let mut traces = assembler(AssemblerOptions::default());
+    hand_in(&mut traces, 0, &[SAME], (0, false));
+    let mut state = Vec::new();
+    traces.save(&mut state).unwrap();
+    let text = String::from_utf8(state).unwrap();
+    let load = |text: &str| assembler(AssemblerOptions::default()).load(&mut text.as_bytes());
+    load(&text).unwrap();
+    let error = load(&text.replace("\"wrongturn_state\":1", "\"wrongturn_state\":2")).unwrap_err();
+    assert_eq!(error.to_string(), "line 1 of the state: expected a state of version 1, got version 2");
+    for end in [0, 5, text.len() - 1] {
+        assert!(load(&text[..end]).unwrap_err().to_string().contains("ends early"));
+    }
+    assert!(load("{}\n").is_err());
+    assert!(load(&text.replace("\"pieces\":[[", "\"pieces\":[7,[")).unwrap_err().to_string().starts_with("line 2"));
 }
 
 #[test]
@@ -341,11 +574,11 @@ proptest! {
 
 #[test]
 fn late_spans_are_counted_and_too_many_evict() {
-    let mut traces = assembler(AssemblerOptions { max_spans: 5, ..AssemblerOptions::default() });
+    let mut traces = assembler(AssemblerOptions { max_pieces: 5, ..AssemblerOptions::default() });
     let whole = spans(8);
     send(&mut traces, SECOND, &whole);
     let (others, closed) = drain(&mut traces);
-    assert_eq!(closed[0].reason, CloseReason::TooManySpans);
+    assert_eq!(closed[0].reason, CloseReason::TooManyPieces);
     assert_eq!((closed[0].steps, others), (6, vec![LiveEvent::Late { trace: TRACE.into() }]));
     let counts = traces.counts();
     assert_eq!((counts.received, counts.evicted, counts.late), (9, 6, 3));

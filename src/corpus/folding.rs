@@ -12,7 +12,7 @@ use super::scan::Scanner;
 use crate::detect::Verdict;
 use crate::error::Error;
 use crate::fingerprint::FingerprintBuilder;
-use crate::monitor::Monitor;
+use crate::live::Monitor;
 use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 
 /// How many runs and errors of one part are kept back before they are handed on. With few, their memory is used again

@@ -1,7 +1,7 @@
 //! The evaluation event: what one verdict or finding says, by the names of OpenTelemetry's conventions.
 
 use crate::detect::{Cost, Finding, Verdict};
-use crate::monitor::{Update, UpdateKind};
+use crate::live::{Update, UpdateKind};
 use crate::names::named;
 use crate::read::SPAN_LABEL;
 use crate::trace::{Metadata, SpanId, TraceId};

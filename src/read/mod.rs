@@ -40,7 +40,7 @@ pub use formats::bench_trace::Alignment;
 #[cfg(feature = "scan")]
 pub(crate) use formats::otel::SpanPool;
 pub(crate) use formats::otel::{
-    AgentRun, LogRecord, SPAN_LABEL, Span, put_in_order, runs_of_trace, runs_so_far,
+    AgentRun, LogRecord, SPAN_LABEL, Span, are_whole_below, put_in_order, runs_of_trace, runs_so_far,
 };
 pub use formats::otel::{SpanBatch, SpanJoin};
 pub(crate) use runs::Header;

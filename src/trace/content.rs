@@ -1,5 +1,7 @@
 //! Content that may be there, may not be there, or may have been left out of the record.
 
+use serde::{Deserialize, Serialize};
+
 /// What a record says of the arguments or of the observation of an action.
 ///
 /// To leave something out (tracing without content, masked fields) is not to say that there was none: what was
@@ -13,7 +15,8 @@
 /// assert!(masked.present().is_none() && !masked.is_recorded());
 /// assert_eq!(Content::from(Some("a wall")).map(str::len), Content::Present(6));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Content<T> {
     /// There was none.
     #[default]

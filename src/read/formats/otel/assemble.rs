@@ -1,7 +1,7 @@
 //! From the spans and log records of one trace to the runs of its agents.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::answers::Sources;
 use super::callers::Callers;
@@ -30,6 +30,15 @@ pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule:
         run.leave_out_waiting();
     }
     runs
+}
+
+/// Returns whether a trace without a root span is over: spans whose parents are not there have ended, and some of them
+/// are of agents, or have a parent in another process.
+pub(crate) fn are_whole_below(spans: &[Span<'_>]) -> bool {
+    let ids: HashSet<&str> = spans.iter().map(|span| &*span.span_id).collect();
+    let tops = || spans.iter().filter(|span| !ids.contains(span.parent.as_deref().unwrap_or_default()));
+    tops().all(|span| span.end.is_some())
+        && tops().any(|span| span.is_parent_remote || classify::kind(span) == Kind::Agent)
 }
 
 fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {

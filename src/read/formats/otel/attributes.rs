@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Number;
 
 use super::data::Data;
@@ -10,15 +11,30 @@ use super::names;
 use crate::json::{Escapes, JsonString};
 
 /// A value of an attribute. Lists are boxed so that it is as small as a text, whose spare bits then say what it is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Value<'a> {
+    #[serde(rename = "t")]
     Text(Wording<'a>),
     Bool(bool),
     Integer(i64),
-    Float(f64),
+    Float(#[serde(with = "bits")] f64),
     List(Box<[Value<'a>]>),
     Map(Box<[(Cow<'a, str>, Value<'a>)]>),
     Null,
+}
+
+/// Writes a number by its bits: JSON knows neither infinities nor the number that is none.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub(super) fn serialize<S: Serializer>(float: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(float.to_bits())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        u64::deserialize(deserializer).map(f64::from_bits)
+    }
 }
 
 /// A text of an attribute. One with escapes stays in its JSON spelling until it is read, and is decoded once.
@@ -57,6 +73,18 @@ impl Wording<'_> {
             Self::Spelled(text) => text.spelling.decode().into(),
         };
         Wording::Plain(Cow::Owned(text.into()))
+    }
+}
+
+impl Serialize for Wording<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Wording<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::Plain(Cow::Owned(String::deserialize(deserializer)?)))
     }
 }
 
@@ -240,6 +268,23 @@ impl<'a> Attributes<'a> {
         // What is owned is held.
         entries.shrink_to_fit();
         Attributes { entries, names: self.names }
+    }
+}
+
+impl Serialize for Attributes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&self.entries)
+    }
+}
+
+impl<'de> Deserialize<'de> for Attributes<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = Vec::<(String, Value<'static>)>::deserialize(deserializer)?;
+        let mut attributes = Attributes { entries: Vec::with_capacity(entries.len()), names: 0 };
+        for (key, value) in entries {
+            attributes.push(names::owned(Cow::Owned(key)), value);
+        }
+        Ok(attributes)
     }
 }
 

@@ -60,7 +60,7 @@ use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::runs::Runs;
 
-pub(crate) use assemble::runs_so_far;
+pub(crate) use assemble::{are_whole_below, runs_so_far};
 pub use batch::SpanBatch;
 use collection::SpanCollection;
 pub(crate) use collection::{put_in_order, runs_of_trace};

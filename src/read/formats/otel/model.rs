@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::attributes::{Attributes, Value};
 use crate::trace::SpanId;
 
 /// How a span says that it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Code {
     #[default]
     Unset,
@@ -38,19 +40,30 @@ impl Code {
 }
 
 /// Something that happened within a span.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SpanEvent<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) attributes: Attributes<'a>,
 }
 
+/// The bits of a span's flags that say that its parent is in another process.
+const REMOTE: u64 = 0x300;
+
+/// Returns whether these flags of a span say that its parent is in another process.
+pub(super) fn is_remote(flags: u64) -> bool {
+    flags & REMOTE == REMOTE
+}
+
 /// A span.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[expect(clippy::struct_field_names, reason = "the names that everybody gives them")]
 pub(crate) struct Span<'a> {
     pub(crate) trace_id: Cow<'a, str>,
     pub(crate) span_id: Cow<'a, str>,
     pub(crate) parent: Option<Cow<'a, str>>,
+    /// Whether the sender says that the parent is in another process.
+    pub(crate) is_parent_remote: bool,
     pub(crate) name: Cow<'a, str>,
     /// The name of the instrumentation scope.
     pub(crate) scope: Cow<'a, str>,
@@ -80,6 +93,7 @@ impl Span<'_> {
             trace_id: owned(self.trace_id),
             span_id: owned(self.span_id),
             parent: self.parent.map(owned),
+            is_parent_remote: self.is_parent_remote,
             name: owned(self.name),
             scope: owned(self.scope),
             start: self.start,
@@ -109,7 +123,7 @@ impl Span<'_> {
 }
 
 /// A log record that belongs to a span.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LogRecord<'a> {
     pub(crate) trace_id: Cow<'a, str>,
     /// Empty where it belongs to the trace only.
@@ -137,7 +151,7 @@ impl LogRecord<'_> {
 
 /// A message of a conversation as an event holds it: a log record, an event of a span, or an item of a span's
 /// `events`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) body: Value<'a>,

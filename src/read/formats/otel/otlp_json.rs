@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::SpanCollection;
 use super::attributes::{Attributes, Value};
-use super::model::{LogRecord, Record, Span, SpanEvent, id};
+use super::model::{LogRecord, Record, Span, SpanEvent, id, is_remote};
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 
@@ -105,6 +105,7 @@ fn span<'a>(json: &mut Json<'a>) -> Read<Span<'a>> {
             b"traceId" | b"trace_id" => span.trace_id = ident(value)?.unwrap_or_default(),
             b"spanId" | b"span_id" => span.span_id = ident(value)?.unwrap_or_default(),
             b"parentSpanId" | b"parent_span_id" => span.parent = ident(value)?,
+            b"flags" => span.is_parent_remote = is_remote(wire::count(value)?.unwrap_or_default()),
             b"name" => span.name = wire::text(value)?.unwrap_or_default(),
             b"startTimeUnixNano" | b"start_time_unix_nano" => {
                 span.start = wire::time(value)?.unwrap_or_default();

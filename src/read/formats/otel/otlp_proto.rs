@@ -12,7 +12,7 @@ use prost::Message;
 
 use super::SpanCollection;
 use super::attributes::{Attributes, Value};
-use super::model::{Code, Span, SpanEvent, id_of_bytes};
+use super::model::{Code, Span, SpanEvent, id_of_bytes, is_remote};
 use super::names::is_read;
 use super::otlp_json::log_record;
 use crate::error::{Error, ErrorKind, Result};
@@ -63,6 +63,7 @@ fn span(span: trace::Span) -> Span<'static> {
         trace_id: id_of_bytes(&span.trace_id).unwrap_or_default().into(),
         span_id: id_of_bytes(&span.span_id).unwrap_or_default().into(),
         parent: id_of_bytes(&span.parent_span_id).map(Cow::Owned),
+        is_parent_remote: is_remote(span.flags.into()),
         name: Cow::Owned(span.name),
         scope: Cow::Borrowed(""),
         start: span.start_time_unix_nano,

@@ -1,10 +1,10 @@
-//! Calls, answers and messages that wait: they own what they hold.
+//! Calls, answers and messages as an assembler keeps them.
 
-use std::borrow::Cow;
+use serde::{Deserialize, Serialize};
 
 use crate::trace::{
-    Action, Actor, Arguments, Content, Event, Provenance, SpanId, Status, StepInput, Text, UnknownReason,
-    Usage,
+    Action, Actor, Arguments, Content, Digest, Event, Provenance, SpanId, Status, StepInput, Text,
+    UnknownReason, Usage,
 };
 
 /// The answer to a call that was handed in before.
@@ -15,7 +15,7 @@ use crate::trace::{
 /// let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
 /// let reply = Reply::new("call-1", Status::Error, "Error: no such order");
 /// traces.answer(20, "support-17", &reply.error_type("not_found").time(17));
-/// assert_eq!(traces.held(), 1, "until its call comes");
+/// assert_eq!(traces.waiting(), 1, "until its call comes");
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -82,12 +82,13 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Something of a trace that waits for its turn.
-#[derive(Debug)]
+/// A piece of a trace.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Piece {
     /// A message, or an action that is complete.
     Step(Box<Kept>),
-    /// A call that waits for its answer.
+    /// A call that is answered by another piece.
     Call(Box<Kept>),
     Answer(Box<KeptReply>),
 }
@@ -95,42 +96,104 @@ pub(super) enum Piece {
 impl Piece {
     /// About how many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        // With its places in the lists that it is held in.
-        128 + match self {
+        // With its entries in the lists that hold it.
+        192 + match self {
             Self::Step(kept) | Self::Call(kept) => kept.bytes(),
             Self::Answer(reply) => reply.bytes(),
         }
     }
+
+    pub(super) fn is_step(&self) -> bool {
+        !matches!(self, Self::Answer(_))
+    }
+
+    /// The id by which call and answer find each other.
+    pub(super) fn id(&self) -> Digest {
+        let id = match self {
+            Self::Step(kept) | Self::Call(kept) => kept.call_id(),
+            Self::Answer(reply) => reply.call_id.as_deref(),
+        };
+        Digest::of_text(id.unwrap_or_default())
+    }
+
+    /// The turn of a step that has one of its own.
+    pub(super) fn turn(&self) -> Option<u64> {
+        match self {
+            Self::Step(kept) | Self::Call(kept) => kept.turn,
+            Self::Answer(_) => None,
+        }
+    }
+
+    /// The step that this piece is, a call with this answer; `None` of an answer.
+    pub(super) fn input<'p>(&'p self, answer: Option<&'p Self>) -> Option<StepInput<'p>> {
+        match (self, answer) {
+            (Self::Answer(_), _) => None,
+            (Self::Step(kept), _) => Some(kept.input(None)),
+            (Self::Call(kept), Some(Self::Answer(reply))) => Some(kept.input(Some(reply))),
+            (Self::Call(kept), _) => {
+                let mut input = kept.input(None);
+                if let Event::Action(action) = &mut input.event {
+                    action.reason = Some(UnknownReason::Unanswered);
+                }
+                Some(input)
+            }
+        }
+    }
 }
 
-/// A step that is kept until it may go on.
-#[derive(Debug)]
+/// A step as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Kept {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     turn: Option<u64>,
     actor: Actor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     location: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     progress: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     span: Option<SpanId>,
     body: Body,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Body {
     Message(Box<str>),
-    Action { name: Box<str>, arguments: Content<Arguments<'static>>, answer: KeptReply },
+    Action {
+        name: Box<str>,
+        #[serde(default, skip_serializing_if = "Content::is_absent")]
+        arguments: Content<KeptArguments>,
+        answer: KeptReply,
+    },
 }
 
-/// An answer that is kept.
-#[derive(Debug)]
+/// The text of arguments or, if it was not kept, their digest.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptArguments {
+    Json(Box<str>),
+    Digest(Digest),
+}
+
+/// An answer as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct KeptReply {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) call_id: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Content::is_absent")]
     observation: Content<Box<str>>,
     status: Status,
     provenance: Provenance,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<UnknownReason>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     error_type: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<u64>,
 }
 
@@ -152,6 +215,30 @@ impl KeptReply {
         let observation = self.observation.as_ref().present().map_or(0, |text| text.len());
         size_of::<Self>() + text(&self.call_id) + text(&self.error_type) + observation
     }
+
+    fn put_into<'p>(&'p self, action: &mut Action<'p>) {
+        action.observation = self.observation.as_ref().map(|text| Text::from(&**text));
+        action.status = self.status;
+        action.provenance = self.provenance;
+        action.reason = self.reason;
+        action.error_type = self.error_type.as_deref();
+    }
+}
+
+impl KeptArguments {
+    fn of(arguments: &Arguments<'_>) -> Self {
+        match arguments.json() {
+            Some(json) => Self::Json(json.into()),
+            None => Self::Digest(arguments.digest()),
+        }
+    }
+
+    fn arguments(&self) -> Arguments<'_> {
+        match self {
+            Self::Json(json) => Arguments::from_json(json),
+            Self::Digest(digest) => Arguments::from_digest(*digest),
+        }
+    }
 }
 
 impl Kept {
@@ -160,7 +247,7 @@ impl Kept {
             Event::Message(text) => Body::Message(text.to_str().into()),
             Event::Action(action) => Body::Action {
                 name: action.name.into(),
-                arguments: action.arguments.as_ref().map(owned),
+                arguments: action.arguments.as_ref().map(KeptArguments::of),
                 answer: KeptReply {
                     call_id: action.call_id.map(Into::into),
                     observation: action.observation.map(|text| text.to_str().into()),
@@ -192,65 +279,43 @@ impl Kept {
         }
     }
 
-    /// Puts the answer of a call in its place, and its duration where both have times.
-    pub(super) fn answer(&mut self, reply: KeptReply) {
-        if let Some(duration) = reply.time.zip(self.time).and_then(|(end, start)| end.checked_sub(start)) {
-            self.usage.get_or_insert_default().duration_ns.get_or_insert(duration);
-        }
-        if let Body::Action { answer, .. } = &mut self.body {
-            let call_id = answer.call_id.take();
-            *answer = KeptReply { call_id, ..reply };
-        }
-    }
-
-    /// Says that no answer came.
-    pub(super) fn give_up(&mut self) {
-        if let Body::Action { answer, .. } = &mut self.body {
-            answer.reason = Some(UnknownReason::Unanswered);
-        }
-    }
-
     fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.location.as_deref().map_or(0, str::len)
             + match &self.body {
                 Body::Message(text) => text.len(),
                 Body::Action { name, arguments, answer } => {
-                    let arguments = arguments.as_ref().present().and_then(Arguments::json);
-                    name.len() + arguments.map_or(0, str::len) + answer.bytes()
+                    let arguments = match arguments {
+                        Content::Present(KeptArguments::Json(json)) => json.len(),
+                        _ => 0,
+                    };
+                    name.len() + arguments + answer.bytes()
                 }
             }
     }
 
-    /// The step, as it is handed on.
-    pub(super) fn input(&self) -> StepInput<'_> {
+    /// The step, with the answer that came for it: it takes as long as lies between the two if both have times.
+    fn input<'p>(&'p self, reply: Option<&'p KeptReply>) -> StepInput<'p> {
+        let mut usage = self.usage;
         let mut input = match &self.body {
             Body::Message(text) => StepInput::message(self.actor, &**text),
             Body::Action { name, arguments, answer } => {
                 let mut action = Action::new(name);
-                action.arguments = arguments.as_ref().map(Arguments::borrowed);
+                action.arguments = arguments.as_ref().map(KeptArguments::arguments);
                 action.call_id = answer.call_id.as_deref();
-                action.observation = answer.observation.as_ref().map(|text| Text::from(&**text));
-                action.status = answer.status;
-                action.provenance = answer.provenance;
-                action.reason = answer.reason;
-                action.error_type = answer.error_type.as_deref();
+                reply.unwrap_or(answer).put_into(&mut action);
                 StepInput::action(self.actor, action)
             }
         };
-        input.turn = self.turn;
+        let times = reply.and_then(|reply| reply.time).zip(self.time);
+        if let Some(duration) = times.and_then(|(end, start)| end.checked_sub(start)) {
+            usage.get_or_insert_default().duration_ns.get_or_insert(duration);
+        }
         input.location = self.location.as_deref();
         input.progress = self.progress;
         input.time = self.time;
-        input.usage = self.usage;
+        input.usage = usage;
         input.span = self.span;
         input
-    }
-}
-
-fn owned(arguments: &Arguments<'_>) -> Arguments<'static> {
-    match arguments.json() {
-        Some(json) => Arguments::with_digest(Cow::Owned(json.to_owned()), arguments.digest()),
-        None => Arguments::from_digest(arguments.digest()),
     }
 }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::update::{Update, UpdateKind};
 use crate::detect::{Finding, Verdict};
 
+/// About how many bytes a finding takes with its texts.
+pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
+
 /// The findings that stand, as they were last reported.
 #[derive(Debug, Default)]
 pub(super) struct Series {
@@ -22,7 +25,15 @@ impl Series {
 
     /// About how many bytes are held.
     pub(super) fn memory(&self) -> usize {
-        self.live.len() * (size_of::<Finding>() + 256)
+        self.live.len() * FINDING_BYTES
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.live.values()
+    }
+
+    pub(super) fn into_findings(self) -> impl Iterator<Item = Finding> {
+        self.live.into_values()
     }
 
     /// A finding has become certain.
@@ -30,7 +41,7 @@ impl Series {
         self.live.insert(finding.id.clone(), finding.clone());
     }
 
-    /// What became of the findings that were reported, by this verdict.
+    /// What became of the findings that were reported, by this verdict: one has grown if it is half as long again.
     pub(super) fn grow(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         for finding in verdict.findings() {
             for part in &finding.merged {
@@ -39,8 +50,9 @@ impl Series {
                     updates.push(Update { into, ..Update::new(UpdateKind::Merged, gone) });
                 }
             }
+            let length = |finding: &Finding| finding.last.saturating_sub(finding.first).saturating_add(1);
             if let Some(known) = self.live.get_mut(&finding.id)
-                && (known.first, known.last) != (finding.first, finding.last)
+                && length(finding) >= length(known).saturating_add(length(known).div_ceil(2))
             {
                 known.clone_from(finding);
                 updates.push(Update::new(UpdateKind::Grown, finding.clone()));
@@ -88,11 +100,5 @@ impl Series {
             }
             stands
         });
-    }
-
-    /// Takes back everything.
-    pub(super) fn withdraw_all(self, updates: &mut Vec<Update>) {
-        let findings = self.live.into_values();
-        updates.extend(findings.map(|finding| Update::new(UpdateKind::Withdrawn, finding)));
     }
 }

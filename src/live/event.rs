@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::update::Update;
 use crate::detect::Verdict;
 use crate::names::named;
@@ -22,6 +24,11 @@ pub enum LiveEvent {
     },
     /// A trace, or the run of one of its agents, is over.
     Closed(Box<ClosedTrace>),
+    /// Nothing has come for a trace for a while, or too many were open: it is packed until something comes.
+    Parked {
+        /// The trace.
+        trace: Arc<str>,
+    },
     /// Something came for a trace that had been closed: reported once for each trace, and counted from then on
     /// ([`TraceAssembler::late`](crate::TraceAssembler::late)).
     Late {
@@ -38,32 +45,33 @@ pub enum CloseReason {
     Requested,
     /// Its root span had ended, and the grace time was over.
     Ended,
-    /// Nothing had come for it for a while.
-    Idle,
-    /// Too many traces were open, and it had been silent longest.
-    TooManyOpen,
-    /// All open traces together held too many bytes, and it had been silent longest.
+    /// Its agent had ended, and nothing had come for a while; its root span does not arrive here, as it is in another
+    /// process or filtered.
+    Quiet,
+    /// It had been parked for too long.
+    Expired,
+    /// All traces together held too many bytes, and it had been silent longest.
     TooManyBytes,
-    /// It had too many spans.
-    TooManySpans,
+    /// It had too many pieces.
+    TooManyPieces,
 }
 
 named! {
     CloseReason, "reason" {
         Requested => "requested",
         Ended => "ended",
-        Idle => "idle",
-        TooManyOpen => "too_many_open",
+        Quiet => "quiet",
+        Expired => "expired",
         TooManyBytes => "too_many_bytes",
-        TooManySpans => "too_many_spans",
+        TooManyPieces => "too_many_pieces",
     }
 }
 
 impl CloseReason {
-    /// Whether the trace was closed for want of room, before its time.
+    /// Whether the trace was closed before its end, for want of room or after a long silence.
     #[must_use]
     pub fn is_eviction(self) -> bool {
-        matches!(self, Self::TooManyOpen | Self::TooManyBytes | Self::TooManySpans)
+        matches!(self, Self::Expired | Self::TooManyBytes | Self::TooManyPieces)
     }
 }
 
@@ -86,8 +94,6 @@ pub struct ClosedTrace {
     pub verdicts: Vec<(&'static str, Verdict)>,
     /// Calls without an answer, and answers without a call.
     pub unpaired: Unpaired,
-    /// Pieces that were still held for earlier ones.
-    pub held: u64,
 }
 
 /// The verdicts so far on a run whose trace is open: [`TraceAssembler::peek`](crate::TraceAssembler::peek).
@@ -104,8 +110,9 @@ pub struct OpenRun {
 
 /// What became of the pieces that an assembler received: calls, answers, messages, spans and log records.
 ///
-/// At any time `received = judged + evicted + late + ignored + open`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// At any time `received = judged + evicted + late + ignored + open + parked`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct AssemblerCounts {
     /// Pieces that came.
@@ -120,14 +127,18 @@ pub struct AssemblerCounts {
     pub ignored: u64,
     /// Pieces of traces that are open.
     pub open: u64,
-    /// Pieces that came after later ones had been handed on: out of order by more than the window.
+    /// Pieces of traces that are parked.
+    pub parked: u64,
+    /// Calls, answers and messages that came after later ones.
     pub out_of_order: u64,
-    /// Answers that came after their call had been given up.
-    pub late_answers: u64,
     /// Traces that were closed in their time.
     pub traces_closed: u64,
     /// Traces that were evicted.
     pub traces_evicted: u64,
+    /// How often a trace was parked.
+    pub traces_parked: u64,
+    /// How often a parked trace was resumed.
+    pub traces_resumed: u64,
     /// Findings of closed traces.
     pub findings: u64,
     /// Spans and log records that were judged before the end of their traces, as often as they were.

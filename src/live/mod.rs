@@ -3,19 +3,21 @@
 
 mod assembler;
 mod event;
+mod monitor;
 mod open;
 mod options;
-mod pairing;
+mod packed;
 mod piece;
+mod pieces;
 mod remembered;
+mod saved;
 mod series;
-mod session;
 mod spans;
 mod update;
 
 pub use assembler::TraceAssembler;
 pub use event::{AssemblerCounts, CloseReason, ClosedTrace, LiveEvent, OpenRun};
+pub use monitor::{Conclusion, Monitor};
 pub use options::AssemblerOptions;
 pub use piece::Reply;
-pub use session::{Conclusion, Monitor};
 pub use update::{Update, UpdateKind};

@@ -209,6 +209,48 @@ impl Monitor {
         updates
     }
 
+    /// Continues the updates of findings that another monitor reported on the same trace, of which this one has seen
+    /// other steps or another order.
+    pub(super) fn continue_from(&mut self, before: Vec<Finding>) -> Vec<Update> {
+        self.take_over(before);
+        let mut updates = Vec::new();
+        for open in &mut self.folds {
+            let certain = open.certain().to_vec();
+            open.reported = certain.len();
+            open.look = self.steps.saturating_mul(2);
+            if !certain.is_empty() || !open.live.is_empty() {
+                let verdict = self.meter.seal(open.verdict());
+                open.live.judge_again(certain.into_iter(), &verdict, &mut updates);
+            }
+        }
+        updates
+    }
+
+    /// Holds these findings for reported.
+    pub(super) fn take_over(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
+            let fold = self.folds.iter_mut().find(|open| open.detector.id() == finding.detector);
+            if let Some(open) = fold {
+                open.live.open(&finding);
+            }
+        }
+    }
+
+    /// The findings that were reported and stand, as they were last reported.
+    pub(super) fn reported(&self) -> impl Iterator<Item = &Finding> {
+        self.folds.iter().flat_map(|open| open.live.iter())
+    }
+
+    /// As [`Monitor::reported`].
+    pub(super) fn into_reported(self) -> Vec<Finding> {
+        self.folds.into_iter().flat_map(|open| open.live.into_findings()).collect()
+    }
+
+    /// The number after that of the last step.
+    pub(super) fn next_index(&self) -> u64 {
+        if self.steps == 0 { 0 } else { self.last.saturating_add(1) }
+    }
+
     /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here. It goes on all the
     /// same.
     #[must_use]

@@ -1,0 +1,296 @@
+//! One open trace: its pieces, its detectors, its spans.
+
+use std::sync::Arc;
+
+use super::event::{CloseReason, ClosedTrace, LiveEvent, OpenRun};
+use super::monitor::Monitor;
+use super::options::{AssemblerOptions, nanoseconds};
+use super::piece::Piece;
+use super::pieces::{Pieces, Place};
+use super::series::FINDING_BYTES;
+use super::spans::{HeldSpans, follow, withdrawn};
+use super::update::{Update, UpdateKind};
+use crate::detect::{Detector, Finding};
+use crate::read::{LogRecord, Span};
+use crate::trace::{Metadata, Routing, Unpaired};
+
+/// Why a live trace has no route.
+const NO_ROUTE: &str = "a live trace tells no expected route";
+
+/// The same for everything that is open.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) detectors: Vec<Arc<dyn Detector>>,
+    pub(super) options: AssemblerOptions,
+}
+
+impl Rules {
+    pub(super) fn monitor(&self) -> Monitor {
+        let routing = Routing::Unknown(NO_ROUTE.into());
+        Monitor::open(&self.detectors, &routing).with_memory_limit(self.options.max_memory)
+    }
+}
+
+/// An open trace.
+///
+/// Its calls go to the detectors as they are answered, each under its number in call order. A call that is answered
+/// after a later one, or a piece that arrives out of order, has the trace judged again from its beginning: what the
+/// detectors know is always the run in call order without its open calls.
+#[derive(Debug, Default)]
+pub(super) struct OpenTrace {
+    pub(super) metadata: Arc<Metadata>,
+    pub(super) pieces: Pieces,
+    monitor: Option<Monitor>,
+    /// The number after the last that the monitor has seen.
+    next: u64,
+    /// When the pieces are to be judged again, and when they last were.
+    judge_again: Option<u64>,
+    judged: u64,
+    /// Findings that were reported before the trace was parked.
+    pub(super) reported: Vec<Finding>,
+    pub(super) spans: HeldSpans,
+    /// When the latest piece came.
+    pub(super) last: u64,
+    /// When the end of its root span came.
+    pub(super) ended: Option<u64>,
+    /// Whether it has been looked at whether the trace is over though its root span has not come.
+    quiet_checked: bool,
+}
+
+/// Where updates and closed traces go.
+pub(super) type Emit<'e> = &'e mut dyn FnMut(LiveEvent);
+
+impl OpenTrace {
+    /// Takes a call, an answer or a step.
+    pub(super) fn take(
+        &mut self,
+        (now, trace): (u64, &Arc<str>),
+        time: u64,
+        piece: Piece,
+        rules: &Rules,
+        emit: Emit<'_>,
+    ) {
+        let complete = self.pieces.add(time, piece);
+        if let Some(place) = complete
+            && !self.feed(place, trace, rules, emit)
+        {
+            let due = rules.options.judge_again(now, self.judged, self.pieces.len());
+            self.judge_again.get_or_insert(due);
+        }
+    }
+
+    /// Hands a step to the detectors unless they have seen a later one or must see all again.
+    fn feed(&mut self, place: Place, trace: &Arc<str>, rules: &Rules, emit: Emit<'_>) -> bool {
+        let Some((number, input)) = self.pieces.step(place) else { return false };
+        if number < self.next || self.monitor.is_none() && self.judge_again.is_some() {
+            return false;
+        }
+        let monitor = self.monitor.get_or_insert_with(|| rules.monitor());
+        // The progress was checked when the step was taken, and the number is higher than those before.
+        if monitor.observe(input).is_ok() {
+            self.next = number + 1;
+            for update in monitor.updates() {
+                emit(event(trace, &self.metadata, update));
+            }
+        }
+        true
+    }
+
+    pub(super) fn add_span(&mut self, now: u64, span: Span<'static>, options: &AssemblerOptions) {
+        if span.parent.is_none() && span.end.is_some() {
+            self.ended = Some(now);
+        }
+        self.quiet_checked = false;
+        self.spans.add_span(now, span, options);
+    }
+
+    pub(super) fn add_log(&mut self, now: u64, log: LogRecord<'static>, options: &AssemblerOptions) {
+        self.spans.add_log(now, log, options);
+    }
+
+    /// Has everything judged again at the next occasion, as after a trace has been unpacked.
+    pub(super) fn resume(&mut self, now: u64) {
+        if self.pieces.len() > 0 {
+            self.judge_again = Some(now);
+        }
+        self.spans.judge_at(now);
+        self.quiet_checked = false;
+    }
+
+    /// How many pieces there are.
+    pub(super) fn len(&self) -> usize {
+        self.pieces.len() + self.spans.len()
+    }
+
+    /// About how many bytes it holds.
+    pub(super) fn memory(&self) -> usize {
+        let monitor = self.monitor.as_ref().map_or(0, Monitor::memory);
+        let reported = self.reported.len() * FINDING_BYTES;
+        size_of::<Self>() + bytes_of(&self.metadata) + self.pieces.bytes + self.spans.memory() + monitor + reported
+    }
+
+    /// When something is to be done for it next, if nothing comes.
+    pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
+        let after = |time: u64, wait| time.saturating_add(nanoseconds(wait));
+        let end = match self.ended {
+            Some(ended) => after(ended, options.grace),
+            None if self.spans.is_empty() || self.quiet_checked => after(self.last, options.idle),
+            None => after(self.last, options.idle.min(options.quiet)),
+        };
+        self.judge_again.into_iter().chain(self.spans.due()).fold(end, u64::min)
+    }
+
+    /// Why it is to be closed at this time.
+    pub(super) fn is_over(&mut self, now: u64, options: &AssemblerOptions) -> Option<CloseReason> {
+        let is_past = |time: u64, wait| time.saturating_add(nanoseconds(wait)) <= now;
+        if let Some(ended) = self.ended {
+            return is_past(ended, options.grace).then_some(CloseReason::Ended);
+        }
+        if !self.quiet_checked && !self.spans.is_empty() && is_past(self.last, options.quiet) {
+            self.quiet_checked = true;
+            return self.spans.are_whole_below().then_some(CloseReason::Quiet);
+        }
+        None
+    }
+
+    /// Whether nothing has come for so long that it is to be parked.
+    pub(super) fn is_idle(&self, now: u64, options: &AssemblerOptions) -> bool {
+        self.ended.is_none() && self.last.saturating_add(nanoseconds(options.idle)) <= now
+    }
+
+    /// Judges again what is due at this time.
+    pub(super) fn work(&mut self, now: u64, trace: &Arc<str>, rules: &Rules, emit: Emit<'_>) {
+        if self.judge_again.is_some_and(|due| due <= now) {
+            (self.judge_again, self.judged) = (None, now);
+            self.pieces.sort();
+            let before = self.take_reported();
+            let mut monitor = self.follow(rules, false);
+            for update in monitor.continue_from(before) {
+                emit(event(trace, &self.metadata, update));
+            }
+            self.next = monitor.next_index();
+            self.monitor = Some(monitor);
+        }
+        for (metadata, update) in self.spans.look(now, rules) {
+            emit(event(trace, &metadata, update));
+        }
+    }
+
+    /// The findings of pieces that were reported and stand.
+    pub(super) fn take_reported(&mut self) -> Vec<Finding> {
+        match self.monitor.take() {
+            Some(monitor) => monitor.into_reported(),
+            None => std::mem::take(&mut self.reported),
+        }
+    }
+
+    /// As [`OpenTrace::take_reported`], of a trace that stays open.
+    pub(super) fn reported(&self) -> Vec<Finding> {
+        match &self.monitor {
+            Some(monitor) => monitor.reported().cloned().collect(),
+            None => self.reported.clone(),
+        }
+    }
+
+    /// The pieces as detectors see them from the first, in call order.
+    fn follow(&self, rules: &Rules, with_open_calls: bool) -> Monitor {
+        let mut monitor = rules.monitor();
+        for (_, input) in self.pieces.in_order(with_open_calls) {
+            // As in `feed`.
+            let _ = monitor.observe(input);
+        }
+        monitor
+    }
+
+    /// Judges what there is. Returns how many findings there were, or `None` if nothing in it acts.
+    pub(super) fn close(
+        mut self,
+        trace: &Arc<str>,
+        reason: CloseReason,
+        rules: &Rules,
+        emit: Emit<'_>,
+    ) -> Option<u64> {
+        let mut findings = None;
+        let mut give = |monitor: &mut Monitor, metadata: Arc<Metadata>, unpaired: Unpaired| {
+            let conclusion = monitor.conclude();
+            let new =
+                conclusion.verdicts.iter().map(|(_, verdict)| verdict.findings().len() as u64).sum::<u64>();
+            findings = Some(findings.unwrap_or_default() + new);
+            for update in conclusion.updates {
+                if update.kind != UpdateKind::Closed {
+                    emit(event(trace, &metadata, update));
+                }
+            }
+            emit(LiveEvent::Closed(Box::new(ClosedTrace {
+                trace: Arc::clone(trace),
+                metadata: Arc::unwrap_or_clone(metadata),
+                reason,
+                steps: monitor.steps(),
+                verdicts: conclusion.verdicts,
+                unpaired,
+            })));
+        };
+        if self.spans.is_empty() || self.pieces.len() > 0 {
+            self.pieces.sort();
+            let is_current = self.judge_again.is_none() && !self.pieces.has_open_calls();
+            let mut monitor = match self.monitor.take_if(|_| is_current) {
+                Some(monitor) => monitor,
+                None => {
+                    let before = self.take_reported();
+                    let mut monitor = self.follow(rules, true);
+                    monitor.take_over(before);
+                    monitor
+                }
+            };
+            give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired());
+        }
+        let (runs, mut reported) = self.spans.close(rules);
+        for run in &runs {
+            let (mut monitor, unpaired) = follow(run, rules);
+            monitor.take_over(reported.remove(&run.id).unwrap_or_default());
+            give(&mut monitor, Arc::new(run.metadata()), unpaired);
+        }
+        for (metadata, update) in withdrawn(reported) {
+            emit(event(trace, &metadata, update));
+        }
+        findings
+    }
+
+    /// The verdicts on what has come so far, of each run, as if the trace were over. Calls without an answer are left out.
+    pub(super) fn peek(&self, rules: &Rules) -> Vec<OpenRun> {
+        let open = |metadata: Metadata, monitor: &Monitor| OpenRun {
+            metadata,
+            steps: monitor.steps(),
+            verdicts: monitor.peek(),
+        };
+        let mut runs = Vec::new();
+        match &self.monitor {
+            Some(monitor) if self.judge_again.is_none() => {
+                runs.push(open((*self.metadata).clone(), monitor));
+            }
+            _ if self.pieces.len() > 0 => {
+                let mut pieces = Pieces::default();
+                pieces.append(self.pieces.iter().map(|(time, piece)| (time, piece.clone())));
+                let sorted = Self { pieces, ..Self::default() };
+                runs.push(open((*self.metadata).clone(), &sorted.follow(rules, false)));
+            }
+            _ => {}
+        }
+        let of_spans = self.spans.peek(rules);
+        runs.extend(of_spans.iter().map(|run| open(run.metadata(), &follow(run, rules).0)));
+        runs
+    }
+}
+
+/// About how many bytes the texts of metadata take.
+fn bytes_of(metadata: &Metadata) -> usize {
+    let Metadata { id, agent, parent, model, domain, task, trial: _, source, termination, labels } = metadata;
+    let texts = [id, parent, task, source, termination].into_iter().flatten().map(String::len);
+    let shared = [agent, model, domain].into_iter().flatten().map(|text| text.len());
+    let labels = labels.iter().map(|(key, value)| 96 + key.len() + value.len());
+    size_of::<Metadata>() + texts.chain(shared).chain(labels).sum::<usize>()
+}
+
+fn event(trace: &Arc<str>, metadata: &Arc<Metadata>, update: Update) -> LiveEvent {
+    LiveEvent::Update { trace: Arc::clone(trace), metadata: Arc::clone(metadata), update: Box::new(update) }
+}

@@ -1,0 +1,148 @@
+//! A trace in few bytes: as it is parked, and as a saved state holds it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::open::OpenTrace;
+use super::piece::Piece;
+use super::spans::{HeldSpans, Reported};
+use crate::detect::Finding;
+use crate::error::{Error, Result};
+use crate::read::{LogRecord, Span};
+use crate::trace::Metadata;
+
+/// All that is known of a trace: what came, and what was reported. Whatever detectors know follows from it.
+#[derive(Debug, Deserialize)]
+struct Contents {
+    metadata: Metadata,
+    pieces: Vec<(u64, Piece)>,
+    reported: Vec<Finding>,
+    spans: Vec<Span<'static>>,
+    logs: Vec<LogRecord<'static>>,
+    runs: Reported,
+    last: u64,
+    ended: Option<u64>,
+}
+
+/// As [`Contents`], borrowed.
+#[derive(Serialize)]
+struct Written<'t> {
+    metadata: &'t Metadata,
+    pieces: Vec<(u64, &'t Piece)>,
+    reported: Vec<Finding>,
+    spans: &'t [Span<'static>],
+    logs: &'t [LogRecord<'static>],
+    runs: &'t Reported,
+    last: u64,
+    ended: Option<u64>,
+}
+
+impl OpenTrace {
+    /// Returns the trace as JSON.
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        let written = Written {
+            metadata: &self.metadata,
+            pieces: self.pieces.iter().collect(),
+            reported: self.reported(),
+            spans: &self.spans.spans,
+            logs: &self.spans.logs,
+            runs: &self.spans.reported,
+            last: self.last,
+            ended: self.ended,
+        };
+        // Nothing in it can fail: keys are texts, and all numbers are finite.
+        serde_json::to_vec(&written).unwrap_or_default()
+    }
+
+    /// Reads what [`OpenTrace::to_json`] writes.
+    pub(super) fn from_json(json: &[u8]) -> Result<Self> {
+        let contents: Contents = serde_json::from_slice(json)
+            .map_err(|error| Error::trace(format!("expected the state of a trace: {error}")))?;
+        let mut trace = Self::default();
+        trace.metadata = Arc::new(contents.metadata);
+        trace.reported = contents.reported;
+        trace.spans = HeldSpans::unpacked(contents.spans, contents.logs, contents.runs);
+        (trace.last, trace.ended) = (contents.last, contents.ended);
+        trace.pieces.append(contents.pieces);
+        Ok(trace)
+    }
+
+    /// Takes over what another part of the same trace holds.
+    pub(super) fn merge(&mut self, other: Self) {
+        let known = |finding: &Finding| self.reported.iter().any(|own| own.id == finding.id);
+        let new: Vec<Finding> = other.reported.into_iter().filter(|finding| !known(finding)).collect();
+        self.reported.extend(new);
+        if *self.metadata == Metadata::default() {
+            self.metadata = other.metadata;
+        }
+        self.pieces.append(other.pieces.into_pieces());
+        let mut reported = std::mem::take(&mut self.spans.reported);
+        for (run, findings) in other.spans.reported {
+            let own = reported.entry(run).or_default();
+            own.extend(findings);
+            own.sort_by(|one, other| one.id.cmp(&other.id));
+            own.dedup_by(|one, other| one.id == other.id);
+        }
+        let mut spans = std::mem::take(&mut self.spans.spans);
+        let mut logs = std::mem::take(&mut self.spans.logs);
+        spans.extend(other.spans.spans);
+        logs.extend(other.spans.logs);
+        self.spans = HeldSpans::unpacked(spans, logs, reported);
+        self.last = self.last.max(other.last);
+        self.ended = self.ended.max(other.ended);
+    }
+}
+
+/// A parked trace: its JSON, compressed with the feature `compression`.
+#[derive(Debug)]
+pub(super) struct Packed(Box<[u8]>);
+
+impl Packed {
+    pub(super) fn of(json: &[u8]) -> Self {
+        Self(compressed(json).into())
+    }
+
+    /// Returns the JSON.
+    pub(super) fn json(&self) -> Vec<u8> {
+        unpacked(&self.0)
+    }
+
+    pub(super) fn open(&self) -> OpenTrace {
+        // What was packed here can be read.
+        OpenTrace::from_json(&self.json()).unwrap_or_default()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(feature = "compression")]
+fn compressed(json: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+    // Writing into memory does not fail.
+    let _ = encoder.write_all(json);
+    encoder.finish().unwrap_or_default()
+}
+
+#[cfg(feature = "compression")]
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Read;
+
+    let mut json = Vec::new();
+    let _ = flate2::read::DeflateDecoder::new(bytes).read_to_end(&mut json);
+    json
+}
+
+#[cfg(not(feature = "compression"))]
+fn compressed(json: &[u8]) -> Vec<u8> {
+    json.to_vec()
+}
+
+#[cfg(not(feature = "compression"))]
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    bytes.to_vec()
+}

@@ -1,0 +1,183 @@
+//! The pieces of one trace in call order, and which answer belongs to which call.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::piece::Piece;
+use crate::trace::{Digest, StepInput, Unpaired};
+
+/// The place of a piece: its time, and the order of arrival among those of one time.
+pub(super) type Place = (u64, u64);
+
+/// The pieces of one trace.
+///
+/// A call is answered by the first answer of its id that no earlier call takes. Pieces that arrive in order are paired
+/// as they arrive; the others are paired again by [`Pieces::sort`].
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    entries: BTreeMap<Place, Entry>,
+    ids: BTreeMap<Digest, Waiting>,
+    came: u64,
+    /// Calls and steps.
+    steps: u64,
+    last_step: Option<Place>,
+    next_turn: u64,
+    open: u64,
+    early: u64,
+    must_sort: bool,
+    pub(super) bytes: usize,
+    pub(super) out_of_order: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    piece: Piece,
+    /// The number of the step in call order, and its turn.
+    number: u64,
+    turn: u64,
+    /// Of a call.
+    answer: Option<Place>,
+}
+
+/// The calls and answers of one id that wait for each other.
+#[derive(Debug, Default)]
+struct Waiting {
+    calls: VecDeque<Place>,
+    answers: VecDeque<Place>,
+    /// How many calls of the id there are.
+    seen: u64,
+}
+
+impl Pieces {
+    /// Adds a piece of this time. Returns the place of the step that is complete with it.
+    pub(super) fn add(&mut self, time: u64, piece: Piece) -> Option<Place> {
+        let place = (time, self.came);
+        self.came += 1;
+        self.bytes += piece.bytes();
+        if self.entries.last_key_value().is_some_and(|(last, _)| *last > place) {
+            self.out_of_order += 1;
+            let shifts = piece.is_step() && self.last_step.is_some_and(|last| last > place);
+            let repeats = self.ids.get(&piece.id()).is_some_and(|waiting| waiting.seen > 1);
+            self.must_sort |= shifts || repeats;
+        }
+        self.put(place, piece)
+    }
+
+    fn put(&mut self, place: Place, piece: Piece) -> Option<Place> {
+        let is_last = self.last_step.is_none_or(|last| last < place);
+        // What comes in the middle is numbered when the pieces are sorted.
+        let number = if is_last { self.steps } else { 0 };
+        let mut entry = Entry { number, turn: self.next_turn, piece, answer: None };
+        if let Some(turn) = entry.piece.turn() {
+            entry.turn = turn;
+        }
+        if entry.piece.is_step() {
+            self.steps += 1;
+            self.last_step = self.last_step.max(Some(place));
+            self.next_turn = entry.turn.saturating_add(1);
+        }
+        let complete = match &entry.piece {
+            Piece::Step(_) => Some(place),
+            Piece::Call(_) => {
+                let waiting = self.ids.entry(entry.piece.id()).or_default();
+                waiting.seen += 1;
+                entry.answer = waiting.answers.pop_front();
+                if entry.answer.is_some() {
+                    self.early -= 1;
+                    Some(place)
+                } else {
+                    waiting.calls.push_back(place);
+                    self.open += 1;
+                    None
+                }
+            }
+            Piece::Answer(_) => {
+                let waiting = self.ids.entry(entry.piece.id()).or_default();
+                let call = waiting.calls.pop_front();
+                match call.and_then(|call| self.entries.get_mut(&call)) {
+                    Some(call) => {
+                        call.answer = Some(place);
+                        self.open -= 1;
+                    }
+                    None => {
+                        waiting.answers.push_back(place);
+                        self.early += 1;
+                    }
+                }
+                call
+            }
+        };
+        self.entries.insert(place, entry);
+        complete
+    }
+
+    /// Numbers and pairs all pieces anew if some arrived out of order.
+    pub(super) fn sort(&mut self) {
+        if !self.must_sort {
+            return;
+        }
+        let before = std::mem::take(self);
+        (self.came, self.bytes, self.out_of_order) = (before.came, before.bytes, before.out_of_order);
+        for (place, entry) in before.entries {
+            self.put(place, entry.piece);
+        }
+    }
+
+    /// How many pieces there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many calls wait for their answers, and answers for their calls.
+    pub(super) fn waiting(&self) -> u64 {
+        self.open + self.early
+    }
+
+    /// Whether some call has no answer yet.
+    pub(super) fn has_open_calls(&self) -> bool {
+        self.open > 0
+    }
+
+    /// The number of a step and the step.
+    pub(super) fn step(&self, place: Place) -> Option<(u64, StepInput<'_>)> {
+        self.input(self.entries.get(&place)?)
+    }
+
+    fn input<'p>(&'p self, entry: &'p Entry) -> Option<(u64, StepInput<'p>)> {
+        let answer = entry.answer.and_then(|place| self.entries.get(&place));
+        let input = entry.piece.input(answer.map(|answer| &answer.piece))?;
+        Some((entry.number, input.at(entry.number).turn(entry.turn)))
+    }
+
+    /// The steps in call order, with or without the calls that have no answer.
+    pub(super) fn in_order(&self, with_open_calls: bool) -> impl Iterator<Item = (u64, StepInput<'_>)> {
+        self.entries
+            .values()
+            .filter(move |entry| {
+                with_open_calls || entry.answer.is_some() || matches!(entry.piece, Piece::Step(_))
+            })
+            .filter_map(|entry| self.input(entry))
+    }
+
+    /// The pieces with their times, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Piece)> {
+        self.entries.iter().map(|((time, _), entry)| (*time, &entry.piece))
+    }
+
+    pub(super) fn into_pieces(self) -> Vec<(u64, Piece)> {
+        self.entries.into_iter().map(|((time, _), entry)| (time, entry.piece)).collect()
+    }
+
+    /// Adds the pieces of another part of the same trace.
+    pub(super) fn append(&mut self, pieces: impl IntoIterator<Item = (u64, Piece)>) {
+        let before = self.out_of_order;
+        for (time, piece) in pieces {
+            self.add(time, piece);
+        }
+        self.out_of_order = before;
+    }
+
+    /// Calls without an answer, and answers without a call.
+    pub(super) fn unpaired(&self) -> Unpaired {
+        Unpaired { calls: self.open, messages: self.early }
+    }
+}

@@ -1,0 +1,192 @@
+//! The state of an assembler as lines of JSON, to go on after a crash or elsewhere.
+
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::assembler::{State, TraceAssembler};
+use super::event::AssemblerCounts;
+use super::open::OpenTrace;
+use super::packed::Packed;
+use crate::error::{Error, Result};
+
+/// The version of saved states that this crate writes, and the only one it reads.
+const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    wrongturn_state: u32,
+    now: u64,
+    traces: u64,
+    counts: AssemblerCounts,
+    /// Closed traces, the first one closed at the front, and how much was late for each.
+    closed: Vec<(String, u64)>,
+}
+
+/// The line of a trace.
+#[derive(Serialize, Deserialize)]
+struct Line<'l> {
+    trace: String,
+    pieces: u64,
+    due: u64,
+    #[serde(borrow)]
+    state: &'l RawValue,
+}
+
+impl TraceAssembler {
+    /// Writes all that the assembler knows, except events that have not been taken: open and parked traces, counts, and
+    /// which traces are closed. [`TraceAssembler::load`] reads it.
+    ///
+    /// The form is lines of JSON with a version. It holds what came, and which findings were reported, but nothing of
+    /// what detectors made of it: states can be read under other detectors and by later versions.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the writer fails.
+    ///
+    /// ```
+    /// use wrongturn::{
+    ///     Action, Actor, AssemblerOptions, LiveEvent, Status, StepInput, TraceAssembler, UpdateKind,
+    ///     default_detectors,
+    /// };
+    ///
+    /// let start = || TraceAssembler::new(default_detectors(), AssemblerOptions::default());
+    /// let look = Action::new("look").answered(Status::Ok, "a wall");
+    /// let look = StepInput::action(Actor::Agent, look);
+    /// let mut before = start()?;
+    /// for now in 0..2 {
+    ///     before.step(now, "run", &look)?;
+    /// }
+    /// let mut state = Vec::new();
+    /// before.save(&mut state)?;
+    ///
+    /// let mut after = start()?;
+    /// after.load(&mut state.as_slice())?;
+    /// after.step(2, "run", &look)?;
+    /// let Some(LiveEvent::Update { update, .. }) = after.next_event() else { panic!("a loop") };
+    /// assert_eq!((update.kind, update.finding.id.as_str()), (UpdateKind::Opened, "loop:2"));
+    /// # Ok::<(), wrongturn::Error>(())
+    /// ```
+    pub fn save(&self, to: &mut dyn Write) -> Result<()> {
+        let head = Head {
+            wrongturn_state: VERSION,
+            now: self.now,
+            traces: self.traces.len() as u64,
+            counts: AssemblerCounts { open: 0, parked: 0, ..self.counts },
+            closed: self.closed.iter().map(|(trace, late)| (trace.to_owned(), late)).collect(),
+        };
+        write_line(to, &head)?;
+        for (id, slot) in &self.traces {
+            let json = match &slot.state {
+                State::Open(open) => open.to_json(),
+                State::Parked(packed) => packed.json(),
+            };
+            let state: &RawValue = serde_json::from_slice(&json).map_err(broken)?;
+            let line = Line { trace: id.to_string(), pieces: slot.pieces, due: slot.due, state };
+            write_line(to, &line)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what [`TraceAssembler::save`] wrote. Its traces are parked and go on with their next piece, under the same
+    /// finding ids; those that were about to be closed are closed at their time.
+    ///
+    /// States of several assemblers can be added, one after the other: traces of one id are put together, and counts are
+    /// added up.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the version is another, a line is not one of a state, or the state
+    /// ends early; [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails. The lines before have been added.
+    pub fn load(&mut self, from: &mut dyn BufRead) -> Result<()> {
+        let mut text = String::new();
+        read_line(from, &mut text)?;
+        let head: Head = serde_json::from_str(&text).map_err(|error| at(1, &error.to_string()))?;
+        if head.wrongturn_state != VERSION {
+            let found = head.wrongturn_state;
+            return Err(at(1, &format!("expected a state of version {VERSION}, got version {found}")));
+        }
+        self.now = self.now.max(head.now);
+        self.counts.add(&head.counts);
+        for (trace, late) in head.closed {
+            self.closed.insert(trace.into(), late);
+        }
+        for number in 0..head.traces {
+            read_line(from, &mut text)?;
+            let place = number + 2;
+            let line: Line<'_> = serde_json::from_str(&text).map_err(|error| at(place, &error.to_string()))?;
+            let mut open = OpenTrace::from_json(line.state.get().as_bytes())
+                .map_err(|error| at(place, &error.message()))?;
+            let id: Arc<str> = line.trace.into();
+            let (mut pieces, mut due) = (line.pieces, line.due);
+            if let Some(own) = self.remove(&id) {
+                (pieces, due) = (pieces + own.pieces, due.min(own.due));
+                open.merge(match own.state {
+                    State::Open(open) => *open,
+                    State::Parked(packed) => packed.open(),
+                });
+            }
+            self.insert(&id, State::Parked(Packed::of(&open.to_json())), pieces);
+            self.set_due(&id, due);
+        }
+        self.keep_below_cap();
+        Ok(())
+    }
+}
+
+impl AssemblerCounts {
+    /// Adds the counts of another assembler.
+    fn add(&mut self, other: &Self) {
+        let Self {
+            received,
+            judged,
+            evicted,
+            late,
+            ignored,
+            open,
+            parked,
+            out_of_order,
+            traces_closed,
+            traces_evicted,
+            traces_parked,
+            traces_resumed,
+            findings,
+            looked_at,
+        } = other;
+        self.received += received;
+        self.judged += judged;
+        self.evicted += evicted;
+        self.late += late;
+        self.ignored += ignored;
+        self.open += open;
+        self.parked += parked;
+        self.out_of_order += out_of_order;
+        self.traces_closed += traces_closed;
+        self.traces_evicted += traces_evicted;
+        self.traces_parked += traces_parked;
+        self.traces_resumed += traces_resumed;
+        self.findings += findings;
+        self.looked_at += looked_at;
+    }
+}
+
+fn write_line(to: &mut dyn Write, line: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec(line).map_err(broken)?;
+    text.push(b'\n');
+    Ok(to.write_all(&text)?)
+}
+
+fn read_line(from: &mut dyn BufRead, text: &mut String) -> Result<()> {
+    text.clear();
+    from.read_line(text)?;
+    if text.ends_with('\n') { Ok(()) } else { Err(Error::trace("the state ends early")) }
+}
+
+fn at(line: u64, message: &str) -> Error {
+    Error::trace(format!("line {line} of the state: {message}"))
+}
+
+fn broken(error: serde_json::Error) -> Error {
+    Error::trace(format!("cannot write the state of a trace: {error}"))
+}
