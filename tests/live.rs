@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use wrongturn::{
     Action, Actor, AssemblerCounts, AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Metadata, Monitor,
-    ReadOptions, Reply, SpanBatch, Status, StepInput, TraceAssembler, UnknownReason, Unpaired, UpdateKind, Usage,
-    Verdict, default_detectors, read_traces,
+    ReadOptions, Reply, SpanBatch, Status, StepInput, TraceAssembler, UnknownReason, Unpaired, UpdateKind,
+    Usage, Verdict, default_detectors, read_traces,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -158,7 +158,10 @@ fn restarted(traces: &TraceAssembler) -> TraceAssembler {
     traces.save(&mut state).unwrap();
     let mut restarted = assembler(AssemblerOptions::default());
     restarted.load(&mut state.as_slice()).unwrap();
-    assert_eq!(restarted.open_traces() + restarted.parked_traces(), traces.open_traces() + traces.parked_traces());
+    assert_eq!(
+        restarted.open_traces() + restarted.parked_traces(),
+        traces.open_traces() + traces.parked_traces()
+    );
     restarted
 }
 
@@ -484,7 +487,12 @@ fn a_state_of_another_version_or_a_part_of_one_is_an_error() {
         assert!(load(&text[..end]).unwrap_err().to_string().contains("ends early"));
     }
     assert!(load("{}\n").is_err());
-    assert!(load(&text.replace("\"pieces\":[[", "\"pieces\":[7,[")).unwrap_err().to_string().starts_with("line 2"));
+    assert!(
+        load(&text.replace("\"pieces\":[[", "\"pieces\":[7,["))
+            .unwrap_err()
+            .to_string()
+            .starts_with("line 2")
+    );
 }
 
 #[test]

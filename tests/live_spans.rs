@@ -223,12 +223,20 @@ fn a_pause_does_not_end_a_trace_of_spans() {
 #[test]
 fn a_trace_without_its_root_is_closed_when_it_is_quiet() {
     let below = |spans: Vec<Value>, flags: u64| -> Vec<Value> {
-        spans.into_iter().map(|mut span| { span["flags"] = json!(flags); span }).collect()
+        spans
+            .into_iter()
+            .map(|mut span| {
+                span["flags"] = json!(flags);
+                span
+            })
+            .collect()
     };
     let mut whole = run(&vec![vec![(0, 0, false)]; 3]);
     *whole.last_mut().unwrap() = agent(1, 77, 1, 60, "clerk");
     let tools = || vec![tool(5, 77, 1, &("c".to_owned(), "look", 0), "a wall")];
-    for (spans, closes) in [(whole, true), (tools(), false), (below(tools(), 0x100), false), (below(tools(), 0x300), true)] {
+    for (spans, closes) in
+        [(whole, true), (tools(), false), (below(tools(), 0x100), false), (below(tools(), 0x300), true)]
+    {
         let mut traces = assembler();
         send(&mut traces, 0, &spans);
         traces.advance(29 * SECOND);

@@ -50,7 +50,7 @@ fn held(made: Made) -> (usize, usize) {
 /// What is allocated for the spans of an open trace, and what the assembler says that it holds.
 fn held_spans(count: u64) -> (usize, usize) {
     let text = |key: &str, value: String| json!({"key": key, "value": {"stringValue": value}});
-    let options = AssemblerOptions { first_look: 0, ..AssemblerOptions::default() };
+    let options = AssemblerOptions { min_spans_to_judge: 0, ..AssemblerOptions::default() };
     let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
     let before = ALLOCATOR.allocated();
     for block in 0..count / 100 {
@@ -71,7 +71,7 @@ fn held_spans(count: u64) -> (usize, usize) {
         let (batch, _) = SpanBatch::read(body.as_bytes(), &ReadOptions::default()).unwrap();
         traces.spans(block, batch);
     }
-    assert_eq!(traces.held() as u64, count);
+    assert_eq!(traces.counts().open, count);
     (ALLOCATOR.allocated() - before, traces.bytes())
 }
 

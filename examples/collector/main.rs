@@ -57,27 +57,33 @@ struct Arguments {
     /// Send the events to this collector; to /v1/logs, unless it names another path
     #[arg(long, value_name = "URL", conflicts_with = "out")]
     forward: Option<String>,
-    /// Tell findings while their traces are open too, as a series of events
+    /// Report findings at the end of their traces only, not when they are confirmed
     #[arg(long)]
-    updates: bool,
+    ends_only: bool,
     #[command(flatten)]
     surety: common::arguments::Surety,
     /// Close a trace so many milliseconds after the end of its root span
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     grace: u64,
-    /// Close a trace for which nothing has come for so many milliseconds
+    /// Close a trace whose agent has ended, but whose root span does not arrive, after so many milliseconds of silence
+    #[arg(long, default_value_t = 30_000, value_name = "MS")]
+    quiet: u64,
+    /// Park a trace for which nothing has come for so many milliseconds; what comes later resumes it
     #[arg(long, default_value_t = 600_000, value_name = "MS")]
     idle: u64,
-    /// Most open traces; beyond, the one that was silent longest is evicted
+    /// Close a parked trace after so many milliseconds
+    #[arg(long, default_value_t = 86_400_000, value_name = "MS")]
+    expire: u64,
+    /// Hold spans for so many milliseconds, in which earlier ones may come, before they are judged
+    #[arg(long, default_value_t = 50, value_name = "MS")]
+    settle: u64,
+    /// Most open traces; beyond, the one that was silent longest is parked
     #[arg(long, default_value_t = 50_000, value_name = "N")]
     max_open: usize,
-    /// Most spans of one trace; beyond, it is evicted
-    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    /// Most spans and log records of one trace; beyond, it is evicted
+    #[arg(long, default_value_t = 50_000, value_name = "N")]
     max_spans: usize,
-    /// Judge an open trace for the first time when it has so many spans, then when it has half as many more; 0: never
-    #[arg(long, default_value_t = 16, value_name = "N")]
-    first_look: usize,
-    /// Most memory of all open traces; beyond, the one that was silent longest is evicted
+    /// Most memory of all traces; beyond, those that were silent longest are parked, then evicted
     #[arg(long, default_value_t = 1024, value_name = "MIB")]
     max_memory: usize,
     /// Largest body, also when it is unpacked
@@ -125,10 +131,13 @@ fn start(arguments: Arguments) -> Result<u8, common::Failure> {
 async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
     let options = AssemblerOptions {
         grace: Duration::from_millis(arguments.grace),
+        quiet: Duration::from_millis(arguments.quiet),
         idle: Duration::from_millis(arguments.idle),
+        expire: Duration::from_millis(arguments.expire),
+        settle: Duration::from_millis(arguments.settle),
+        min_spans_to_judge: if arguments.ends_only { 0 } else { 3 },
         max_open: arguments.max_open,
-        max_spans: arguments.max_spans,
-        first_look: arguments.first_look,
+        max_pieces: arguments.max_spans,
         max_bytes: arguments.max_memory.saturating_mul(1 << 20),
         ..AssemblerOptions::default()
     };
@@ -146,7 +155,7 @@ async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
         events: to_sender,
         metrics: Arc::clone(&metrics),
         most: arguments.max_events,
-        updates: arguments.updates,
+        updates: !arguments.ends_only,
     };
     let judge = std::thread::spawn(move || judge::run(traces, batches, &outlet));
 

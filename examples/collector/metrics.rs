@@ -29,12 +29,20 @@ pub(crate) struct Metrics {
 struct Traces {
     counts: AssemblerCounts,
     open: usize,
+    parked: usize,
     bytes: usize,
+    parked_bytes: usize,
 }
 
 impl Metrics {
     pub(crate) fn see(&self, traces: &TraceAssembler) {
-        let seen = Traces { counts: traces.counts(), open: traces.open_traces(), bytes: traces.bytes() };
+        let seen = Traces {
+            counts: traces.counts(),
+            open: traces.open_traces(),
+            parked: traces.parked_traces(),
+            bytes: traces.bytes() - traces.parked_bytes(),
+            parked_bytes: traces.parked_bytes(),
+        };
         if let Ok(mut state) = self.traces.lock() {
             *state = seen;
         }
@@ -49,7 +57,8 @@ impl Metrics {
 
     /// The numbers in the text format of Prometheus.
     pub(crate) fn render(&self) -> String {
-        let Traces { counts, open, bytes } = self.traces.lock().map(|traces| *traces).unwrap_or_default();
+        let Traces { counts, open, parked, bytes, parked_bytes } =
+            self.traces.lock().map(|traces| *traces).unwrap_or_default();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let [steps, duration, input, output] = &self.cost;
         let numbers = [
@@ -58,6 +67,8 @@ impl Metrics {
             ("requests_faulty_total", "Requests answered with another error.", count(&self.faulty)),
             ("open_traces", "Traces that are open.", open as u64),
             ("open_bytes", "Memory of all open traces, in bytes.", bytes as u64),
+            ("parked_traces", "Traces that are parked.", parked as u64),
+            ("parked_bytes", "Memory of all parked traces, in bytes.", parked_bytes as u64),
             (
                 "spans_rejected_total",
                 "Spans and log records of taken requests that are none.",
@@ -65,19 +76,24 @@ impl Metrics {
             ),
             ("spans_received_total", "Spans and log records that were taken.", counts.received),
             ("spans_held", "Those of open traces.", counts.open),
+            ("spans_parked", "Those of parked traces.", counts.parked),
             ("spans_judged_total", "Those of traces that were closed in their time.", counts.judged),
             ("spans_evicted_total", "Those of traces that were evicted.", counts.evicted),
             ("spans_late_total", "Those that came after their trace had been closed.", counts.late),
-            ("spans_out_of_order_total", "Those that came too late for their place.", counts.out_of_order),
             ("spans_ignored_total", "Those of traces in which nobody acts.", counts.ignored),
             (
                 "spans_looked_at_total",
                 "Those judged before the end of their trace, each time.",
                 counts.looked_at,
             ),
-            ("answers_late_total", "Answers that came after their call was given up.", counts.late_answers),
             ("traces_closed_total", "Traces that were closed in their time.", counts.traces_closed),
-            ("traces_evicted_total", "Traces that were closed for want of room.", counts.traces_evicted),
+            (
+                "traces_evicted_total",
+                "Traces that were closed for want of room, or had expired.",
+                counts.traces_evicted,
+            ),
+            ("traces_parked_total", "How often a trace was parked.", counts.traces_parked),
+            ("traces_resumed_total", "How often a parked trace was resumed.", counts.traces_resumed),
             ("findings_total", "Findings of closed traces.", counts.findings),
             ("findings_steps_total", "Steps inside of findings.", count(steps)),
             ("findings_duration_ns_total", "Time inside of findings, in nanoseconds.", count(duration)),

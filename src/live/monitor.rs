@@ -191,9 +191,8 @@ impl Monitor {
 
     /// What has become of the findings since this was last asked.
     ///
-    /// Asked after every step, it reports a finding at the step that makes it certain. Growth, and what has been merged,
-    /// are reported at the first question after the trace has doubled since that detector last reported something: ten
-    /// times in a thousand steps, and then at the end.
+    /// Called after every step, it reports a finding at the step that confirms it. Growth and merging are looked for
+    /// whenever the trace has doubled, and at the end; a finding has grown if it is half as long again.
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
         for open in &mut self.folds {

@@ -126,7 +126,12 @@ impl OpenTrace {
     pub(super) fn memory(&self) -> usize {
         let monitor = self.monitor.as_ref().map_or(0, Monitor::memory);
         let reported = self.reported.len() * FINDING_BYTES;
-        size_of::<Self>() + bytes_of(&self.metadata) + self.pieces.bytes + self.spans.memory() + monitor + reported
+        size_of::<Self>()
+            + bytes_of(&self.metadata)
+            + self.pieces.bytes
+            + self.spans.memory()
+            + monitor
+            + reported
     }
 
     /// When something is to be done for it next, if nothing comes.
@@ -233,15 +238,12 @@ impl OpenTrace {
         if self.spans.is_empty() || self.pieces.len() > 0 {
             self.pieces.sort();
             let is_current = self.judge_again.is_none() && !self.pieces.has_open_calls();
-            let mut monitor = match self.monitor.take_if(|_| is_current) {
-                Some(monitor) => monitor,
-                None => {
-                    let before = self.take_reported();
-                    let mut monitor = self.follow(rules, true);
-                    monitor.take_over(before);
-                    monitor
-                }
-            };
+            let mut monitor = self.monitor.take_if(|_| is_current).unwrap_or_else(|| {
+                let before = self.take_reported();
+                let mut monitor = self.follow(rules, true);
+                monitor.take_over(before);
+                monitor
+            });
             give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired());
         }
         let (runs, mut reported) = self.spans.close(rules);

@@ -93,15 +93,12 @@ impl Pieces {
             Piece::Answer(_) => {
                 let waiting = self.ids.entry(entry.piece.id()).or_default();
                 let call = waiting.calls.pop_front();
-                match call.and_then(|call| self.entries.get_mut(&call)) {
-                    Some(call) => {
-                        call.answer = Some(place);
-                        self.open -= 1;
-                    }
-                    None => {
-                        waiting.answers.push_back(place);
-                        self.early += 1;
-                    }
+                if let Some(call) = call.and_then(|call| self.entries.get_mut(&call)) {
+                    call.answer = Some(place);
+                    self.open -= 1;
+                } else {
+                    waiting.answers.push_back(place);
+                    self.early += 1;
                 }
                 call
             }

@@ -83,7 +83,7 @@ impl TraceAssembler {
                 State::Open(open) => open.to_json(),
                 State::Parked(packed) => packed.json(),
             };
-            let state: &RawValue = serde_json::from_slice(&json).map_err(broken)?;
+            let state: &RawValue = serde_json::from_slice(&json).map_err(|error| broken(&error))?;
             let line = Line { trace: id.to_string(), pieces: slot.pieces, due: slot.due, state };
             write_line(to, &line)?;
         }
@@ -115,7 +115,8 @@ impl TraceAssembler {
         for number in 0..head.traces {
             read_line(from, &mut text)?;
             let place = number + 2;
-            let line: Line<'_> = serde_json::from_str(&text).map_err(|error| at(place, &error.to_string()))?;
+            let line: Line<'_> =
+                serde_json::from_str(&text).map_err(|error| at(place, &error.to_string()))?;
             let mut open = OpenTrace::from_json(line.state.get().as_bytes())
                 .map_err(|error| at(place, &error.message()))?;
             let id: Arc<str> = line.trace.into();
@@ -172,7 +173,7 @@ impl AssemblerCounts {
 }
 
 fn write_line(to: &mut dyn Write, line: &impl Serialize) -> Result<()> {
-    let mut text = serde_json::to_vec(line).map_err(broken)?;
+    let mut text = serde_json::to_vec(line).map_err(|error| broken(&error))?;
     text.push(b'\n');
     Ok(to.write_all(&text)?)
 }
@@ -187,6 +188,6 @@ fn at(line: u64, message: &str) -> Error {
     Error::trace(format!("line {line} of the state: {message}"))
 }
 
-fn broken(error: serde_json::Error) -> Error {
+fn broken(error: &serde_json::Error) -> Error {
     Error::trace(format!("cannot write the state of a trace: {error}"))
 }

@@ -36,7 +36,7 @@ fn loops_that_grow_together_are_merged_by_name() {
         };
         updates.iter().map(name).collect()
     };
-    assert_eq!(names(&told), ["opened loop:2 0-2", "grown loop:2 0-3", "opened loop:7 5-7"]);
+    assert_eq!(names(&told), ["opened loop:2 0-2", "opened loop:7 5-7"]);
     assert_eq!(names(&end.updates), ["merged loop:7 5-7 into loop:2", "closed loop:2 0-10"]);
     assert_eq!(end.verdicts[0].1.findings()[0].merged, ["loop:7"]);
 }
