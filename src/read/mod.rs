@@ -89,6 +89,12 @@ format::formats! {
     OpenHandsOutput => formats::openhands_output, "openhands-output";
     /// Sessions of pi and `OpenClaw`, and events of `pi --mode json`.
     Pi => formats::pi, "pi";
+    /// Runs of `AgentDojo`.
+    AgentDojo => formats::agentdojo, "agentdojo";
+    /// Event logs of the Copilot CLI.
+    CopilotCli => formats::copilot_cli, "copilot-cli";
+    /// Chats of Copilot in VS Code.
+    CopilotChat => formats::copilot_chat, "copilot-chat";
     /// Trajectories of mini-swe-agent, version 1; later ones are chats.
     MiniSweAgent1 => formats::mini_swe_agent, "mini-swe-agent-1";
     /// Messages of Letta agents, and results of letta-evals.

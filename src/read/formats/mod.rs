@@ -1,6 +1,7 @@
 //! One file for each format: how it is recognised, and how an element of it becomes steps.
 
 pub(super) mod acp;
+pub(super) mod agentdojo;
 pub(super) mod atif;
 pub(super) mod atif_result;
 pub(super) mod autogen;
@@ -18,6 +19,9 @@ pub(super) mod codex_exec;
 pub(super) mod codex_item;
 pub(super) mod codex_text;
 pub(super) mod crewai;
+pub(super) mod copilot_chat;
+pub(super) mod copilot_chat_log;
+pub(super) mod copilot_cli;
 pub(super) mod gemini_cli;
 pub(super) mod goose;
 pub(super) mod inspect;

@@ -91,7 +91,7 @@ fn likeness(members: &Members<'_>) -> Likeness {
 
 /// Whether an object around messages says that it is a session or an event of another agent.
 fn is_session(members: &Members<'_>) -> bool {
-    members.has("projectHash") || members.has("trajectory_format") || members.has("type")
+    ["projectHash", "trajectory_format", "type", "pipeline_name"].iter().any(|key| members.has(key))
 }
 
 /// What messages are like: those of runs have marks of tau2. Calls without `function` are a mark only where no answer

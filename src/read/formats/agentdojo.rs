@@ -1,0 +1,141 @@
+//! Runs of `AgentDojo`: messages around a user task and an injection, with whether the task succeeded.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, Words};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::AgentDojo,
+    about: "runs of AgentDojo",
+    decisive: "an object with `suite_name`, `pipeline_name`, `user_task_id` and a list `messages`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    members.is("messages", Kind::List)
+        && ["suite_name", "pipeline_name", "user_task_id"].iter().all(|key| members.has(key))
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut task = Task::default();
+    task.steps.begin(true);
+    if let Some(messages) = members.get("messages") {
+        messages.json().list(|message| task.message(message))?;
+    }
+    runs.pass_over("messages of other roles", task.others);
+    let text = |key: &str| members.name(key).map(Cow::into_owned);
+    let place = ["suite_name", "user_task_id", "attack_type", "injection_task_id"];
+    let mut metadata = Metadata {
+        id: Some(place.iter().filter_map(|key| members.name(key)).collect::<Vec<_>>().join("/")),
+        model: text("pipeline_name").map(Into::into),
+        domain: text("suite_name").map(Into::into),
+        task: text("user_task_id"),
+        termination: text("error"),
+        ..Metadata::default()
+    };
+    for key in ["attack_type", "injection_task_id"] {
+        metadata.labels.extend(text(key).map(|value| (key.to_owned(), value)));
+    }
+    let truth = |key: &str| members.get(key).and_then(Raw::boolean);
+    metadata.labels.extend(truth("security").map(|value| ("security".to_owned(), value.to_string())));
+    let reward = truth("utility").map(|useful| f64::from(u8::from(useful)));
+    runs.give_unrouted(&mut task.steps, metadata, reward);
+    Ok(())
+}
+
+/// A run in the middle of being read.
+#[derive(Default)]
+struct Task<'a> {
+    steps: Assembler<'a>,
+    turn: u64,
+    /// The calls without an answer, with their ids, which may be missing, and names.
+    open: VecDeque<(Option<Cow<'a, str>>, Cow<'a, str>, CallNumber)>,
+    others: u64,
+}
+
+impl<'a> Task<'a> {
+    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
+        if json.kind()? != Kind::Object {
+            self.others += 1;
+            return json.skip();
+        }
+        let message = Members::of(json);
+        let content = message.get("content").and_then(text);
+        let actor = match message.name("role").as_deref() {
+            Some(role @ ("assistant" | "user" | "system")) => words::actor_of(role),
+            Some("tool") => {
+                self.answer(&message, content);
+                return Ok(());
+            }
+            _ => {
+                self.others += 1;
+                return Ok(());
+            }
+        };
+        if let Some(content) = content.filter(|content| !wire::is_blank(content.text())) {
+            self.steps.message(actor, self.turn, content);
+        }
+        if actor == Actor::Agent {
+            for call in message.get("tool_calls").and_then(Raw::items).unwrap_or_default() {
+                let id = call.member("id").and_then(common::ident);
+                let name = call.member("function").and_then(common::name).unwrap_or_default();
+                let mut found = Call::new(self.turn, id.clone(), name.clone());
+                found.arguments = call.member("args").map_or(Content::Absent, common::arguments);
+                self.open.push_back((id, name, self.steps.call(found)));
+            }
+            self.turn += 1;
+        }
+        Ok(())
+    }
+
+    /// Gives an answer to the call of its id, or else to the oldest one of its name.
+    fn answer(&mut self, message: &Members<'a>, content: Option<Words<'a>>) {
+        let call = message.get("tool_call");
+        let part = |key: &str| call.and_then(|call| call.member(key));
+        let id = message.get("tool_call_id").or_else(|| part("id")).and_then(common::ident);
+        let name = part("function").and_then(common::name);
+        let error = message.get("error").filter(|error| error.kind() != Kind::Null);
+        let outcome = match message.get("error") {
+            Some(_) => Outcome::flag(error.is_some()),
+            None => Outcome::UNMARKED,
+        };
+        let answer = outcome.answer(error.and_then(words::result).or(content).into());
+        let of_id = |(call, ..): &(Option<Cow<'_, str>>, _, _)| id.is_some() && *call == id;
+        let of_name = |(call, called, _): &(Option<Cow<'_, str>>, Cow<'_, str>, _)| {
+            (call.is_none() || id.is_none()) && name.as_ref().is_none_or(|name| name == called)
+        };
+        let place = self.open.iter().position(of_id).or_else(|| self.open.iter().position(of_name));
+        match place.and_then(|place| self.open.remove(place)) {
+            Some((.., number)) => {
+                self.steps.answer_call(number, answer);
+            }
+            None => self.steps.answer(self.turn, None, answer),
+        }
+    }
+}
+
+/// The text of a message: a string, or parts that hold it under `content`.
+fn text(content: Raw<'_>) -> Option<Words<'_>> {
+    match content.kind() {
+        Kind::List => {
+            let parts = content.items()?.into_iter();
+            let texts =
+                parts.filter_map(|part| part.member("content").or_else(|| part.member("text"))?.string());
+            wire::joined(texts.map(Words::from).collect())
+        }
+        _ => words::result(content),
+    }
+}

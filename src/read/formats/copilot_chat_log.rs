@@ -1,0 +1,168 @@
+//! The log in which VS Code stores a chat, a snapshot and the changes to it, and what shows how a call ended.
+
+use serde_json::Value;
+
+use super::codex_text::is_failure_code;
+use crate::json::{Kind, Raw};
+use crate::read::common;
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Arguments, Content, Provenance, Text, UnknownReason, Words};
+
+/// The chat in a line that is a snapshot of it.
+pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {
+    let line = Members::of(&mut line.json());
+    let is_snapshot = line.get("kind").and_then(Raw::integer) == Some(0);
+    let chat = line.get("v").filter(|chat| is_snapshot && chat.kind() == Kind::Object)?;
+    Some(Members::of(&mut chat.json()))
+}
+
+/// The chats of a log, as they are after their last changes.
+pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
+    let (mut chats, mut unread) = (Vec::new(), 0);
+    for line in lines {
+        let line: Option<Value> = serde_json::from_slice(line.bytes()).ok();
+        let is_read = line.is_some_and(|mut line| {
+            let value = line.get_mut("v").map(Value::take);
+            let at = line.get("i").and_then(Value::as_u64);
+            let path = line.get("k").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            match (line.get("kind").and_then(Value::as_u64), value) {
+                (Some(0), Some(chat)) => {
+                    chats.push(chat);
+                    true
+                }
+                (Some(kind), value) => {
+                    chats.last_mut().and_then(|chat| change(chat, kind, path, value, at)).is_some()
+                }
+                (None, _) => false,
+            }
+        });
+        unread += u64::from(!is_read);
+    }
+    runs.pass_over("changes to a chat that do not apply", unread);
+    chats.iter().map(Value::to_string).collect()
+}
+
+/// Applies a change at a path: sets, appends to a list of which only `at` items are kept, or deletes.
+fn change(chat: &mut Value, kind: u64, path: &[Value], value: Option<Value>, at: Option<u64>) -> Option<()> {
+    if kind == 2 {
+        let list = path.iter().try_fold(chat, child)?.as_array_mut()?;
+        if let Some(at) = at {
+            list.truncate(usize::try_from(at).ok()?);
+        }
+        if let Some(Value::Array(items)) = value {
+            list.extend(items);
+        }
+        return Some(());
+    }
+    let (last, path) = path.split_last()?;
+    let parent = path.iter().try_fold(chat, child)?;
+    match (kind, parent, last) {
+        (1, Value::Object(members), Value::String(key)) => {
+            members.insert(key.clone(), value.unwrap_or_default());
+        }
+        (1, Value::Array(items), Value::Number(place)) => {
+            let place = usize::try_from(place.as_u64()?).ok()?;
+            if place == items.len() {
+                items.push(Value::Null);
+            }
+            *items.get_mut(place)? = value.unwrap_or_default();
+        }
+        (3, Value::Object(members), Value::String(key)) => drop(members.remove(key)),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn child<'v>(value: &'v mut Value, key: &Value) -> Option<&'v mut Value> {
+    match key {
+        Value::String(key) => value.get_mut(key),
+        Value::Number(place) => value.get_mut(usize::try_from(place.as_u64()?).ok()?),
+        _ => None,
+    }
+}
+
+/// The text of the result of a tool: strings, or trees of elements whose leaves are texts.
+pub(super) fn text_of(result: Raw<'_>) -> Option<Words<'_>> {
+    let mut texts = Vec::new();
+    for part in result.member("content")?.items()? {
+        let Some(value) = part.member("value") else { continue };
+        match value.string() {
+            Some(text) => texts.push(Words::from(text)),
+            None => {
+                let mut text = String::new();
+                leaves(value.member("node").unwrap_or(value), &mut text);
+                texts.push(text.into());
+            }
+        }
+    }
+    Some(wire::joined(texts).unwrap_or_else(|| "".into()))
+}
+
+/// Appends the texts of the leaves below an element.
+fn leaves(element: Raw<'_>, to: &mut String) {
+    if let Some(text) = element.member("text").and_then(Raw::string) {
+        let breaks = element.member("lineBreakBefore").and_then(Raw::boolean) == Some(true);
+        if breaks && !to.is_empty() && !to.ends_with('\n') {
+            to.push('\n');
+        }
+        to.push_str(&text);
+    }
+    for child in element.member("children").and_then(Raw::items).unwrap_or_default() {
+        leaves(child, to);
+    }
+}
+
+/// Whether a value is `true`.
+pub(super) fn is_true(value: Option<Raw<'_>>) -> bool {
+    value.and_then(Raw::boolean) == Some(true)
+}
+
+/// The outcome that an invocation shows: whether it was refused, its exit code, whether its result is an error.
+pub(super) fn shown(part: &Members<'_>) -> Option<Outcome> {
+    let confirmed = part.get("isConfirmed");
+    let kind = confirmed.and_then(|confirmed| confirmed.member("type")).and_then(Raw::integer);
+    if confirmed.and_then(Raw::boolean) == Some(false) || matches!(kind, Some(0 | 5)) {
+        return Some(Outcome::unknown(UnknownReason::Refused, Provenance::Flag));
+    }
+    let state = part.get("toolSpecificData").and_then(|data| data.member("terminalCommandState"));
+    let exit_code = state.and_then(|state| state.member("exitCode")).and_then(is_failure_code);
+    let error =
+        part.get("resultDetails").and_then(|details| details.member("isError")).and_then(Raw::boolean);
+    exit_code.map(Outcome::exit_code).or(error.map(Outcome::flag))
+}
+
+/// What an invocation shows of its arguments.
+pub(super) fn arguments<'a>(part: &Members<'a>) -> Content<Arguments<'a>> {
+    let data = |key: &str| part.get("toolSpecificData").and_then(|data| data.member(key));
+    let input = data("rawInput").or_else(|| part.get("resultDetails")?.member("input"));
+    match (input, data("commandLine")) {
+        (Some(input), _) => common::arguments(input),
+        (None, Some(command)) => {
+            let command = command.member("original").unwrap_or(command).string().unwrap_or_default();
+            Content::Present(common::sole_text("command", &command))
+        }
+        (None, None) => Content::NotRecorded,
+    }
+}
+
+/// The outcome that the text of a result tells.
+pub(super) fn told(text: Text<'_>) -> Outcome {
+    let text = text.to_str();
+    let last = common::trim(&text).rsplit('\n').next().unwrap_or_default();
+    if let Some(failed) = words::exit_line(last, "Command exited with code ") {
+        return Outcome::exit_code(failed);
+    }
+    if text.starts_with("ERROR while calling tool") {
+        Outcome::error(Provenance::Text)
+    } else if text.starts_with("The user cancelled the tool call")
+        || text.starts_with("The user chose to skip the tool call")
+    {
+        Outcome::unknown(UnknownReason::Refused, Provenance::Text)
+    } else {
+        Outcome::UNMARKED
+    }
+}
