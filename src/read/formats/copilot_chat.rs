@@ -40,6 +40,7 @@ fn is_chat(members: &Members<'_>) -> bool {
     members.has("responderUsername") && requests.is_some_and(|requests| requests.iter().all(is_request))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Object(members) => chat(members, runs),

@@ -90,14 +90,12 @@ pub(super) fn text_of(result: Raw<'_>) -> Option<Words<'_>> {
     let mut texts = Vec::new();
     for part in result.member("content")?.items()? {
         let Some(value) = part.member("value") else { continue };
-        match value.string() {
-            Some(text) => texts.push(Words::from(text)),
-            None => {
-                let mut text = String::new();
-                leaves(value.member("node").unwrap_or(value), &mut text);
-                texts.push(text.into());
-            }
-        }
+        let text = value.string().unwrap_or_else(|| {
+            let mut text = String::new();
+            leaves(value.member("node").unwrap_or(value), &mut text);
+            text.into()
+        });
+        texts.push(Words::from(text));
     }
     Some(wire::joined(texts).unwrap_or_else(|| "".into()))
 }

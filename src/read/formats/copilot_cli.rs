@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
                 }
             }
             "subagent.started" => {
-                agent.metadata.agent = data.name("agentName").map(|name| name.as_ref().into())
+                agent.metadata.agent = data.name("agentName").map(|name| name.as_ref().into());
             }
             "session.error" => {
                 agent.metadata.termination = data.name("errorType").map(Cow::into_owned);
