@@ -5,15 +5,12 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::process::ExitCode;
+use std::error::Error;
 use std::sync::mpsc;
 use std::thread;
 
-use clap::Parser;
 use serde_json::{Value, json};
 use wrongturn::{Action, Actor, Monitor, Status, StepInput, Trace, Verdict, default_detectors};
 
@@ -23,24 +20,7 @@ enum Message {
     Closed { run: &'static str },
 }
 
-/// Judges two runs as a pipeline does, while their steps still come.
-#[derive(Parser)]
-#[command(after_help = common::notes(
-    "none: the two runs are made up.",
-    "findings and verdicts on standard output, as they come.",
-    "Exit status: 0; 1 for wrong usage.",
-    "embed",
-))]
-struct Arguments {}
-
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(Arguments {}) => common::finish(run()),
-        Err(status) => status,
-    }
-}
-
-fn run() -> Result<u8, common::Failure> {
+fn main() -> Result<(), Box<dyn Error>> {
     let (sender, receiver) = mpsc::channel();
     let service = thread::spawn(move || {
         for message in recorded() {
@@ -79,7 +59,7 @@ fn run() -> Result<u8, common::Failure> {
     if service.join().is_err() {
         return Err("the service ended early".into());
     }
-    Ok(0)
+    Ok(())
 }
 
 fn step<'a>(tool: &'a str, arguments: &Value, answer: &'a Result<String, String>) -> StepInput<'a> {

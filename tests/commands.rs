@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 use wrongturn::{Status, Trace, default_detectors};
 
-use programs::program;
+use programs::example;
 
 /// What stands for a reader's own files, and the bundled files that take its place.
 const OWN: &[(&str, &str)] = &[
@@ -46,7 +46,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo test", "it is what runs this"),
     ("cargo bench", "benches are compiled by the gate"),
     ("cargo doc", "the gate"),
-    ("cargo install --path . --example scan", "the gate"),
+    ("cargo install --path . --features cli", "the gate"),
     ("cargo run --release --features collector,otlp --example collector", "tests/collector.rs"),
 ];
 
@@ -80,7 +80,7 @@ fn commands(page: &str) -> Vec<String> {
                 line.split('`')
                     .skip(1)
                     .step_by(2)
-                    .filter(|text| text.starts_with("cargo "))
+                    .filter(|text| text.starts_with("cargo ") || text.starts_with("wrongturn ") && text.contains(' '))
                     .map(str::to_owned),
             );
         }
@@ -125,13 +125,15 @@ fn commands_work_as_they_are_written() {
             for (from, to) in OWN.iter().chain(SHORTER) {
                 tried = tried.replace(from, to);
             }
-            let example = ["cargo run --release --example ", "cargo run --example "]
-                .iter()
-                .find_map(|start| tried.strip_prefix(start));
-            let words = words(example.unwrap_or_else(|| panic!("{}: what tries `{line}`?", page.display())));
-            let (name, arguments) = words.split_first().unwrap();
+            let words = words(&tried);
+            let (mut command, arguments) = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                ["wrongturn", ..] => (Command::new(PROGRAM), &words[1..]),
+                ["cargo", "run", "--release", "--example", name, ..] => (Command::new(example(name)), &words[5..]),
+                ["cargo", "run", "--example", name, ..] => (Command::new(example(name)), &words[4..]),
+                _ => panic!("{}: expected `wrongturn` or an example, got `{line}`", page.display()),
+            };
             let arguments = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
-            let output = Command::new(program(name))
+            let output = command
                 .args(arguments)
                 .current_dir(&folder)
                 .env("CARGO_MANIFEST_DIR", package())
@@ -150,21 +152,26 @@ fn commands_work_as_they_are_written() {
     assert!(ran > 20, "{ran}");
 }
 
-/// The programs in `examples/`, as far as this build has them.
-fn examples() -> Vec<String> {
-    let entries = fs::read_dir(package().join("examples")).unwrap().map(|entry| entry.unwrap().path());
-    let programs = entries
-        .filter(|path| path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").is_file());
-    let names = programs.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
-    let mut names: Vec<String> =
-        names.filter(|name| name != "collector" || cfg!(feature = "collector")).collect();
-    names.sort();
-    names
+/// The program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wrongturn");
+
+/// The subcommands, as the help lists them.
+fn subcommands() -> Vec<String> {
+    let help = Command::new(PROGRAM).arg("--help").output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    commands_of(&help).into_iter().map(str::to_owned).collect()
+}
+
+/// The words of every subcommand whose help ends with an example.
+fn with_example() -> Vec<Vec<String>> {
+    let listed = subcommands().into_iter().filter(|name| !["bench", "formats", "detectors"].contains(&&**name));
+    let bench = ["benchtrace", "recovery"].map(|name| vec!["bench".to_owned(), name.to_owned()]);
+    listed.map(|name| vec![name]).chain(bench).collect()
 }
 
 /// The help of a program or of a command of it.
 fn help(words: &[&str]) -> String {
-    let output = Command::new(program(words[0])).args(&words[1..]).arg("--help").output().unwrap();
+    let output = Command::new(PROGRAM).args(words).arg("--help").output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{words:?}");
     let help = String::from_utf8(output.stdout).unwrap();
     let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
@@ -199,13 +206,15 @@ fn options(help: &str) -> Vec<(String, String)> {
 #[test]
 fn every_help_says_the_same_things_in_the_same_way() {
     let mut values: BTreeMap<String, (String, String)> = BTreeMap::new();
-    for name in examples() {
-        let whole = help(&[&name]);
+    for words in with_example() {
+        let name = words.join(" ");
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let whole = help(&words);
         for part in ["\nUsage: ", "\nInputs: ", "\nOutputs: ", "\nExample: "] {
             assert!(whole.contains(part), "{name} lacks {part:?}: {whole}");
         }
         assert!(whole.lines().next().unwrap().split(' ').next().unwrap().ends_with('s'), "{name}: {whole}");
-        let parts = commands_of(&whole).iter().map(|command| help(&[&name, command])).collect::<Vec<_>>();
+        let parts = commands_of(&whole).iter().map(|command| help(&[&words[..], &[command]].concat())).collect::<Vec<_>>();
         for (option, value) in parts.iter().chain([&whole]).flat_map(|help| options(help)) {
             // What is explained differs: an entry, a detector.
             if option == "explain" {
@@ -216,8 +225,10 @@ fn every_help_says_the_same_things_in_the_same_way() {
         }
     }
     assert_eq!(values["json"].0, "<OUT.json>");
-    let formats = Command::new(program("scan")).arg("--list-formats").output().unwrap().stdout;
-    assert!(String::from_utf8(formats).unwrap().lines().all(|line| line.chars().count() <= 80));
+    for list in ["formats", "detectors"] {
+        let listed = Command::new(PROGRAM).arg(list).output().unwrap().stdout;
+        assert!(String::from_utf8(listed).unwrap().lines().all(|line| line.chars().count() <= 80));
+    }
 }
 
 #[test]
@@ -227,21 +238,22 @@ fn the_example_of_every_help_works() {
     fs::create_dir_all(folder.join("parts")).unwrap();
     symlink(package().join("golden"), folder.join("golden")).unwrap();
     let run = |words: &[String]| {
-        let mut command = Command::new(program(&words[0]));
+        assert_eq!(words[0], "wrongturn");
+        let mut command = Command::new(PROGRAM);
         command.args(&words[1..]).current_dir(&folder).stdin(Stdio::null()).output().unwrap()
     };
-    let part = "scan golden/tau2 --partial parts/1.json --no-report";
+    let part = "wrongturn check golden/tau2 --partial parts/1.json --no-report";
     assert!(run(&words(part)).status.success());
-    // It receives until it is told to stop: tests/collector.rs.
-    for name in examples().iter().filter(|name| *name != "collector") {
-        let help = help(&[name]);
+    for words_of_command in with_example() {
+        let name = words_of_command.join(" ");
+        let help = help(&words_of_command.iter().map(String::as_str).collect::<Vec<_>>());
         let mut line = help.lines().find_map(|line| line.strip_prefix("Example: ")).unwrap().to_owned();
         assert!(help.ends_with(&format!("Example: {line}\n")), "{name}: an example is one line");
         for (from, to) in SHORTER {
             line = line.replace(from, to);
         }
         let words = words(&line);
-        assert_eq!(&words[0], name);
+        assert_eq!(words[1..=words_of_command.len()], words_of_command);
         let output = run(&words);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{line}\n{said}");

@@ -15,19 +15,19 @@ use programs::{Folder, told as run};
 use serde_json::Value;
 
 const COMMANDS: [(&str, &[&str]); 13] = [
-    ("benchtrace", &["reflect"]),
-    ("benchtrace", &["reflect", "--predict", "detectors", "--episodes", "golden/benchtrace/episodes.json"]),
-    ("benchtrace", &["evolve"]),
-    ("benchtrace", &["proximity"]),
-    ("benchtrace", &["agree"]),
-    ("benchtrace", &["relate"]),
-    ("benchtrace", &["modes"]),
-    ("benchtrace", &["calls"]),
-    ("recovery", &["read", "golden/recovery/results.json"]),
-    ("recovery", &["select"]),
-    ("recovery", &["commands", "golden/recovery/terminus.json"]),
-    ("recovery", &["compare"]),
-    ("recovery", &["inherit"]),
+    ("bench benchtrace", &["reflect"]),
+    ("bench benchtrace", &["reflect", "--predict", "detectors", "--episodes", "golden/benchtrace/episodes.json"]),
+    ("bench benchtrace", &["evolve"]),
+    ("bench benchtrace", &["proximity"]),
+    ("bench benchtrace", &["agree"]),
+    ("bench benchtrace", &["relate"]),
+    ("bench benchtrace", &["modes"]),
+    ("bench benchtrace", &["calls"]),
+    ("bench recovery", &["read", "golden/recovery/results.json"]),
+    ("bench recovery", &["select"]),
+    ("bench recovery", &["commands", "golden/recovery/terminus.json"]),
+    ("bench recovery", &["compare"]),
+    ("bench recovery", &["inherit"]),
 ];
 
 #[test]
@@ -47,7 +47,7 @@ fn every_command_works_on_the_bundled_data() {
 
 #[test]
 fn help_names_inputs_and_exit_statuses() {
-    for name in ["benchtrace", "recovery"] {
+    for name in ["bench benchtrace", "bench recovery"] {
         let (status, help, _) = run(name, &["--help"]);
         assert_eq!(status, 0);
         for named in
@@ -72,12 +72,12 @@ fn modes_and_intervals_are_options() {
         (vec!["evolve", "--mode", "cosine"], "mode", "cosine"),
         (vec!["agree", "--mode", "code"], "mode", "code"),
     ] {
-        let (_, json, _) = run("benchtrace", &[&arguments[..], &["--json", "-"]].concat());
+        let (_, json, _) = run("bench benchtrace", &[&arguments[..], &["--json", "-"]].concat());
         assert_eq!(serde_json::from_str::<Value>(&json).unwrap()[key], value);
     }
     for command in ["reflect", "evolve"] {
         let json = |options: &[&str]| -> Value {
-            let (_, json, _) = run("benchtrace", &[&[command, "--json", "-"], options].concat());
+            let (_, json, _) = run("bench benchtrace", &[&[command, "--json", "-"], options].concat());
             serde_json::from_str(&json).unwrap()
         };
         assert!(json(&[]).get("intervals").is_none());
@@ -89,7 +89,7 @@ fn modes_and_intervals_are_options() {
             json(&["--intervals", "--seed", "4", "--resamples", "100"])["intervals"]
         );
     }
-    let (_, json, _) = run("benchtrace", &["reflect", "--recall-gate", "0.9", "--json", "-"]);
+    let (_, json, _) = run("bench benchtrace", &["reflect", "--recall-gate", "0.9", "--json", "-"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert!(
         json["all"]["funnel"]["recall"]["pass"].as_u64() <= json["all"]["funnel"]["table5"]["pass"].as_u64()
@@ -104,16 +104,16 @@ fn bad_lines_cost_themselves_and_are_told() {
         "{good}\n{good}\n{{\"id\": \"b\", \"a\": [], \"b\": [{{\"type\": \"x/y\", \"where\": [3, 0], \"tier\": \"core\"}}]}}\n"
     );
     let path = folder.write("partly.jsonl", &text);
-    let (status, table, err) = run("benchtrace", &["agree", &path]);
-    assert_eq!(status, 2);
+    let (status, table, err) = run("bench benchtrace", &["agree", &path]);
+    assert_eq!(status, 3);
     assert!(table.contains("1 episodes"), "{table}");
     assert!(err.contains(&format!("{path}: line 2 column 1: ")), "{err}");
     assert!(err.contains("line 3 column ") && err.contains("ends before it begins"), "{err}");
 
     // A list is no object by position, and a byte order mark is none of the record.
     let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));
-    let (status, table, err) = run("benchtrace", &["agree", &listed]);
-    assert!(status == 2 && table.contains("1 episodes"), "{table}");
+    let (status, table, err) = run("bench benchtrace", &["agree", &listed]);
+    assert!(status == 3 && table.contains("1 episodes"), "{table}");
     assert!(err.contains("line 2 column ") && err.contains("expected an object"), "{err}");
 
     let trials = folder.write(
@@ -122,21 +122,21 @@ fn bad_lines_cost_themselves_and_are_told() {
          {\"model\": \"m\", \"context\": \"env\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": false}\n\
          {\"model\": \"m\", \"context\": \"env\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": false}\n",
     );
-    assert_eq!(run("recovery", &["compare", &trials]).0, 2);
+    assert_eq!(run("bench recovery", &["compare", &trials]).0, 3);
     let fresh = folder.write(
         "fresh.jsonl",
         "{\"model\": \"m\", \"context\": \"fresh\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": true}",
     );
-    assert_eq!(run("recovery", &["compare", &fresh]).0, 1);
+    assert_eq!(run("bench recovery", &["compare", &fresh]).0, 2);
 
     let broken = folder.write("broken.json", "{");
     let other = folder.write("other.json", "{}");
     let terminus = "golden/recovery/terminus.json";
-    assert_eq!(run("recovery", &["commands", terminus, &broken]).0, 2);
-    assert_eq!(run("recovery", &["commands", &other, &broken]).0, 1);
-    assert_eq!(run("recovery", &["read", "golden/recovery/results.json", &other]).0, 0);
-    assert_eq!(run("recovery", &["read", &broken]).0, 1);
-    assert_eq!(run("recovery", &["select", &other]).0, 1);
+    assert_eq!(run("bench recovery", &["commands", terminus, &broken]).0, 3);
+    assert_eq!(run("bench recovery", &["commands", &other, &broken]).0, 2);
+    assert_eq!(run("bench recovery", &["read", "golden/recovery/results.json", &other]).0, 0);
+    assert_eq!(run("bench recovery", &["read", &broken]).0, 2);
+    assert_eq!(run("bench recovery", &["select", &other]).0, 2);
 }
 
 #[test]
@@ -144,23 +144,23 @@ fn wrong_usage_and_nothing_to_do_end_with_one() {
     let folder = Folder::new("nothing");
     let empty = folder.write("empty.jsonl", "\n");
     for (name, arguments) in [
-        ("benchtrace", vec![]),
-        ("benchtrace", vec!["agree", "--mode", "cosine"]),
-        ("benchtrace", vec!["agree", &empty]),
-        ("benchtrace", vec!["agree", "no/such/file.jsonl"]),
-        ("benchtrace", vec!["reflect", "--predict", "detectors"]),
+        ("bench benchtrace", vec![]),
+        ("bench benchtrace", vec!["agree", "--mode", "cosine"]),
+        ("bench benchtrace", vec!["agree", &empty]),
+        ("bench benchtrace", vec!["agree", "no/such/file.jsonl"]),
+        ("bench benchtrace", vec!["reflect", "--predict", "detectors"]),
         // One of the two alone would be held against bundled data.
-        ("benchtrace", vec!["reflect", "--predictions", "golden/benchtrace/predictions.jsonl"]),
-        ("benchtrace", vec!["reflect", "--gold", "golden/benchtrace/gold.jsonl"]),
+        ("bench benchtrace", vec!["reflect", "--predictions", "golden/benchtrace/predictions.jsonl"]),
+        ("bench benchtrace", vec!["reflect", "--gold", "golden/benchtrace/gold.jsonl"]),
         (
-            "benchtrace",
+            "bench benchtrace",
             vec!["reflect", "--gold", &empty, "--predictions", "golden/benchtrace/predictions.jsonl"],
         ),
-        ("recovery", vec!["inherit", &empty]),
-        ("recovery", vec!["select", "--mode", "best"]),
+        ("bench recovery", vec!["inherit", &empty]),
+        ("bench recovery", vec!["select", "--mode", "best"]),
     ] {
         let (status, out, err) = run(name, &arguments);
-        assert_eq!((status, out.as_str()), (1, ""), "{name} {arguments:?}");
+        assert_eq!((status, out.as_str()), (2, ""), "{name} {arguments:?}");
         assert!(!err.is_empty());
     }
 }
@@ -188,11 +188,11 @@ fn selection_counts_interactions_beside_the_results() {
         }
         folder.write(&format!("run/{task}/{task}.1-of-1.r/agent-logs/episodes_replayed.txt"), "");
     }
-    let (status, json, _) = run("recovery", &["select", &results, "--json", "-"]);
+    let (status, json, _) = run("bench recovery", &["select", &results, "--json", "-"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((status, &json["kept"]), (0, &serde_json::json!(["long.1-of-1.r"])));
     assert_eq!(json["left_out"], serde_json::json!({"interactions_unknown": 1, "too_short": 1}));
-    let (_, json, _) = run("recovery", &["select", "golden/recovery/harbor/result.json", "--json", "-"]);
+    let (_, json, _) = run("bench recovery", &["select", "golden/recovery/harbor/result.json", "--json", "-"]);
     assert_eq!(
         serde_json::from_str::<Value>(&json).unwrap()["kept"],
         serde_json::json!(["mend-fence__invented"])
@@ -215,26 +215,26 @@ fn no_output_replaces_an_input() {
     let trajectory = copy("recovery/harbor/agent/trajectory.json");
     let reflect = ["reflect", "--gold", &gold, "--predictions", &predictions];
     for (name, arguments, input) in [
-        ("benchtrace", &reflect[..], &gold),
-        ("benchtrace", &reflect[..], &predictions),
-        ("benchtrace", &["reflect", "--predict", "detectors", "--episodes", &bench], &bench),
-        ("benchtrace", &["evolve", &cases], &cases),
-        ("benchtrace", &["agree", &annotators], &annotators),
-        ("benchtrace", &["relate", &records], &records),
-        ("benchtrace", &["modes", &episodes], &episodes),
-        ("benchtrace", &["calls", &calls], &calls),
-        ("benchtrace", &["proximity", &pairs], &pairs),
-        ("recovery", &["read", &result], &result),
-        ("recovery", &["select", &result], &result),
-        ("recovery", &["select", &result], &trajectory),
-        ("recovery", &["commands", &trajectory], &trajectory),
-        ("recovery", &["compare", &trials], &trials),
-        ("recovery", &["inherit", &errors], &errors),
+        ("bench benchtrace", &reflect[..], &gold),
+        ("bench benchtrace", &reflect[..], &predictions),
+        ("bench benchtrace", &["reflect", "--predict", "detectors", "--episodes", &bench], &bench),
+        ("bench benchtrace", &["evolve", &cases], &cases),
+        ("bench benchtrace", &["agree", &annotators], &annotators),
+        ("bench benchtrace", &["relate", &records], &records),
+        ("bench benchtrace", &["modes", &episodes], &episodes),
+        ("bench benchtrace", &["calls", &calls], &calls),
+        ("bench benchtrace", &["proximity", &pairs], &pairs),
+        ("bench recovery", &["read", &result], &result),
+        ("bench recovery", &["select", &result], &result),
+        ("bench recovery", &["select", &result], &trajectory),
+        ("bench recovery", &["commands", &trajectory], &trajectory),
+        ("bench recovery", &["compare", &trials], &trials),
+        ("bench recovery", &["inherit", &errors], &errors),
     ] {
         let before = fs::read(input).unwrap();
         for to in ["--json", "--html", "--markdown", "--latex"] {
             let (status, out, err) = run(name, &[arguments, &[to, input]].concat());
-            assert_eq!((status, out.as_str()), (1, ""), "{name} {arguments:?} {to}");
+            assert_eq!((status, out.as_str()), (2, ""), "{name} {arguments:?} {to}");
             assert!(err.contains("the output is the input"), "{err}");
             assert_eq!(fs::read(input).unwrap(), before);
         }
@@ -283,12 +283,12 @@ fn garbage_costs_itself() {
     let document = folder.write("garbage.json", &endless);
     for (name, arguments) in COMMANDS {
         let input = match (name, arguments[0]) {
-            ("benchtrace", "reflect") => vec![arguments[0], "--gold", &path, "--predictions", &path],
-            ("recovery", "read" | "commands") => vec![arguments[0], &document, &path],
+            ("bench benchtrace", "reflect") => vec![arguments[0], "--gold", &path, "--predictions", &path],
+            ("bench recovery", "read" | "commands") => vec![arguments[0], &document, &path],
             _ => vec![arguments[0], &path],
         };
         let (status, out, err) = run(name, &input);
-        assert_eq!((status, out.lines().count() < 3), (1, true), "{name} {input:?} {out}");
+        assert_eq!((status, out.lines().count() < 3), (2, true), "{name} {input:?} {out}");
         assert!(err.contains("error: ") && !err.contains("panicked"), "{name} {input:?} {err}");
         assert!(err.len() < 10_000, "{name} {input:?}: {} bytes of errors", err.len());
     }

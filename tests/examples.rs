@@ -21,7 +21,7 @@ use wrongturn::default_detectors;
 
 /// The examples: name, arguments with which it succeeds, what its output then holds. One line each.
 const EXAMPLES: &[(&str, &[&str], &str)] = &[
-    ("benchtrace", &["reflect"], "weighted by episodes"),
+    ("bench benchtrace", &["reflect"], "weighted by episodes"),
     ("calibrate", &[], "tool_error_recovery"),
     ("compare", &["--resamples", "200"], "scripted-persistent succeeds more often than scripted-careless"),
     ("coverage", &["--samples", "20", "--resamples", "50"], "Permutation test without association"),
@@ -30,9 +30,12 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("label", &["golden/loop.jsonl", "--second", "golden/loop.jsonl"], "Cohen's kappa 1.0000"),
     // What it merges is made by others: tests/partial.rs.
     ("merge", &["--help"], "Partial states, or directories of them"),
-    ("recovery", &["compare"], "Kendall's tau-b"),
+    ("bench recovery", &["compare"], "Kendall's tau-b"),
+    ("replicate", &[], "407 runs, 407 with a reward"),
     ("replicate_tau2", &[], "407 runs, 407 with a reward"),
-    ("scan", &["golden/tau2"], "tool_error_recovery"),
+    ("formats", &[], "openai-chat"),
+    ("detectors", &[], "the agent repeats what was just refused"),
+    ("check", &["golden/tau2"], "tool_error_recovery"),
     ("show", &["golden/tau2/scripted-quitter_airline.json", "--run", "0"], " agent  "),
     ("throughput", &["--rounds", "1", "golden/tau2/scripted-quitter_airline.json"], "\"ratio_1t\""),
 ];
@@ -84,9 +87,10 @@ fn no_example_is_left_out() {
         // A feature of its own, and a test of its own: tests/collector.rs.
         .filter(|name| name != "collector")
         .collect();
-    let listed: BTreeSet<String> = EXAMPLES.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    assert_eq!(listed, found, "the list at the head of this file");
-    assert_eq!(listed.len(), EXAMPLES.len());
+    let listed: BTreeSet<&str> = EXAMPLES.iter().map(|(name, ..)| *name).collect();
+    let built = programs::EXAMPLES.into_iter().map(str::to_owned).collect();
+    assert_eq!(found, built, "the list in tests/programs");
+    assert!(programs::EXAMPLES.iter().all(|name| listed.contains(name)), "the list at the head of this file");
 }
 
 // ---- replicate_tau2 and scan: exit statuses ----------------------------------------------------------------------
@@ -106,26 +110,26 @@ fn the_status_says_how_much_was_read() {
         // A file of no runs is read.
         (&[&empty], 0),
         (&[&good, &empty], 0),
-        (&[&partly], 2),
-        (&[&good, &truncated], 2),
-        (&[&garbage, &good], 2),
-        (&[&empty, &nothing], 2),
-        (&[&missing, &good], 2),
-        (&[&garbage], 1),
-        (&[&nothing], 1),
-        (&[&missing], 1),
-        (&[&garbage, &nothing, &missing], 1),
+        (&[&partly], 3),
+        (&[&good, &truncated], 3),
+        (&[&garbage, &good], 3),
+        (&[&empty, &nothing], 3),
+        (&[&missing, &good], 3),
+        (&[&garbage], 2),
+        (&[&nothing], 2),
+        (&[&missing], 2),
+        (&[&garbage, &nothing, &missing], 2),
     ];
     for (paths, status) in cases {
         let paths: Vec<&str> = paths.iter().map(|path| path.as_str()).collect();
-        for name in ["replicate_tau2", "scan"] {
+        for name in ["replicate", "check"] {
             let (_, err) = ends(name, &paths, status);
             assert_eq!(err.is_empty(), status == 0, "{name} {paths:?}: {err}");
         }
     }
     // What was not read is told with path and place.
-    for name in ["replicate_tau2", "scan"] {
-        let (_, err) = ends(name, &[&good, &partly, &truncated, &missing], 2);
+    for name in ["replicate", "check"] {
+        let (_, err) = ends(name, &[&good, &partly, &truncated, &missing], 3);
         assert!(err.contains(&format!("{partly}: run 1: line 3 column 25: ")), "{name}: {err}");
         assert!(err.contains(&format!("{truncated}: run 0: line ")), "{name}: {err}");
         assert!(err.contains(&missing), "{name}: {err}");
@@ -151,7 +155,7 @@ fn wrong_usage_ends_with_1() {
         &["--json", &nowhere, &good],
         &["--out"],
     ] {
-        let (_, err) = ends("replicate_tau2", arguments, 1);
+        let (_, err) = ends("replicate", arguments, 2);
         assert_ne!(err, "", "{arguments:?}");
     }
     let config = |name: &str, text: &str| folder.write(name, text);
@@ -171,20 +175,20 @@ fn wrong_usage_ends_with_1() {
         &["--config", &config("unknown", r#"{"lop": {}}"#), &good],
         &["--config", &config("range", r#"{"loop": {"min_repeats": 0}}"#), &good],
     ] {
-        let (_, err) = ends("scan", arguments, 1);
+        let (_, err) = ends("check", arguments, 2);
         assert_ne!(err, "", "{arguments:?}");
     }
     // A wrong field is named.
-    let (_, err) = ends("scan", &["--config", &config("field", r#"{"loop": {"repeats": 3}}"#), &good], 1);
+    let (_, err) = ends("check", &["--config", &config("field", r#"{"loop": {"repeats": 3}}"#), &good], 2);
     assert!(err.contains("loop") && err.contains("repeats"), "{err}");
 }
 
 #[test]
 fn help_is_no_error() {
     for (name, options) in [
-        ("replicate_tau2", &["--actors", "--threshold", "--threads", "--out", "--json", "--pass-k"][..]),
+        ("replicate", &["--actors", "--threshold", "--threads", "--out", "--json", "--pass-k"][..]),
         (
-            "scan",
+            "check",
             &[
                 "--format",
                 "--alignment",
@@ -213,7 +217,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
     let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
     let good = folder.write("good.json", GOOD);
     let partly = folder.write("partly.json", PARTLY);
-    ends("replicate_tau2", &["--out", &sims, "--json", &summary, &partly, &good], 2);
+    ends("replicate", &["--out", &sims, "--json", &summary, &partly, &good], 3);
     let rows = folder.lines("sims.jsonl");
     assert_eq!(
         rows[0],
@@ -252,7 +256,7 @@ fn the_replication_writes_its_rows_and_its_summary() {
         ])
     );
     let published = folder.path("published.json");
-    ends("replicate_tau2", &["--as-published", "--json", &published, &partly, &good], 2);
+    ends("replicate", &["--as-published", "--json", &published, &partly, &good], 3);
     assert_eq!(
         keys(&folder.json("published.json")),
         BTreeSet::from(["overall", "by_model", "by_model_domain", "direction", "inputs", "config"])
@@ -277,7 +281,7 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     for (actors, calls, errors, recovered, detected) in
         [("all", 2, 1, 1, false), ("agent", 1, 1, 0, true), ("user", 1, 0, 0, false)]
     {
-        ends("replicate_tau2", &["--actors", actors, "--out", &sims, "--json", &summary, &good], 0);
+        ends("replicate", &["--actors", actors, "--out", &sims, "--json", &summary, &good], 0);
         let row = &folder.lines("sims.jsonl")[0];
         let found = [&row["tool_calls"], &row["errors"], &row["recovered"], &row["detected"]];
         assert_eq!(found, [&json!(calls), &json!(errors), &json!(recovered), &json!(detected)], "{actors}");
@@ -285,7 +289,7 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     }
     let flagged = |threshold: &str| {
         let arguments = ["--threshold", threshold, "--out", &sims, "--json", &summary];
-        ends("replicate_tau2", &arguments, 0);
+        ends("replicate", &arguments, 0);
         folder.lines("sims.jsonl").iter().filter(|row| row["detected"] == true).count()
     };
     let (low, high) = (flagged("0.1"), flagged("1.0"));
@@ -293,8 +297,8 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     assert_eq!(folder.json("summary.json")["config"]["threshold"], 1.0);
     assert_eq!(folder.json("summary.json")["pass_k"], Value::Null);
 
-    let (plain, _) = ends("replicate_tau2", &[], 0);
-    let (with_pass_k, _) = ends("replicate_tau2", &["--pass-k", "--json", &summary], 0);
+    let (plain, _) = ends("replicate", &[], 0);
+    let (with_pass_k, _) = ends("replicate", &["--pass-k", "--json", &summary], 0);
     assert!(!plain.contains("pass^") && with_pass_k.contains("pass^1"), "{with_pass_k}");
     let groups = folder.json("summary.json")["pass_k"].as_array().unwrap().clone();
     assert_eq!(groups.len(), 9);
@@ -305,8 +309,8 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
 fn the_replication_reads_the_bundled_files_by_default() {
     let folder = Folder::new("bundled");
     let (first, second) = (folder.path("first.json"), folder.path("second.json"));
-    let (out, _) = ends("replicate_tau2", &["--json", &first], 0);
-    let (named, _) = ends("replicate_tau2", &["--json", &second, "golden/tau2"], 0);
+    let (out, _) = ends("replicate", &["--json", &first], 0);
+    let (named, _) = ends("replicate", &["--json", &second, "golden/tau2"], 0);
     assert_eq!(out, named);
     let (first, second) = (folder.json("first.json"), folder.json("second.json"));
     for key in ["overall", "by_model", "by_model_domain", "direction", "config"] {
@@ -330,13 +334,13 @@ fn the_replication_reads_the_bundled_files_by_default() {
     // 3 runs with errors, r = 1: not ranked.
     assert!(!out.contains("scripted-quitter/airline"), "{out}");
 
-    let (published, _) = ends("replicate_tau2", &["--as-published"], 0);
+    let (published, _) = ends("replicate", &["--as-published"], 0);
     for line in
         ["  recovery rate, runs with errors  +0.4862  [+0.3450,+0.6058]", "\nscripted-quitter/airline\n"]
     {
         assert!(published.contains(line), "no {line}: {published}");
     }
-    let (pass_k, _) = ends("replicate_tau2", &["--as-published", "--pass-k"], 0);
+    let (pass_k, _) = ends("replicate", &["--as-published", "--pass-k"], 0);
     assert!(pass_k.starts_with(&published) && pass_k.contains("pass^4"), "{pass_k}");
     assert!(pass_k.lines().all(|line| line.chars().count() <= 80), "{pass_k}");
     let compared = "  On the same 407 runs, r with reward is +0.502 for recovery rate and -0.324 for\n  error count. As \
@@ -349,7 +353,7 @@ fn the_replication_reads_the_bundled_files_by_default() {
 fn the_guide_quotes_what_is_printed_and_the_readme_shows_what_is_drawn() {
     let folder = Folder::new("readme");
     let svg = folder.path("f.svg");
-    let (out, _) = ends("replicate_tau2", &["--chart", &svg], 0);
+    let (out, _) = ends("replicate", &["--chart", &svg], 0);
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let guide = fs::read_to_string("src/guide/statistics.md").unwrap();
     let quoted: Vec<&str> = guide.lines().filter_map(|line| line.strip_prefix("> ")).collect();
@@ -366,7 +370,7 @@ fn tables_and_pages_go_where_they_are_asked_for() {
     let mut arguments = vec!["--csv", &csv, "--markdown", &markdown, "--latex", &latex, "--html", &html];
     let plain = arguments.clone();
     arguments.extend(["--out", &sims, "--chart", &svg, "--resamples", "100"]);
-    ends("replicate_tau2", &arguments, 0);
+    ends("replicate", &arguments, 0);
     let read = |path: &str| fs::read_to_string(path).unwrap();
     assert!(read(&format!("{csv}/by_model.csv")).starts_with("model,runs,runs_with_errors,mean_reward,"));
     assert_eq!(read(&sims).lines().count(), 409);
@@ -383,9 +387,9 @@ fn tables_and_pages_go_where_they_are_asked_for() {
     assert!(read(&html).contains("scripted-persistent against scripted-careless"));
     assert!(read(&format!("{csv}/tasks.csv")).starts_with("domain,task,first_successes,"));
     // Nothing of a page or a table depends on the number of threads.
-    ends("replicate_tau2", &["--html", &html, "--threads", "1"], 0);
+    ends("replicate", &["--html", &html, "--threads", "1"], 0);
     let one = read(&html);
-    ends("replicate_tau2", &["--html", &html, "--threads", "3"], 0);
+    ends("replicate", &["--html", &html, "--threads", "3"], 0);
     assert_eq!(read(&html), one);
 }
 
@@ -405,21 +409,21 @@ fn a_comparison_takes_two_sides() {
     let (out, _) = ends("compare", &["--resamples", "100", quitter, quitter], 0);
     assert!(out.contains("cannot be told from"), "{out}");
     for wrong in [&[quitter][..], &["--resamples", "0"], &[quitter, "nowhere.json", "third.json"]] {
-        ends("compare", wrong, 1);
+        ends("compare", wrong, 2);
     }
     let foreign = folder.write("foreign.json", r#"{"name": "no run", "version": 3}"#);
-    let (_, err) = ends("compare", &[&foreign, &foreign], 1);
+    let (_, err) = ends("compare", &[&foreign, &foreign], 2);
     let told: Vec<&str> = err.lines().filter(|line| line.contains("of no known format: ")).collect();
     assert_eq!(told.len(), 2, "{err}");
-    assert!(told[0].ends_with(" (see scan --list-formats)") && !told[1].contains("(see "), "{err}");
+    assert!(told[0].ends_with(" (see `wrongturn formats`)") && !told[1].contains("(see "), "{err}");
     assert!(told.iter().all(|line| !line.contains(" wants ")), "{err}");
-    let (_, err) = ends("compare", &["--resamples", "100", quitter, "nowhere.json"], 2);
+    let (_, err) = ends("compare", &["--resamples", "100", quitter, "nowhere.json"], 3);
     assert!(err.contains("nowhere.json"), "{err}");
     let all = "golden/tau2";
     let models = ["--first-model", "scripted-quitter", "--second-model", "scripted-persistent"];
     let (out, _) = ends("compare", &[&["--resamples", "100", all, all], &models[..]].concat(), 0);
     assert!(out.contains("scripted-persistent succeeds more often than scripted-quitter"), "{out}");
-    let (out, err) = ends("compare", &[all, quitter, "--first-model", "gpt-9"], 1);
+    let (out, err) = ends("compare", &[all, quitter, "--first-model", "gpt-9"], 2);
     let there = "models there: scripted-careless, scripted-persistent, scripted-quitter";
     assert!(err.contains(&format!("no run of the model `gpt-9` in {all}; {there}")), "{err}");
     assert_eq!(out, "");
@@ -438,7 +442,7 @@ fn the_scan_writes_a_record_per_run() {
     let out = folder.path("out.jsonl");
     let good = folder.write("good.json", GOOD);
     let partly = folder.write("partly.json", PARTLY);
-    let (table, _) = ends("scan", &["--out", &out, &partly, &good], 2);
+    let (table, _) = ends("check", &["--out", &out, &partly, &good], 3);
     let records = folder.lines("out.jsonl");
     let places: Vec<_> = records
         .iter()
@@ -488,7 +492,7 @@ fn the_replication_groups_runs_of_any_format() {
     let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
     let arguments =
         ["--group-by", "agent,domain,task", "--resamples", "50", "--out", &sims, "--json", &summary, &path];
-    let (told, _) = ends("replicate_tau2", &arguments, 0);
+    let (told, _) = ends("replicate", &arguments, 0);
     assert!(told.contains("By agent, domain, task") && told.contains("by program, with errors"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     let grouped = folder.json("summary.json")["grouped"].clone();
@@ -514,10 +518,10 @@ fn the_replication_groups_runs_of_any_format() {
     assert_eq!((&row["recovery_rate"], &row["recovery_rate_by_program"]), (&json!(1.0), &json!(0.0)));
 
     // Without the flag other formats are not read, and no row or table has more than it had.
-    ends("replicate_tau2", &[&path], 1);
+    ends("replicate", &[&path], 2);
     let plain = |more: &[&str]| {
         let first = ["--resamples", "50", "--out", &sims];
-        let (told, _) = ends("replicate_tau2", &[&first, more, &["golden/tau2"]].concat(), 0);
+        let (told, _) = ends("replicate", &[&first, more, &["golden/tau2"]].concat(), 0);
         (told, folder.lines("sims.jsonl"))
     };
     let ((without, bare), (with, rows)) = (plain(&[]), plain(&["--group-by", "model"]));
@@ -531,8 +535,8 @@ fn the_replication_groups_runs_of_any_format() {
         // The tools of tau2 are no shells.
         assert_eq!(row["recovered"], row["recovered_by_program"]);
     }
-    ends("replicate_tau2", &["--group-by", "colour", &path], 1);
-    ends("replicate_tau2", &["--as-published", "--group-by", "task", &path], 1);
+    ends("replicate", &["--group-by", "colour", &path], 2);
+    ends("replicate", &["--as-published", "--group-by", "task", &path], 2);
 }
 
 #[test]
@@ -541,7 +545,7 @@ fn the_replication_correlates_goals_where_it_is_asked_to() {
     let (runs, json, part) = (folder.path("runs.jsonl"), folder.path("one.json"), folder.path("part.json"));
     let goals = |more: &[&str], status| {
         let first = ["--rate", "goal_recovery", "--resamples", "50", "golden/tau2"];
-        ends("replicate_tau2", &[&first, more].concat(), status)
+        ends("replicate", &[&first, more].concat(), status)
     };
     let (told, _) = goals(&["--out", &runs, "--json", &json, "--partial", &part], 0);
     assert!(told.starts_with("By goals: ") && told.lines().all(|line| line.chars().count() <= 80), "{told}");
@@ -558,11 +562,11 @@ fn the_replication_correlates_goals_where_it_is_asked_to() {
     // Its state says so, and does not merge with one of the published rate.
     assert_eq!(ends("merge", &[&part], 0).0, told);
     let other = folder.path("other.json");
-    ends("replicate_tau2", &["golden/tau2", "--resamples", "50", "--partial", &other], 0);
-    let (_, refused) = ends("merge", &[&part, &other], 1);
+    ends("replicate", &["golden/tau2", "--resamples", "50", "--partial", &other], 0);
+    let (_, refused) = ends("merge", &[&part, &other], 2);
     assert!(refused.contains("made with other options: `rate` differ"), "{refused}");
     for more in [&["--as-published"][..], &["--group-by", "task"], &["--html", &folder.path("page.html")]] {
-        let (_, refused) = goals(more, 1);
+        let (_, refused) = goals(more, 2);
         assert!(refused.contains("expected --rate recovery_rate with "), "{refused}");
     }
 }
@@ -573,12 +577,12 @@ fn likely_findings_can_be_left_out_everywhere() {
     for (name, arguments) in [
         ("compare", &["--resamples", "50"][..]),
         ("calibrate", &["--trials", "1", "--detectors", "wasted_actions", "--golden", golden, "--sweep"]),
-        ("scan", &["golden/tau2"]),
+        ("check", &["golden/tau2"]),
     ] {
         let with = |least| ends(name, &[arguments, &["--min-confidence", least]].concat(), 0).0;
         assert_eq!(with("likely"), ends(name, arguments, 0).0);
         assert_ne!(with("certain"), with("likely"), "{name}");
-        ends(name, &[arguments, &["--min-confidence", "sure"]].concat(), 1);
+        ends(name, &[arguments, &["--min-confidence", "sure"]].concat(), 2);
     }
 }
 
@@ -589,7 +593,7 @@ fn the_scan_names_and_counts_foreign_files() {
     let package = folder.write("b.json", r#"{"name": "x", "version": "1.0.0"}"#);
     let spans = folder.write("c.json", r#"{"compilerOptions": {}}"#);
     let damaged = folder.write("d.json", r#"{"simulations": ["#);
-    let (told, err) = ends("scan", &[&folder.path("")], 2);
+    let (told, err) = ends("check", &[&folder.path("")], 3);
     for (path, how) in [
         (&good, "tau2, 1 run\n"),
         (&package, "no known format, 0 runs"),
@@ -603,7 +607,7 @@ fn the_scan_names_and_counts_foreign_files() {
     assert!(told.contains("of no known format: 2 of 4 files\n"), "{told}");
     let lines: Vec<&str> = err.lines().collect();
     assert_eq!(lines.len(), 3, "{err}");
-    assert!(lines[0].contains(&package) && lines[0].ends_with(" (see scan --list-formats)"), "{err}");
+    assert!(lines[0].contains(&package) && lines[0].ends_with(" (see `wrongturn formats`)"), "{err}");
     assert!(lines[1].contains(&spans) && lines[1].ends_with("`compilerOptions`"), "{err}");
     assert!(lines[2].contains(&damaged), "{err}");
 }
@@ -627,7 +631,7 @@ fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
     let cut = folder.write("runs/cut.json", r#"{"simulations": [{"id": "a", "messages": []}, {"id": "b", "#);
     let foreign = folder.write("runs/foreign.json", r#"{"name": "<x>", "version": 3}"#);
     let page = folder.path("page.html");
-    let (_, err) = ends("scan", &["--detectors", "loop", "--html", &page, &folder.path("runs")], 2);
+    let (_, err) = ends("check", &["--detectors", "loop", "--html", &page, &folder.path("runs")], 3);
     assert_eq!(err.lines().count(), 2, "{err}");
     let html = folder.text("page.html");
     assert!(html.contains("2 files could not be read whole"), "{html}");
@@ -653,7 +657,7 @@ fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
     // The run of the file that was cut names no model.
     assert!(figure.contains("The first 15 of 21 models"), "{figure}");
     // What was read whole needs no such part.
-    let (_, err) = ends("scan", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
+    let (_, err) = ends("check", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
     assert_eq!(err, "");
     assert!(!folder.text("page.html").contains("read whole"));
 }
@@ -664,18 +668,18 @@ fn a_scan_writes_its_tables_as_a_merge_does() {
     let path = |name: &str| folder.path(name);
     let (json, markdown, csv) = (path("a.json"), path("a.md"), path("csv"));
     let files = ["--json", &json, "--markdown", &markdown, "--csv", &csv, "golden/tau2"];
-    let (out, _) = ends("scan", &files, 0);
+    let (out, _) = ends("check", &files, 0);
     assert!(out.contains("tool_error_recovery"));
     assert_eq!(folder.json("a.json")["runs"], 408);
     assert!(folder.text("a.md").contains("### Detectors by model\n"));
     assert!(folder.text("csv/detectors.csv").starts_with("detector,traces,"));
     // JSON takes the place of the tables where it goes to standard output.
-    let (out, _) = ends("scan", &["--json", "-", "golden/tau2"], 0);
+    let (out, _) = ends("check", &["--json", "-", "golden/tau2"], 0);
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), folder.json("a.json"));
     // The earlier names of flags are still understood.
     let (summary, sims) = (path("b.json"), path("b.jsonl"));
     let quitter = "golden/tau2/scripted-quitter_airline.json";
-    ends("replicate_tau2", &["--summary", &summary, "--sims", &sims, "--resamples", "50", quitter], 0);
+    ends("replicate", &["--summary", &summary, "--sims", &sims, "--resamples", "50", quitter], 0);
     assert_eq!(
         (folder.json("b.json")["overall"]["sims"].clone(), folder.lines("b.jsonl").len()),
         (json!(40), 40)
@@ -698,7 +702,7 @@ fn a_session_in_several_files_is_read_from_each_and_counted() {
     }
     folder.write("e.jsonl", &lines(4).replace("\"s\"", "\"another\""));
     let out = format!("{}.out", folder.path("").trim_end_matches('/'));
-    let (told, _) = ends("scan", &["--out", &out, &folder.path("")], 0);
+    let (told, _) = ends("check", &["--out", &out, &folder.path("")], 0);
     let records = fs::read_to_string(&out).unwrap();
     fs::remove_file(&out).unwrap();
     let ids: Vec<Value> =
@@ -708,14 +712,14 @@ fn a_session_in_several_files_is_read_from_each_and_counted() {
     let expected =
         "Ids that several runs have: 1. Beside the first run of each, 1 repeat one of its runs and 2 differ";
     assert!(told.contains(expected), "{told}");
-    let (told, _) = ends("scan", &[&folder.path("a.jsonl"), &folder.path("e.jsonl")], 0);
+    let (told, _) = ends("check", &[&folder.path("a.jsonl"), &folder.path("e.jsonl")], 0);
     assert!(!told.contains("Ids that"), "{told}");
 }
 
 #[test]
 fn the_scan_lists_detectors_with_all_defaults() {
     let listed = |arguments: &[&str]| -> Value {
-        serde_json::from_str(&ends("scan", &[&["--list-detectors"], arguments].concat(), 0).0).unwrap()
+        serde_json::from_str(&ends("detectors", &[&["--json"], arguments].concat(), 0).0).unwrap()
     };
     let defaults = listed(&[]);
     let of = |listed: &Value, id: &str| {
@@ -757,7 +761,7 @@ fn opt_in_detectors_run_where_they_are_asked_for() {
     let input = folder.write("r.jsonl", &run.to_string());
     let out = folder.path("out.jsonl");
     let verdicts = |arguments: &[&str]| -> Value {
-        ends("scan", &[&[&*input, "--out", &out], arguments].concat(), 0);
+        ends("check", &[&[&*input, "--out", &out], arguments].concat(), 0);
         folder.lines("out.jsonl")[0]["verdicts"].clone()
     };
     let defaults: BTreeSet<&str> = default_detectors().iter().map(|detector| detector.id()).collect();
@@ -800,7 +804,7 @@ fn costly(model: &str) -> String {
 fn the_scan_says_what_failures_cost() {
     let folder = Folder::new("costs");
     let (path, page) = (folder.write("runs.jsonl", &costly("m")), folder.path("report.html"));
-    let (told, _) = ends("scan", &["--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
+    let (told, _) = ends("check", &["--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
     let row = |detector: &str| -> Vec<String> {
         let costs = told.split_once("cost of findings").unwrap().1;
         let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
@@ -816,7 +820,7 @@ fn the_scan_says_what_failures_cost() {
     assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));
     assert!(!html.contains("calm"));
     // Where nothing is known of time and tokens there is no such table.
-    let (plain, _) = ends("scan", &["golden/tau2/scripted-quitter_airline.json"], 0);
+    let (plain, _) = ends("check", &["golden/tau2/scripted-quitter_airline.json"], 0);
     assert!(!plain.contains("cost of findings"), "{plain}");
 }
 
@@ -840,7 +844,7 @@ fn the_steps_drawn_are_those_of_the_flagged_runs() {
     }
     let page = format!("{}.html", folder.path("").trim_end_matches('/'));
     let whole = folder.path("");
-    ends("scan", &["--detectors", "loop", "--html", &page, &whole], 2);
+    ends("check", &["--detectors", "loop", "--html", &page, &whole], 3);
     let html = fs::read_to_string(&page).unwrap();
     fs::remove_file(&page).unwrap();
     let articles: Vec<&str> = html.split("<article").skip(1).collect();
@@ -870,7 +874,7 @@ fn the_scan_takes_detectors_actors_presets_and_configurations() {
     let out = folder.path("out.jsonl");
     let good = folder.write("good.json", GOOD);
     let verdicts = |arguments: &[&str], path: &str| {
-        ends("scan", &[arguments, &["--out", &out, path]].concat(), 0);
+        ends("check", &[arguments, &["--out", &out, path]].concat(), 0);
         folder.lines("out.jsonl")[0].clone()
     };
     let record = verdicts(&["--detectors", "loop,tool_error_recovery", "--fingerprints"], &good);
@@ -897,14 +901,14 @@ fn the_scan_takes_detectors_actors_presets_and_configurations() {
 fn the_scan_finds_the_format_in_the_content() {
     let folder = Folder::new("formats");
     let native = r#"{"version": 1, "id": "n", "steps": [{"name": "look"}]}"#;
-    for (format, text) in [("tau2", GOOD), ("benchtrace", EPISODES), ("native", native)] {
+    for (format, text) in [("tau2", GOOD), ("bench benchtrace", EPISODES), ("native", native)] {
         let path = folder.write("any.json", text);
         for choice in [&[][..], &["--format", format]] {
-            let (table, _) = ends("scan", &[choice, &[&*path]].concat(), 0);
+            let (table, _) = ends("check", &[choice, &[&*path]].concat(), 0);
             assert!(table.contains(&format!("/any.json: {format}, 1 run\n")), "{table}");
         }
         let wrong = if format == "native" { "tau2" } else { "native" };
-        ends("scan", &["--format", wrong, &path], 1);
+        ends("check", &["--format", wrong, &path], 2);
     }
 }
 
@@ -922,7 +926,7 @@ fn the_scan_takes_an_alignment() {
     {
         let out = folder.path("out.jsonl");
         let arguments = [alignment, &["--preset", "bench-trace", "--out", &out, &path]].concat();
-        ends("scan", &arguments, 0);
+        ends("check", &arguments, 0);
         let record = &folder.lines("out.jsonl")[0];
         let findings = record["verdicts"]["feedback_blindness"]["findings"].as_array().unwrap();
         let of_open = findings.iter().any(|finding| finding["where"] == json!([2, 2]));
@@ -935,8 +939,8 @@ fn the_scan_reads_standard_input() {
     let folder = Folder::new("stdin");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/tau2/scripted-quitter_retail.json");
     let (piped, named) = (folder.path("piped.jsonl"), folder.path("named.jsonl"));
-    ends("scan", &["--fingerprints", "--out", &named, path.to_str().unwrap()], 0);
-    let mut child = command("scan")
+    ends("check", &["--fingerprints", "--out", &named, path.to_str().unwrap()], 0);
+    let mut child = command("check")
         .args(["--fingerprints", "--out", &piped, "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -989,7 +993,7 @@ fn the_gate_of_the_calibration_is_an_exit_status() {
         "source": "made up", "tags": [], "trace": {"version": 1, "steps": [{"name": "look"}]}}"#;
     fs::create_dir(folder.path("one")).unwrap();
     folder.write("one/loop.jsonl", &format!("{}\n", entry.replace('\n', " ")));
-    let (_, err) = ends("calibrate", &["--golden", &folder.path("one"), "--gate", "beta"], 3);
+    let (_, err) = ends("calibrate", &["--golden", &folder.path("one"), "--gate", "beta"], 1);
     assert!(err.contains("loop"), "{err}");
 }
 
@@ -1009,10 +1013,10 @@ fn wrong_usage_of_the_calibration_ends_with_1() {
         &["--golden", &folder.path("broken")],
         &["--json", &folder.path("no/such/folder.json")],
     ] {
-        let (_, err) = ends("calibrate", arguments, 1);
+        let (_, err) = ends("calibrate", arguments, 2);
         assert_ne!(err, "", "{arguments:?}");
     }
-    let (_, err) = ends("calibrate", &["--golden", &folder.path("broken")], 1);
+    let (_, err) = ends("calibrate", &["--golden", &folder.path("broken")], 2);
     assert!(err.contains(&broken) && err.contains("line 2"), "{err}");
 }
 
@@ -1060,8 +1064,8 @@ fn the_throughput_ends_with_one_object() {
     ];
     assert_eq!(keys(&figures), BTreeSet::from(formats), "each drawn file is read as its own format");
     assert!(!out.contains("left out"), "{out}");
-    ends("throughput", &[], 1);
-    ends("throughput", &["no/such/file.json"], 1);
+    ends("throughput", &[], 2);
+    ends("throughput", &["no/such/file.json"], 2);
 }
 
 // ---- Threads -----------------------------------------------------------------------------------------------------
@@ -1075,7 +1079,7 @@ fn the_number_of_threads_changes_no_byte() {
         let replicate =
             ["--threads", threads, "--pass-k", "--out", &sims, "--json", &summary, "golden/tau2", &partly];
         let scan = ["--threads", threads, "--fingerprints", "--out", &out, "golden/tau2", &partly];
-        let told = [ends("replicate_tau2", &replicate, 2), ends("scan", &scan, 2)];
+        let told = [ends("replicate", &replicate, 2), ends("check", &scan, 2)];
         (told, ["sims.jsonl", "summary.json", "out.jsonl"].map(|name| folder.bytes(name)))
     };
     let one = outputs("1");
@@ -1088,8 +1092,8 @@ fn the_number_of_threads_changes_no_byte() {
 fn streaming_changes_no_byte() {
     let folder = Folder::new("streaming");
     let [whole, streamed] = ["whole.jsonl", "streamed.jsonl"].map(|name| folder.path(name));
-    ends("scan", &["--out", &whole, "golden/tau2"], 0);
-    ends("scan", &["--stream-above", "0", "--out", &streamed, "golden/tau2"], 0);
+    ends("check", &["--out", &whole, "golden/tau2"], 0);
+    ends("check", &["--stream-above", "0", "--out", &streamed, "golden/tau2"], 0);
     assert!(folder.bytes("whole.jsonl") == folder.bytes("streamed.jsonl"));
 }
 
@@ -1128,7 +1132,7 @@ fn spans_and_logs_of_several_files_are_one_source() {
     let judged = |inputs: &[&str], more: &[&str]| {
         let [rows, html, events] = ["rows.jsonl", "page.html", "events.jsonl"].map(|name| folder.path(name));
         let outputs = ["--out", &rows, "--html", &html, "--otlp-out", &events];
-        let (told, _) = ends("scan", &[&outputs, more, inputs].concat(), 0);
+        let (told, _) = ends("check", &[&outputs, more, inputs].concat(), 0);
         let bytes = ["rows.jsonl", "page.html", "events.jsonl"].map(|name| folder.bytes(name));
         // Without the line of each input.
         let table = told.split_once("\n\n").map_or(told.clone(), |(_, table)| table.to_owned());

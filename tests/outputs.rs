@@ -7,12 +7,12 @@ mod programs;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
-use programs::{Folder, program};
+use programs::{Folder, command};
 
 fn run(name: &str, arguments: &[&Path]) -> Output {
-    Command::new(program(name)).args(arguments).output().unwrap()
+    command(name).args(arguments).output().unwrap()
 }
 
 const RUN: &str = r#"{"simulations": [{"id": "a", "messages": []}]}"#;
@@ -22,19 +22,19 @@ fn no_output_takes_the_place_of_an_input() {
     let folder = Folder::new("input");
     let input = folder.0.join("x.json");
     let flags = [
-        ("scan", "--out"),
-        ("scan", "--html"),
-        ("scan", "--otlp-out"),
+        ("check", "--out"),
+        ("check", "--html"),
+        ("check", "--otlp-out"),
         ("convert", "--out"),
-        ("replicate_tau2", "--out"),
-        ("replicate_tau2", "--json"),
+        ("replicate", "--out"),
+        ("replicate", "--json"),
     ];
     for (name, flag) in flags {
         fs::write(&input, RUN).unwrap();
         let inside = folder.0.join("new.json");
         for (output, source) in [(&input, &input), (&inside, &folder.0)] {
             let ended = run(name, &[Path::new(flag), output, source]);
-            assert_eq!(ended.status.code(), Some(1), "{name} {flag}");
+            assert_eq!(ended.status.code(), Some(2), "{name} {flag}");
             let told = String::from_utf8(ended.stderr).unwrap();
             assert!(told.contains("the output"), "{name}: {told}");
         }
@@ -53,12 +53,12 @@ fn two_outputs_are_two_files() {
         (&twice[..], "two outputs would be one file"),
         (&[Path::new("--out"), Path::new("-"), &input], "/dev/stdout"),
     ] {
-        let ended = run("scan", arguments);
+        let ended = run("check", arguments);
         let told = String::from_utf8(ended.stderr).unwrap();
-        assert!(ended.status.code() == Some(1) && told.contains(why), "{told}");
+        assert!(ended.status.code() == Some(2) && told.contains(why), "{told}");
     }
     let spaced = [Path::new("--detectors"), Path::new("loop, tool_error_recovery"), &input];
-    assert_eq!(run("scan", &spaced).status.code(), Some(0));
+    assert_eq!(run("check", &spaced).status.code(), Some(0));
 }
 
 #[test]
@@ -69,21 +69,21 @@ fn an_output_is_there_whole_or_not_at_all() {
     fs::write(&good, RUN).unwrap();
     fs::write(&bad, "nothing").unwrap();
     let out = folder.0.join("out.jsonl");
-    let ended = run("scan", &[Path::new("--out"), &out, &good]);
+    let ended = run("check", &[Path::new("--out"), &out, &good]);
     assert_eq!(ended.status.code(), Some(0));
     let first = fs::read_to_string(&out).unwrap();
     assert_eq!(first.lines().count(), 1);
     // Wrong usage leaves it as it was.
-    let ended = run("scan", &[Path::new("--out"), &out, Path::new("--detectors"), Path::new("none"), &good]);
-    assert_eq!(ended.status.code(), Some(1));
+    let ended = run("check", &[Path::new("--out"), &out, Path::new("--detectors"), Path::new("none"), &good]);
+    assert_eq!(ended.status.code(), Some(2));
     assert_eq!(fs::read_to_string(&out).unwrap(), first);
 }
 
 #[test]
 fn a_closed_pipe_ends_quietly() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2/scripted-quitter_retail.json");
-    for name in ["convert", "scan", "replicate_tau2"] {
-        let mut child = Command::new(program(name))
+    for name in ["convert", "check", "replicate"] {
+        let mut child = command(name)
             .arg(golden)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -105,10 +105,10 @@ fn a_closed_pipe_ends_quietly() {
 fn a_full_disk_is_an_error_with_a_name() {
     let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
     let full = Path::new("/dev/full");
-    for (name, flag) in [("scan", "--out"), ("convert", "--out"), ("replicate_tau2", "--out")] {
+    for (name, flag) in [("check", "--out"), ("convert", "--out"), ("replicate", "--out")] {
         let ended = run(name, &[Path::new(flag), full, golden]);
         let told = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!(ended.status.code(), Some(1), "{name}: {told}");
+        assert_eq!(ended.status.code(), Some(2), "{name}: {told}");
         assert!(told.contains("/dev/full") && told.contains("space"), "{name}: {told}");
     }
 }
@@ -123,13 +123,13 @@ fn results_come_first_and_errors_last() {
     let lines = folder.write("lines.jsonl", &format!("{episode}\n{{\"id\": 7}}\n"));
     let inputs = folder.path("in");
     for (name, arguments, notes) in [
-        ("scan", vec![inputs.as_str()], 1),
-        ("convert", vec![&inputs], 1),
-        ("replicate_tau2", vec!["--resamples", "10", &inputs], 1),
-        ("compare", vec!["--resamples", "10", &inputs, "golden/tau2/scripted-quitter_airline.json"], 1),
-        ("show", vec![&inputs, "--format", "tau2"], 1),
-        ("benchtrace", vec!["agree", &lines], 0),
-        ("recovery", vec!["read", "golden/recovery/results.json", &broken], 0),
+        ("check", vec![inputs.as_str()], 2),
+        ("convert", vec![&inputs], 2),
+        ("replicate", vec!["--resamples", "10", &inputs], 2),
+        ("compare", vec!["--resamples", "10", &inputs, "golden/tau2/scripted-quitter_airline.json"], 2),
+        ("show", vec![&inputs, "--format", "tau2"], 2),
+        ("bench benchtrace", vec!["agree", &lines], 0),
+        ("bench recovery", vec!["read", "golden/recovery/results.json", &broken], 0),
     ] {
         // Both into one pipe, as on a terminal.
         let (mut reader, writer) = std::io::pipe().unwrap();
@@ -142,7 +142,7 @@ fn results_come_first_and_errors_last() {
             .unwrap();
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(2), "{name}: {text}");
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{name}: {text}");
         let is_told = |line: &&str| line.starts_with("error: ") || line.starts_with("note: ");
         let told = text.lines().rev().take_while(is_told).count();
         assert_eq!(

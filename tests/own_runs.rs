@@ -58,7 +58,7 @@ fn a_run_is_shown_with_the_numbers_that_where_uses() {
     for wrong in
         [&[&file, "--full", "9"][..], &[&file, "--run", "x"], &[&file, "--explain", "x"], &["no/file"]]
     {
-        let (_, err) = ends("show", wrong, 1);
+        let (_, err) = ends("show", wrong, 2);
         assert!(err.contains("error: "), "{err}");
     }
 }
@@ -82,7 +82,7 @@ fn a_label_becomes_an_entry_or_nothing_is_written() {
         (&["--yes"], "--difficulty is missing"),
         (&["--difficulty", "hard"], "say --yes or --no"),
     ] {
-        let (_, err) = given(wrong, 1);
+        let (_, err) = given(wrong, 2);
         assert!(err.contains(why), "{err}");
         assert!(!Path::new(&out).exists());
     }
@@ -111,7 +111,7 @@ fn a_label_becomes_an_entry_or_nothing_is_written() {
         "{kept}"
     );
     // The same run twice is no second entry; the file stays as it was.
-    let (_, err) = given(&["--no", "--difficulty", "easy", "--id", "other"], 1);
+    let (_, err) = given(&["--no", "--difficulty", "easy", "--id", "other"], 2);
     assert!(err.contains("its trace is that of entry"), "{err}");
     assert_eq!(folder.lines("loop.jsonl"), entries);
     ends("calibrate", &["--golden", &out, "--detectors", "loop"], 0);
@@ -148,13 +148,13 @@ fn a_reference_holds_as_long_as_the_run_does() {
     assert!(told.contains("loop"), "{told}");
     // A name or a place of the file are nothing to the label; what was done is.
     folder.write("runs/run.json", &two_looks().replace("a wall", "a door"));
-    let (_, err) = ends("calibrate", &golden, 1);
+    let (_, err) = ends("calibrate", &golden, 2);
     assert!(
         err.contains("loop.jsonl: line 1") && err.contains("the label was given to something else"),
         "{err}"
     );
     fs::remove_file(&file).unwrap();
-    assert!(ends("calibrate", &golden, 1).1.contains("run.json"));
+    assert!(ends("calibrate", &golden, 2).1.contains("run.json"));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_sheet_is_blind_and_becomes_entries() {
     ends("label", &draw, 0);
     let (text, page) = (folder.text("sheet.jsonl"), folder.text("sheet.html"));
     // A sheet may hold labels by now.
-    assert!(ends("label", &draw, 1).1.contains("there is a sheet already"));
+    assert!(ends("label", &draw, 2).1.contains("there is a sheet already"));
     assert_eq!(text, folder.text("sheet.jsonl"));
     fs::remove_file(&sheet).unwrap();
     ends("label", &draw, 0);
@@ -257,7 +257,7 @@ fn cells_of_a_sheet_hold_what_is_meant_or_are_told() {
         let filled = with(cells);
         // Both ways to use a sheet hold it to the same.
         for arguments in [&["--filled", &filled, "--out", &out][..], &[&first, "--second", &filled]] {
-            let (_, err) = ends("label", arguments, 1);
+            let (_, err) = ends("label", arguments, 2);
             let place = format!("error: {filled}: line 2: run ");
             assert!(err.starts_with(&place) && err.contains(says.as_str()), "{cells:?}: {err}");
             assert!(!Path::new(&out).exists());
@@ -275,7 +275,7 @@ fn cells_of_a_sheet_hold_what_is_meant_or_are_told() {
     }
     // A row of another sheet is no second reading of the run.
     let other = with(&[("digest", json!("0".repeat(32)))]);
-    let (_, err) = ends("label", &[&first, "--second", &other], 1);
+    let (_, err) = ends("label", &[&first, "--second", &other], 2);
     assert!(err.contains("run 1: the run is not the one that the first reader read"), "{err}");
 }
 
@@ -297,7 +297,7 @@ fn a_gate_judges_what_was_asked_for() {
     // What has no entries is untested, and fails only where it is required.
     let (out, _) = ends("calibrate", &["--golden", &golden, "--gate", "beta"], 0);
     assert!(out.contains("loop: passed") && out.contains("wasted_actions: untested"), "{out}");
-    let (_, err) = ends("calibrate", &["--golden", &golden, "--gate", "beta", "--require"], 3);
+    let (_, err) = ends("calibrate", &["--golden", &golden, "--gate", "beta", "--require"], 1);
     assert!(err.contains("wasted_actions is untested") && !err.contains("loop"), "{err}");
     let asked = ["--golden", &golden, "--gate", "beta", "--require", "--detectors", "loop"];
     let (out, _) = ends("calibrate", &asked, 0);
@@ -327,7 +327,7 @@ fn a_gate_judges_what_was_asked_for() {
         ],
     ]
     .concat();
-    let (out, err) = ends("calibrate", &changed, 3);
+    let (out, err) = ends("calibrate", &changed, 1);
     assert!(err.contains("loop is below beta") && err.contains("loop is worse than the baseline"), "{err}");
     // statsmodels' mcnemar([[10, 10], [0, 0]], exact=True): 0.001953125
     assert!(
@@ -377,7 +377,7 @@ fn a_gate_judges_what_was_asked_for() {
         &["--explain", "nobody"],
         &["--require"],
     ] {
-        let (_, err) = ends("calibrate", &[&fresh[..2], wrong].concat(), 1);
+        let (_, err) = ends("calibrate", &[&fresh[..2], wrong].concat(), 2);
         assert_ne!(err, "", "{wrong:?}");
     }
 }
@@ -393,7 +393,7 @@ fn an_entry_is_explained() {
 fn what_is_written_over_is_not_what_is_read() {
     let folder = Folder::new("over");
     let golden = folder.write("loop.jsonl", &entry(0, true, 4));
-    let (_, err) = ends("calibrate", &["--golden", &golden, "--json", &golden], 1);
+    let (_, err) = ends("calibrate", &["--golden", &golden, "--json", &golden], 2);
     assert_eq!(folder.lines("loop.jsonl").len(), 1);
     assert!(err.contains("the output is the input"), "{err}");
 }

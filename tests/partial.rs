@@ -316,13 +316,13 @@ fn bundled() -> Vec<String> {
 
 #[test]
 fn merging_prints_what_one_scan_prints() {
-    let folder = Folder::new("scan");
+    let folder = Folder::new("check");
     let (html, merged_html) = (folder.path("one.html"), folder.path("merged.html"));
-    let (whole, _) = ends("scan", &["golden/tau2", "--html", &html], 0);
+    let (whole, _) = ends("check", &["golden/tau2", "--html", &html], 0);
     let states = folder.path("states");
     fs::create_dir(&states).unwrap();
     for (number, file) in bundled().iter().enumerate() {
-        ends("scan", &[file, "--partial", &format!("{states}/{number}.json")], 0);
+        ends("check", &[file, "--partial", &format!("{states}/{number}.json")], 0);
     }
     let summary = folder.path("summary.json");
     let (out, _) = ends("merge", &[&states, "--html", &merged_html, "--json", &summary], 0);
@@ -336,10 +336,10 @@ fn merging_prints_what_one_scan_prints() {
     let (_, told) = ends("merge", &[&few, &again, &states], 0);
     assert_eq!(told, "");
     let certain = folder.path("certain.json");
-    ends("scan", &[&bundled()[0], "--min-confidence", "certain", "--partial", &certain], 0);
-    let (_, told) = ends("merge", &[&certain, &again], 1);
+    ends("check", &[&bundled()[0], "--min-confidence", "certain", "--partial", &certain], 0);
+    let (_, told) = ends("merge", &[&certain, &again], 2);
     assert!(told.contains("made with other options: `min_confidence` differ"), "{told}");
-    let (_, told) = ends("merge", &[&states, "--chart", &folder.path("x.svg")], 1);
+    let (_, told) = ends("merge", &[&states, "--chart", &folder.path("x.svg")], 2);
     assert!(told.contains("--out and --chart are of replications"), "{told}");
 }
 
@@ -363,7 +363,7 @@ fn merging_prints_what_one_replication_prints() {
             .map(str::to_owned)
         };
         let with = |rest: &[&str], outputs: &[String]| -> String {
-            let name = if rest[0] == "golden/tau2" { "replicate_tau2" } else { "merge" };
+            let name = if rest[0] == "golden/tau2" { "replicate" } else { "merge" };
             let arguments: Vec<&str> =
                 rest.iter().copied().chain(outputs.iter().map(String::as_str)).collect();
             ends(name, &arguments, 0).0
@@ -373,7 +373,7 @@ fn merging_prints_what_one_replication_prints() {
         for (number, file) in bundled().iter().enumerate() {
             states.push(folder.path(&format!("{exact}-{number}.state")));
             let state = states.last().unwrap();
-            ends("replicate_tau2", &[&[file, "--partial", state, "--no-report"], &options[..]].concat(), 0);
+            ends("replicate", &[&[file, "--partial", state, "--no-report"], &options[..]].concat(), 0);
         }
         let paths: Vec<&str> = states.iter().map(String::as_str).collect();
         assert_eq!(with(&paths, &outputs("merged")), one);
@@ -393,8 +393,8 @@ fn merging_prints_what_one_replication_prints() {
     }
     let bundled = bundled();
     let other = folder.path("other.json");
-    ends("replicate_tau2", &[&bundled[0], "--partial", &other, "--no-report", "--seed", "1"], 0);
-    let (_, told) = ends("merge", &[&folder.path("100-1.state"), &other], 1);
+    ends("replicate", &[&bundled[0], "--partial", &other, "--no-report", "--seed", "1"], 0);
+    let (_, told) = ends("merge", &[&folder.path("100-1.state"), &other], 2);
     assert!(
         told.contains("made with other options: `exact_runs`, `pass_k`, `resamples`, `seed` differ"),
         "{told}"
@@ -407,20 +407,20 @@ fn what_no_part_could_read_is_told_by_who_merges() {
     let garbage = folder.path("garbage.json");
     fs::write(&garbage, "hello").unwrap();
     let (one, other) = (folder.path("1.state"), folder.path("2.state"));
-    ends("scan", &[&garbage, "--partial", &one], 2);
-    let (_, told) = ends("merge", &[&one], 1);
+    ends("check", &[&garbage, "--partial", &one], 3);
+    let (_, told) = ends("merge", &[&one], 2);
     assert!(told.contains("garbage.json") && told.ends_with("error: nothing could be read\n"), "{told}");
-    ends("replicate_tau2", &[&garbage, "--partial", &other, "--no-report"], 2);
-    let (_, told) = ends("merge", &[&other], 1);
+    ends("replicate", &[&garbage, "--partial", &other, "--no-report"], 3);
+    let (_, told) = ends("merge", &[&other], 2);
     assert!(told.ends_with("error: nothing could be read\n"), "{told}");
-    let (_, told) = ends("merge", &[&one, &other], 1);
+    let (_, told) = ends("merge", &[&one, &other], 2);
     assert!(told.contains("kind scan cannot be merged"), "{told}");
-    let (_, told) = ends("merge", &[&garbage], 1);
+    let (_, told) = ends("merge", &[&garbage], 2);
     let no_state = "garbage.json: this is no partial state (scan --partial writes them)\n";
     assert!(told.ends_with(no_state), "{told}");
     fs::write(&garbage, "{\"simulations\": []}").unwrap();
-    assert!(ends("merge", &[&garbage], 1).1.ends_with(no_state));
+    assert!(ends("merge", &[&garbage], 2).1.ends_with(no_state));
     fs::write(&garbage, fs::read_to_string(&one).unwrap().split_at(80).0).unwrap();
-    let (_, told) = ends("merge", &[&garbage], 1);
+    let (_, told) = ends("merge", &[&garbage], 2);
     assert!(told.contains("garbage.json: the partial state is damaged"), "{told}");
 }

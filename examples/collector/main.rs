@@ -12,7 +12,8 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-#[path = "../common/mod.rs"]
+#[path = "../../src/bin/wrongturn/common/mod.rs"]
+#[allow(dead_code, reason = "not all of it is used")]
 mod common;
 mod forward;
 mod http;

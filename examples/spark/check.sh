@@ -8,15 +8,15 @@ cd "$(dirname "$0")/../.."
 input=$(realpath "${1:-golden/tau2}")
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- 1 3 8 64
-bin=$PWD/target/spark/bin
+bin=$PWD/target/spark/bin/wrongturn
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 job() {
     out=$1
     shift
-    # 2: some files could not be read, as one process says, too.
+    # 3: some files could not be read, as one process says, too.
     target/spark/venv/bin/python examples/spark/job.py "$input" --bin "$bin" --out "$work/$out" "$@" \
-        2>"$work/log" || [ $? -eq 2 ] || { cat "$work/log" >&2; exit 1; }
+        2>"$work/log" || [ $? -eq 3 ] || { cat "$work/log" >&2; exit 1; }
     grep ' partitions, ' "$work/log"
 }
 same() {
@@ -24,11 +24,11 @@ same() {
 }
 
 begin=$(date +%s.%N)
-"$bin/scan" "$input" --html "$work/scan.html" >"$work/scan.txt" 2>"$work/log" || [ $? -eq 2 ]
-echo "one process: scan in $(echo "$(date +%s.%N) - $begin" | bc) s"
-"$bin/replicate_tau2" "$input" --pass-k --json "$work/sims.json" --html "$work/sims.html" \
-    >"$work/sims.txt" 2>"$work/log" || [ $? -eq 2 ]
-(cd "$input" && "$bin/scan" *.json >"$work/relative.txt" 2>"$work/log") || [ $? -eq 2 ]
+"$bin" check "$input" --html "$work/scan.html" >"$work/scan.txt" 2>"$work/log" || [ $? -eq 3 ]
+echo "one process: check in $(echo "$(date +%s.%N) - $begin" | bc) s"
+"$bin" replicate "$input" --pass-k --json "$work/sims.json" --html "$work/sims.html" \
+    >"$work/sims.txt" 2>"$work/log" || [ $? -eq 3 ]
+(cd "$input" && "$bin" check *.json >"$work/relative.txt" 2>"$work/log") || [ $? -eq 3 ]
 
 for partitions in "$@"; do
     job "scan-$partitions" --partitions "$partitions" --findings "$work/findings-$partitions"
@@ -43,7 +43,7 @@ job killed --partitions 8 --kill-once --keep-states "$work/states"
 same scan.txt killed/report.txt
 echo "states that were left behind: $(ls "$work/states" | wc -l), of so many splits: $(
     cat "$work/states"/*.json | grep -o '"splits":{"[^"]*"' | sort -u | wc -l)"
-"$bin/merge" "$work/states" --partial "$work/again.json"
+"$bin" merge "$work/states" --partial "$work/again.json"
 cmp "$work/again.json" "$work/killed/state.json" && echo "same: the states of all attempts, merged"
 job fetched --partitions 3 --read fetched
 same relative.txt fetched/report.txt

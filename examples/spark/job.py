@@ -1,4 +1,4 @@
-"""Runs `scan` or `replicate_tau2` over a store of recorded runs on Spark, and merges what the parts found.
+"""Runs `wrongturn check` or `wrongturn replicate` over a store of recorded runs on Spark, and merges what the parts found.
 
 The programs are built beforehand and shipped to the executors. Each task runs one of them over its input split and
 gives back the split's partial state and, where findings are wanted, a line of JSON for every run. `merge` puts the
@@ -65,8 +65,8 @@ class Task:
         self.keep_states, self.kill_once = keep_states, kill_once
 
     def command(self, inputs, split, folder):
-        name = "scan" if self.kind == "scan" else "replicate_tau2"
-        command = [program(name), *inputs, "--partial", f"{folder}/state.json", "--split", split]
+        name = "check" if self.kind == "scan" else "replicate"
+        command = [program("wrongturn"), name, *inputs, "--partial", f"{folder}/state.json", "--split", split]
         command += ["--out", f"{folder}/rows.jsonl"] if self.rows else []
         return [*command, "--threads", "1", "--no-report", *self.options]
 
@@ -91,8 +91,8 @@ class Task:
                 status = running.wait()
                 errors.seek(0)
                 told = errors.read()[-2000:].decode(errors="replace")
-            # 2: something could not be read; the state says what.
-            if status not in (0, 2):
+            # 3: something could not be read; the state says what.
+            if status not in (0, 3):
                 raise Failed(status, told)
             state = Path(folder, "state.json").read_text()
             self.leave(split, state)
@@ -196,7 +196,7 @@ def merge(one, other):
     with tempfile.TemporaryDirectory(prefix="wrongturn-") as folder:
         Path(folder, "one.json").write_text(one)
         Path(folder, "other.json").write_text(other)
-        command = [program("merge"), "one.json", "other.json", "--partial", "both.json"]
+        command = [program("wrongturn"), "merge", "one.json", "other.json", "--partial", "both.json"]
         ended = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         if ended.returncode != 0:
             raise RuntimeError(f"merge: {ended.stderr.decode(errors='replace').strip()}")
@@ -289,7 +289,7 @@ def findings(output):
     )
 
 
-def report(spark, state, bin_folder, root, in_place, out):
+def report(spark, state, binary, root, in_place, out):
     """Renders the merged state. The files of the worst runs are read once more for that."""
     Path(out).mkdir(parents=True, exist_ok=True)
     out = Path(out).resolve()
@@ -298,7 +298,7 @@ def report(spark, state, bin_folder, root, in_place, out):
         if not in_place:
             for name in {run["file"] for run in json.loads(state)["state"].get("worst", ())} - {"-"}:
                 fetch(spark, f"{root}/{name}", Path(folder, name))
-        command = [f"{bin_folder}/merge", str(out / "state.json"), "--html", str(out / "report.html")]
+        command = [str(binary), "merge", str(out / "state.json"), "--html", str(out / "report.html")]
         command += ["--json", str(out / "summary.json"), "--csv", str(out / "csv")]
         ended = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         out.joinpath("report.txt").write_bytes(ended.stdout)
@@ -315,7 +315,7 @@ def arguments():
                         "for file:, else fetched")
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--options", default="", help="further options of the program, as one text")
-    parser.add_argument("--bin", default="target/release/examples", help="where scan, replicate_tau2 and merge are")
+    parser.add_argument("--bin", default="target/release/wrongturn", help="the program")
     parser.add_argument("--out", required=True, help="local directory for the merged state and the reports")
     parser.add_argument("--findings", help="where findings go as Parquet (any store); only of scans")
     parser.add_argument("--keep-states", help="shared directory in which every attempt leaves its state")
@@ -336,8 +336,7 @@ def main():
     spark.sparkContext.setLogLevel("ERROR")
     started = time.monotonic()
     context = spark.sparkContext
-    for name in ("scan", "replicate_tau2", "merge"):
-        context.addFile(str(Path(options.bin, name).resolve()))
+    context.addFile(str(Path(options.bin).resolve()))
     if options.keep_states:
         Path(options.keep_states).mkdir(parents=True, exist_ok=True)
     keep = options.keep_states and str(Path(options.keep_states).resolve())

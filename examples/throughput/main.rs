@@ -7,7 +7,8 @@
 //! `cargo run --release --example throughput -- --help`
 
 mod by_format;
-#[path = "../common/mod.rs"]
+#[path = "../../src/bin/wrongturn/common/mod.rs"]
+#[allow(dead_code, reason = "not all of it is used")]
 mod common;
 mod drawn;
 mod layout;

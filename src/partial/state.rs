@@ -319,7 +319,7 @@ impl PartialState {
 }
 
 /// What is said of an input that does not begin as a state.
-const NO_STATE: &str = "this is no partial state (scan --partial writes them)";
+const NO_STATE: &str = "this is no partial state (wrongturn check --partial writes them)";
 
 fn damaged(error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Partial, format!("the partial state is damaged: {error}"))

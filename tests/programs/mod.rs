@@ -1,4 +1,4 @@
-//! What the tests of programs share: the examples as cargo has built them, and directories to run them in.
+//! Runs the program and the examples that cargo has built, and gives tests directories of their own.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-/// The program that cargo has built of an example, in `target/<profile>/examples`.
-pub(crate) fn program(name: &str) -> PathBuf {
+/// The path of an example that cargo has built, in `target/<profile>/examples`.
+pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
     let program = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -22,19 +22,28 @@ pub(crate) fn program(name: &str) -> PathBuf {
     program
 }
 
-/// An example in the directory of this package.
+/// The programs in `examples/` that the default features build.
+pub(crate) const EXAMPLES: [&str; 4] = ["coverage", "embed", "replicate_tau2", "throughput"];
+
+/// An example, or a subcommand of the program (`bench recovery` is two words), in the directory of this package.
 pub(crate) fn command(name: &str) -> Command {
-    let mut command = Command::new(program(name));
+    let mut command = if EXAMPLES.contains(&name) {
+        Command::new(example(name))
+    } else {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wrongturn"));
+        command.args(name.split(' '));
+        command
+    };
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
     command
 }
 
-/// Runs an example without standard input.
+/// Runs a subcommand without standard input.
 pub(crate) fn run(name: &str, arguments: &[&str]) -> Output {
     command(name).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Runs an example, which must end with this status; gives what it wrote to stdout and stderr.
+/// Runs a subcommand, which must end with this status; gives what it wrote to stdout and stderr.
 #[track_caller]
 pub(crate) fn ends(name: &str, arguments: &[&str], status: i32) -> (String, String) {
     let (found, out, err) = told(name, arguments);
@@ -42,7 +51,7 @@ pub(crate) fn ends(name: &str, arguments: &[&str], status: i32) -> (String, Stri
     (out, err)
 }
 
-/// Runs an example; gives its status and what it wrote to stdout and stderr.
+/// Runs a subcommand; gives its status and what it wrote to stdout and stderr.
 pub(crate) fn told(name: &str, arguments: &[&str]) -> (i32, String, String) {
     let output = run(name, arguments);
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -1,18 +1,15 @@
 //! Writes whatever can be read in the native form, one JSON object per line.
-//!
-//! `cargo run --release --example convert -- --help`
 
-mod common;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::common;
 use clap::Parser;
-use common::arguments::Reading;
-use common::inputs::Inputs;
-use common::output::Output;
+use crate::common::arguments::Reading;
+use crate::common::inputs::Inputs;
+use crate::common::output::Output;
 use wrongturn::{ScanEvent, Trace, read_files, read_joined};
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.
@@ -21,9 +18,9 @@ use wrongturn::{ScanEvent, Trace, read_files, read_joined};
     "runs of any format; directories are searched.",
     "the runs, one JSON object per line, on standard output or in a file, which replaces no input.",
     common::STATUS,
-    "convert golden/tau2 --out traces.jsonl",
+    "wrongturn convert golden/tau2 --out traces.jsonl",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -34,14 +31,7 @@ struct Arguments {
     out: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let read = arguments.reading.options();
     let mut out = match &arguments.out {
         Some(path) => Target::File(Output::create(path, &arguments.paths)?),

@@ -1,37 +1,32 @@
-//! Merges partial states of `scan` or of `replicate_tau2`, and reports what they found together.
+//! Merges partial states of `check` or of `replicate`, and reports them as one.
 //!
 //! What it prints and writes is what one process prints and writes over all inputs, byte for byte, however they were
 //! divided and in whichever order the states come.
-//!
-//! `cargo run --release --example merge -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-mod common;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
+use crate::common;
 use clap::Parser;
-use common::arguments::Threads;
-use common::inputs;
-use common::output::Output;
-use common::parts;
-use common::replicated::{self, Options, Outputs};
+use crate::common::arguments::Threads;
+use crate::common::inputs;
+use crate::common::output::Output;
+use crate::common::parts;
+use crate::common::replicated::{self, Options, Outputs};
 use wrongturn::{PartialContent, PartialState};
 
 /// Merges what was found in parts of a corpus.
 #[derive(Parser)]
 #[command(after_help = common::notes(
-    "states that `scan --partial` or `replicate_tau2 --partial` wrote, all of one kind and with the same options. A part \
+    "states that `check --partial` or `replicate --partial` wrote, all of one kind and with the same options. A part \
      that comes twice counts once.",
     "what one process prints over all inputs, with the options of the states, and files where they are asked for.",
-    "Exit status: 0; 2 when some of the inputs of the parts could not be read; 1 for wrong usage, for states that cannot \
-     be merged, or when nothing could be read.",
-    "merge parts/ --html report.html",
+    common::STATUS,
+    "wrongturn merge parts/ --html report.html",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     /// Partial states, or directories of them (*.json); `-` is standard input
     #[arg(required_unless_present = "list")]
     states: Vec<PathBuf>,
@@ -47,14 +42,7 @@ struct Arguments {
     outputs: Outputs,
 }
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let Arguments { outputs, .. } = arguments;
     let mut states = arguments.states.clone();
     if let Some(list) = &arguments.list {
@@ -86,7 +74,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         PartialContent::Replication(part) => {
             let options: Options = serde_json::from_value(options)?;
             let files = part.files.clone();
-            if inputs::status([&files]) != 1 {
+            if !inputs::is_nothing_read([&files]) {
                 replicated::report(*part, &options, outputs, states, arguments.threads)?;
             }
             inputs::told(&files)

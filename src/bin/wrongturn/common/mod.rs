@@ -1,16 +1,10 @@
-//! What the command-line examples share: help texts, exit statuses, flags, the report of what could not be read, output
-//! that is whole or not there.
-
-#![allow(dead_code, reason = "no example uses all of it")]
+//! Flags, exit statuses, reports on inputs, and atomic outputs that the subcommands share.
 
 pub(crate) mod arguments;
 pub(crate) mod inputs;
 pub(crate) mod output;
-#[cfg(feature = "html")]
 pub(crate) mod parts;
-#[cfg(feature = "html")]
 pub(crate) mod records;
-#[cfg(feature = "html")]
 pub(crate) mod replicated;
 pub(crate) mod tables;
 
@@ -19,41 +13,54 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-/// Any failure that ends the program: wrong usage, or output that cannot be written.
+/// An error that ends the program.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// Exit statuses of examples that read runs.
-pub(crate) const STATUS: &str = "Exit status: 0 when every input was read; 2 when some was not, which is told on standard \
-                                 error with its place; 1 for wrong usage, or when nothing could be read.";
+/// Exit status of a gate that failed, such as `--fail-on`.
+pub(crate) const FAILED: u8 = 1;
 
-/// What stands under the options of every help: what goes in, what comes out, how it ends, and a line to try.
+/// Exit status of wrong usage, a wrong configuration, or an output that cannot be written.
+pub(crate) const USAGE: u8 = 2;
+
+/// Exit status if some input could not be read.
+pub(crate) const UNREAD: u8 = 3;
+
+/// The exit statuses, for help texts.
+pub(crate) const STATUS: &str = "Exit status: 0 success; 1 a gate failed; 2 usage or configuration error; 3 some inputs \
+                                 could not be read (details on stderr).";
+
+/// No input could be read.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing could be read")]
+pub(crate) struct NothingRead;
+
+/// The end of a help text: inputs, outputs, exit statuses, and an example.
 pub(crate) fn notes(inputs: &str, outputs: &str, status: &str, example: &str) -> String {
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 
-/// Parses the command line, with help for 80 columns; wrong usage ends with exit status 1.
+/// Parses the command line. Help texts fit 80 columns.
 pub(crate) fn parse<A: clap::Parser>() -> Result<A, ExitCode> {
     let matches = A::command().max_term_width(80).try_get_matches();
     matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
         let _ = error.print();
-        if error.use_stderr() { ExitCode::from(1) } else { ExitCode::SUCCESS }
+        if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
     })
 }
 
-/// Ends with the exit status of `run`; a failure is told on stderr and ends with 1. Where nobody reads the output any
-/// more there is nobody to tell.
+/// Returns the exit status of `run`, after printing its error. A closed pipe is not an error.
 pub(crate) fn finish(run: Result<u8, Failure>) -> ExitCode {
     match run {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_closed_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(1)
+            ExitCode::from(if error.is::<NothingRead>() { UNREAD } else { USAGE })
         }
     }
 }
 
-/// Whether nobody reads any more.
+/// Returns true if the reader of the output has gone.
 fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let own = error.downcast_ref::<io::Error>().map(io::Error::kind);
     let json = error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
@@ -83,7 +90,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     lines + &line
 }
 
-/// The width of the terminal; of whatever else is written to, 80.
+/// The width of the terminal, or 80 if standard output is not one.
 pub(crate) fn width() -> usize {
     console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns))
 }

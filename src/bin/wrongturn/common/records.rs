@@ -1,4 +1,4 @@
-//! What the examples on evaluations share: files of records in, JSON, tables and a page out.
+//! Inputs and outputs of the subcommands of `bench`: records in, JSON, tables and a page out.
 
 use std::fs;
 use std::path::{Path, PathBuf};

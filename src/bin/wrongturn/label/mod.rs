@@ -1,24 +1,19 @@
 //! Labels recorded runs by hand: draws runs to read, writes sheets without verdicts, appends golden entries, and says
 //! how far two readers agree.
-//!
-//! `cargo run --release --example label -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 mod agreement;
 mod cells;
-#[path = "../common/mod.rs"]
-mod common;
 mod entry;
 mod sheet;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use cells::Span;
+use crate::common;
 use clap::Parser;
-use common::arguments::Seed;
-use common::inputs::Inputs;
+use crate::common::arguments::Seed;
+use crate::common::inputs::Inputs;
 use entry::Label;
 use wrongturn::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_of};
 
@@ -34,11 +29,11 @@ use wrongturn::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_
 #[command(verbatim_doc_comment, after_help = common::notes(
     "files of runs of any format; with --filled and --second, sheets or golden entries.",
     "golden entries, appended; a sheet and its page; or the agreement of two readers on standard output.",
-    "Exit status: 0; 2 when some input could not be read; 1 for wrong usage, or when nothing could be done.",
-    "label --sample golden/tau2 --detector loop --n 40 --out sheet.jsonl",
+    common::STATUS,
+    "wrongturn label --sample golden/tau2 --detector loop --n 40 --out sheet.jsonl",
 ))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
-struct Arguments {
+pub(crate) struct Arguments {
     /// File of runs, in any format that can be read; with --second, the labels of the first reader
     #[arg(required_unless_present_any = ["sample", "filled"])]
     file: Option<PathBuf>,
@@ -94,14 +89,7 @@ struct Arguments {
     second: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(id) = &arguments.detector {
         wrongturn::detector_info(id).ok_or_else(|| {
             let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();

@@ -9,7 +9,7 @@ use wrongturn::{ALL, Actors, Difficulty, GoldenEntry, GoldenSet, Trace, TraceRef
 
 use super::Arguments;
 use super::cells::Span;
-use super::common::{Failure, output::Output};
+use crate::common::{Failure, output::Output};
 
 /// What a reader says of a run.
 pub(crate) struct Label<'e> {

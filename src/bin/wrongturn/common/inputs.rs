@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wrongturn::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
 
-use super::{Failure, is_closed_pipe};
+use super::{Failure, NothingRead, UNREAD, is_closed_pipe};
 
 /// How many errors of a file are kept.
 const TOLD: usize = 10;
@@ -51,9 +50,14 @@ impl Inputs {
         }
     }
 
-    /// The exit status: 0 when every file was read, 2 when some were not, 1 when nothing could be read.
+    /// The exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
     pub(crate) fn status(&self) -> u8 {
         status([&self.files])
+    }
+
+    /// Returns true if no file could be read.
+    pub(crate) fn is_nothing_read(&self) -> bool {
+        is_nothing_read([&self.files])
     }
 
     /// Tells on stderr what was not read.
@@ -64,7 +68,7 @@ impl Inputs {
     /// As [`Inputs::tell`], and the exit status; that nothing could be read is a failure.
     pub(crate) fn told(&self) -> Result<u8, Failure> {
         self.tell();
-        status_or_failure(self.status())
+        status_or_failure(&self.files)
     }
 }
 
@@ -105,11 +109,11 @@ fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
 /// Tells what was not read of merged files, and gives the exit status; that nothing could be read is a failure.
 pub(crate) fn told(files: &Files) -> Result<u8, Failure> {
     tell_errors([files]);
-    status_or_failure(status([files]))
+    status_or_failure(files)
 }
 
-fn status_or_failure(status: u8) -> Result<u8, Failure> {
-    if status == 1 { Err("nothing could be read".into()) } else { Ok(status) }
+fn status_or_failure(files: &Files) -> Result<u8, Failure> {
+    if is_nothing_read([files]) { Err(NothingRead.into()) } else { Ok(status([files])) }
 }
 
 /// Scans, with a progress bar on stderr where that is a terminal. `map` is done by the threads that read; a failure of
@@ -154,17 +158,26 @@ pub(crate) fn scan<T: Send>(
     }
 }
 
-/// The exit status: 0 when every file was read, 2 when some were not, 1 when nothing could be read.
-pub(crate) fn status<'f>(files: impl IntoIterator<Item = &'f Files>) -> u8 {
+/// How many files were read whole, in part, and not at all.
+fn counts<'f>(files: impl IntoIterator<Item = &'f Files>) -> [u64; 3] {
     let sum = |[whole, some, none]: [u64; 3], files: &Files| {
         let [more_whole, more_some, more_none] = files.read_how_far();
         [whole.saturating_add(more_whole), some.saturating_add(more_some), none.saturating_add(more_none)]
     };
-    match files.into_iter().fold([0; 3], sum) {
+    files.into_iter().fold([0; 3], sum)
+}
+
+/// The exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
+pub(crate) fn status<'f>(files: impl IntoIterator<Item = &'f Files>) -> u8 {
+    match counts(files) {
         [whole, 0, 0] if whole > 0 => 0,
-        [0, 0, _] => 1,
-        _ => 2,
+        _ => UNREAD,
     }
+}
+
+/// Returns true if no file could be read.
+pub(crate) fn is_nothing_read<'f>(files: impl IntoIterator<Item = &'f Files>) -> bool {
+    matches!(counts(files), [0, 0, _])
 }
 
 /// The first errors of each file, a line each, and how many more there are.
@@ -196,7 +209,7 @@ fn without_wants(error: &str, hinted: &mut bool) -> String {
     let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
     match error.get(said..).and_then(|rest| rest.find("; ")) {
         Some(end) if said > 0 => {
-            let hint = if std::mem::replace(hinted, true) { "" } else { " (see scan --list-formats)" };
+            let hint = if std::mem::replace(hinted, true) { "" } else { " (see `wrongturn formats`)" };
             format!("{}{hint}", error.get(..said + end).unwrap_or(error))
         }
         _ => error.to_owned(),
@@ -250,17 +263,14 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// Ends as [`finish`](super::finish) does, and tells the faults of `run` on stderr, behind its results: the exit
-    /// status is at least 2 where there are any.
-    pub(crate) fn told_after(run: impl FnOnce(&mut Self) -> Result<u8, Failure>) -> ExitCode {
+    /// Runs a command and reports its faults on stderr, after its results. The exit status is [`UNREAD`] if there
+    /// are any.
+    pub(crate) fn reported_after(run: impl FnOnce(&mut Self) -> Result<u8, Failure>) -> Result<u8, Failure> {
         let mut faults = Self::default();
         let status = run(&mut faults);
         for fault in &faults.0 {
             let _ = writeln!(io::stderr(), "error: {fault}");
         }
-        super::finish(status.map(|status| match status {
-            0 if !faults.0.is_empty() => 2,
-            status => status,
-        }))
+        status.map(|status| if status == 0 && !faults.0.is_empty() { UNREAD } else { status })
     }
 }

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use wrongturn::{Difficulty, Trace, detector_info};
 
-use super::common::Failure;
+use crate::common::Failure;
 
 /// The first and the last step of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,40 +1,36 @@
 //! Runs the detectors over files and directories: one JSON object per run, and a table.
-//!
-//! `cargo run --release --example scan -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-mod common;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::common;
 use clap::Parser;
-use common::arguments::{Reading, Surety, Threads};
-use common::inputs;
-use common::output::Output;
-use common::parts::{self, PartialFile};
-use common::tables::TableFiles;
+use crate::common::arguments::{Reading, Surety, Threads};
+use crate::common::inputs;
+use crate::common::output::Output;
+use crate::common::parts::{self, PartialFile};
+use crate::common::tables::TableFiles;
 use serde_json::Value;
 use wrongturn::{
-    ALL, Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, Format, PartialContent, Preset, Registry,
+    Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry,
     RunStrip, ScanOptions, ScanPart, Scanner, TraceRecord, at_least, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
 #[command(after_help = common::notes(
-    "runs of any format that --list-formats names; directories are searched.",
+    "runs of any format that `wrongturn formats` lists; directories are searched.",
     "what was read of each file, and a table of what the detectors found, on standard output; files where they are asked \
      for. No output replaces an input.",
     common::STATUS,
-    "scan golden/tau2 --out findings.jsonl --html report.html",
+    "wrongturn check golden/tau2 --out findings.jsonl --html report.html",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     /// Files or directories; `-` is standard input
-    #[arg(required_unless_present_any = ["list_formats", "list_detectors"])]
+    #[arg(required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
@@ -70,47 +66,9 @@ struct Arguments {
     files: TableFiles,
     #[command(flatten)]
     partial: PartialFile,
-    /// List the formats that can be read, and end
-    #[arg(long)]
-    list_formats: bool,
-    /// List the detectors with the configuration of the preset, as JSON, and end
-    #[arg(long)]
-    list_detectors: bool,
 }
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    if arguments.list_formats {
-        let line = |format: &Format| {
-            let line = format!("{:18} {}", format.name(), format.about());
-            common::wrapped(&line, 80, 19) + "\n"
-        };
-        let lines = Format::VARIANTS.iter().map(line);
-        common::print(&lines.collect::<String>())?;
-        return Ok(0);
-    }
-    if arguments.list_detectors {
-        let listed: Vec<Value> = ALL
-            .iter()
-            .map(|info| {
-                serde_json::json!({
-                    "id": info.id,
-                    "mode": info.mode,
-                    "summary": info.summary,
-                    "opt_in": info.opt_in,
-                    "config": info.config(arguments.preset, arguments.actors),
-                })
-            })
-            .collect();
-        common::print(&format!("{}\n", serde_json::to_string_pretty(&listed)?))?;
-        return Ok(0);
-    }
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if arguments.reading.join && arguments.partial.path.is_some() {
         return Err("--join cannot be used with --partial: a trace may lie in several parts".into());
     }
@@ -175,7 +133,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             report(part, draw, html, arguments)?;
         }
         inputs.tell();
-        return Ok(parts::status_of_part(inputs.status()));
+        return Ok(inputs.status());
     }
     report(part, draw, html, arguments)?;
     inputs.told()

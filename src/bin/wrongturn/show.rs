@@ -1,19 +1,15 @@
 //! Shows recorded runs with the step numbers that findings and labels use, findings beside their steps, and why a
 //! detector fires or does not.
-//!
-//! `cargo run --release --example show -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-mod common;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::common;
 use clap::Parser;
-use common::arguments::{Reading, Surety};
-use common::inputs::Inputs;
+use crate::common::arguments::{Reading, Surety};
+use crate::common::inputs::Inputs;
 use wrongturn::{
     Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, at_least, read_files, read_joined,
     render_explanation, render_run, render_step, run_of,
@@ -25,9 +21,9 @@ use wrongturn::{
     "a file or directory of runs of any format.",
     "one run, or the list of runs where there are several, on standard output.",
     common::STATUS,
-    "show golden/tau2/scripted-quitter_airline.json --run 6 --explain loop",
+    "wrongturn show golden/tau2/scripted-quitter_airline.json --run 6 --explain loop",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     /// File or directory; `-` is standard input
     path: PathBuf,
     /// The run: its id, or `#` and its 0-based place (a place alone does as well); default: the only one, else a list
@@ -54,14 +50,7 @@ struct Arguments {
     width: Option<u16>,
 }
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let config = match &arguments.config {
         None => serde_json::Value::Null,
         Some(path) => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use wrongturn::stats::cohens_kappa;
 
 use super::cells::{Labelled, labelled};
-use super::common::{Failure, print};
+use crate::common::{Failure, print};
 
 /// The labels of a reader, by what they are labels of.
 fn given(path: &Path) -> Result<BTreeMap<String, Labelled>, Failure> {

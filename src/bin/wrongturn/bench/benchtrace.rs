@@ -1,21 +1,17 @@
 //! `BenchTrace`'s evaluations: reflection, evolution, agreement, failure modes of episodes.
-//!
-//! `cargo run --release --example benchtrace -- --help`
 
-#![allow(clippy::print_stderr, reason = "a command-line program")]
 #![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
-mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
+use crate::common;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use common::arguments::{Resamples, Seed};
-use common::inputs::Faults;
-use common::records::{self, Shown, lines, sound};
-use common::tables::TableFiles;
+use crate::common::arguments::{Resamples, Seed};
+use crate::common::inputs::Faults;
+use crate::common::records::{self, Shown, lines, sound};
+use crate::common::tables::TableFiles;
 use serde::Serialize;
 use serde_json::{Value, json};
 use wrongturn::evaluation::{
@@ -37,9 +33,9 @@ use wrongturn::{
      of golden/benchtrace.",
     "tables on standard output, or JSON with `--json -`; files where they are asked for.",
     common::STATUS,
-    "benchtrace evolve --mode code --json out.json",
+    "wrongturn bench benchtrace evolve --mode code --json out.json",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -184,12 +180,17 @@ enum Predictor {
     Detectors,
 }
 
-fn main() -> ExitCode {
-    let arguments: Arguments = match common::parse() {
-        Ok(arguments) => arguments,
-        Err(status) => return status,
-    };
-    Faults::told_after(|faults| match &arguments.command {
+/// A report, and the intervals of its figures where they are wanted.
+#[derive(Serialize)]
+struct WithIntervals<'r, R> {
+    #[serde(flatten)]
+    report: &'r R,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<Value>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    Faults::reported_after(|faults| match &arguments.command {
         Command::Reflect(arguments) => run_reflect(arguments, faults),
         Command::Evolve(arguments) => run_evolve(arguments, faults),
         Command::Proximity(arguments) => run_proximity(arguments, faults),
@@ -198,15 +199,6 @@ fn main() -> ExitCode {
         Command::Modes(arguments) => run_modes(arguments, faults),
         Command::Calls(arguments) => run_calls(arguments, faults),
     })
-}
-
-/// A report, and the intervals of its figures where they are wanted.
-#[derive(Serialize)]
-struct WithIntervals<'r, R> {
-    #[serde(flatten)]
-    report: &'r R,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    intervals: Option<Value>,
 }
 
 fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::Failure> {

@@ -1,18 +1,14 @@
 //! Calibrates the detectors against golden sets: figures with intervals, tiers, robustness, every wrong verdict.
-//!
-//! `cargo run --release --example calibrate -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::common;
 use clap::{Parser, ValueEnum};
-use common::arguments::{Seed, Surety, Threads};
-use common::output::{is_stdout, write_json};
+use crate::common::arguments::{Seed, Surety, Threads};
+use crate::common::output::{is_stdout, write_json};
 use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{
@@ -27,11 +23,10 @@ use wrongturn::{
 #[command(after_help = common::notes(
     "golden entries, one JSON object per line; without any, the bundled ones.",
     "a report on standard output, and files where they are asked for.",
-    "Exit status: 0 when every entry was read and every gate passed; 3 when a gate or the comparison with a baseline \
-     failed; 1 for wrong usage, or when an entry could not be read.",
-    "calibrate --detectors loop --gate experimental --html report.html",
+    common::STATUS,
+    "wrongturn calibrate --detectors loop --gate experimental --html report.html",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     /// Directories or files of golden entries; default: the bundled ones
     #[arg(long, value_name = "PATH")]
     golden: Vec<PathBuf>,
@@ -62,14 +57,14 @@ struct Arguments {
     /// Write the gate's verdicts as `JUnit` XML to this file
     #[arg(long, value_name = "OUT.xml")]
     junit: Option<PathBuf>,
-    /// Exit with status 3 when a detector is below this tier, in any trial
+    /// Fail (exit status 1) if a detector is below this tier in any trial
     #[arg(long, value_enum, value_name = "TIER")]
     gate: Option<Gates>,
     /// Let a detector without entries fail the gate
     #[arg(long, requires = "gate")]
     require: bool,
-    /// Report of an earlier calibration (--json): tell what changed entry by entry, and exit with status 3 when that is
-    /// a regression (more broken than mended, exact test p below 0.05)
+    /// Report of an earlier calibration (--json): list what changed entry by entry, and fail (exit status 1) on a
+    /// regression (more broken than mended, exact test p below 0.05)
     #[arg(long, value_name = "OLD.json")]
     baseline: Option<PathBuf>,
     /// Show one entry, and why its detector says what it says
@@ -105,14 +100,7 @@ struct Output<'r> {
     baseline: &'r [BaselineComparison],
 }
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let bundled = [PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden"))];
     let golden = if arguments.golden.is_empty() { &bundled[..] } else { &arguments.golden };
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
@@ -173,7 +161,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(status(arguments, &report, options.gate, &compared))
 }
 
-/// 3 where a gate or the comparison with an earlier calibration says no.
+/// [`FAILED`](common::FAILED) if a gate or the comparison with an earlier calibration fails.
 fn status(
     arguments: &Arguments,
     report: &CalibrationReport,
@@ -188,12 +176,12 @@ fn status(
                 GateOutcome::Untested if arguments.require => eprintln!("{} is untested", detector.detector),
                 _ => continue,
             }
-            status = 3;
+            status = common::FAILED;
         }
     }
     for comparison in compared.iter().filter(|comparison| comparison.regression) {
         eprintln!("{} is worse than the baseline", comparison.detector);
-        status = 3;
+        status = common::FAILED;
     }
     status
 }

@@ -1,4 +1,4 @@
-//! Partial states: what `scan` and `replicate_tau2` write, and `merge` reads.
+//! Partial states: `check` and `replicate` write them, `merge` reads them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -62,11 +62,6 @@ fn named_by(inputs: &[PathBuf]) -> String {
 pub(crate) fn write(mut out: Output, state: &PartialState) -> Result<(), Failure> {
     out.write_all(&state.to_json()?)?;
     out.finish()
-}
-
-/// The exit status of a part: that nothing of it could be read is found by whoever merges.
-pub(crate) fn status_of_part(status: u8) -> u8 {
-    if status == 1 { 2 } else { status }
 }
 
 /// What a scan prints, and its report.

@@ -1,4 +1,4 @@
-//! What the examples with tables share: tables as files, figures as JSON.
+//! Tables as files, and figures as JSON.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

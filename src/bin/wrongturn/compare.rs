@@ -3,22 +3,18 @@
 //! Prints which one succeeds more often and how sure that is, pass^k, what the detectors find on either
 //! side, how far the behaviour has moved, and which tasks flipped. Without paths it compares two of the
 //! bundled scripted policies.
-//!
-//! `cargo run --release --example compare -- --help`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-mod common;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::common;
 use clap::Parser;
-use common::arguments::{Reading, Resamples, Surety, Threads};
-use common::inputs::{self, Inputs};
-use common::tables::{self, TableFiles};
+use crate::common::arguments::{Reading, Resamples, Surety, Threads};
+use crate::common::inputs::{self, Inputs};
+use crate::common::tables::{self, TableFiles};
 use wrongturn::{
     ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, at_least, comparison_html, comparison_tables,
     default_detectors, render_comparison, stats::Resampling,
@@ -34,9 +30,9 @@ const MODELS_TOLD: usize = 20;
      Two models of one directory are compared by naming it twice: compare runs/ runs/ --first-model A --second-model B.",
     "tables on standard output, and files where they are asked for. No output replaces an input.",
     common::STATUS,
-    "compare --html report.html --markdown report.md",
+    "wrongturn compare --html report.html --markdown report.md",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     /// File or directory of the first agent's runs
     #[arg(requires = "second")]
     first: Option<PathBuf>,
@@ -60,14 +56,7 @@ struct Arguments {
     files: TableFiles,
 }
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let bundled = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
     let by_default = |model: &Option<String>, bundled: &str| {
         model.clone().or_else(|| arguments.first.is_none().then(|| bundled.to_owned()))
@@ -103,7 +92,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         })?);
         if let Some(model) = model
             && runs.is_empty()
-            && inputs.last().is_some_and(|inputs| inputs.status() != 1)
+            && inputs.last().is_some_and(|inputs| !inputs.is_nothing_read())
         {
             inputs::tell(&inputs);
             return Err(nobody(model, path, &models).into());
@@ -111,9 +100,9 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         sides.push((label(path, model.as_deref()), runs));
     }
     let status = inputs::status(inputs.iter().map(|inputs| &inputs.files));
-    if status == 1 {
+    if inputs::is_nothing_read(inputs.iter().map(|inputs| &inputs.files)) {
         inputs::tell(&inputs);
-        return Err("nothing could be read".into());
+        return Err(common::NothingRead.into());
     }
     let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
         return Err("two sides are needed".into());

@@ -1,4 +1,4 @@
-//! Flags that several examples have: each is written once, so that it means the same everywhere.
+//! Flags that several subcommands share.
 
 use clap::builder::{StringValueParser, TypedValueParser};
 use wrongturn::{Alignment, Confidence, Format, ReadOptions};
@@ -8,7 +8,7 @@ use super::Failure;
 /// How the inputs are read.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Reading {
-    /// Format of the inputs; default: as their content says. See scan --list-formats
+    /// Format of the inputs; default: as their content says. See `wrongturn formats`
     #[arg(long)]
     pub(crate) format: Option<Format>,
     /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells

@@ -13,10 +13,10 @@ use wrongturn::{
 };
 
 use super::cells::{Labelled, Span, labelled};
-use super::common::inputs::Inputs;
-use super::common::output::Output;
-use super::common::tables::write_text;
-use super::common::{Failure, json_line, print};
+use crate::common::inputs::Inputs;
+use crate::common::output::Output;
+use crate::common::tables::write_text;
+use crate::common::{Failure, json_line, print};
 use super::entry::{Label, append, blind};
 use super::{Arguments, read, required};
 

@@ -1,21 +1,17 @@
 //! Recovery-Bench: selecting failed trials, commands to replay them, recovery against fresh starts.
-//!
-//! `cargo run --release --example recovery -- --help`
 
-#![allow(clippy::print_stderr, reason = "a command-line program")]
 #![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
-mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
+use crate::common;
 use clap::{Args, Parser, Subcommand};
-use common::arguments::Seed;
-use common::inputs::Faults;
-use common::records::{self, Shown, lines, sound};
-use common::tables::TableFiles;
+use crate::common::arguments::Seed;
+use crate::common::inputs::Faults;
+use crate::common::records::{self, Shown, lines, sound};
+use crate::common::tables::TableFiles;
 use serde_json::{Value, json};
 use wrongturn::evaluation::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
@@ -33,9 +29,9 @@ use wrongturn::{
      Without any, the bundled generated data of golden/recovery.",
     "tables on standard output, or JSON with `--json -`; files where they are asked for.",
     common::STATUS,
-    "recovery compare --seed 7 --json out.json",
+    "wrongturn bench recovery compare --seed 7 --json out.json",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -123,12 +119,9 @@ struct Inherit {
     out: TableFiles,
 }
 
-fn main() -> ExitCode {
-    let arguments: Arguments = match common::parse() {
-        Ok(arguments) => arguments,
-        Err(status) => return status,
-    };
-    Faults::told_after(|faults| match &arguments.command {
+/// The paths that were given, or those of bundled files.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    Faults::reported_after(|faults| match &arguments.command {
         Command::Read(arguments) => run_read(arguments, faults),
         Command::Select(arguments) => run_select(arguments, faults),
         Command::Commands(arguments) => run_commands(arguments, faults),
@@ -137,7 +130,6 @@ fn main() -> ExitCode {
     })
 }
 
-/// The paths that were given, or those of bundled files.
 fn inputs(paths: &[PathBuf], by_default: &[&str]) -> Vec<PathBuf> {
     if paths.is_empty() {
         by_default.iter().map(|name| bundled(None, name)).collect()
@@ -155,13 +147,9 @@ fn bytes(path: &Path) -> Result<Vec<u8>, wrongturn::Error> {
     fs::read(path).map_err(wrongturn::Error::from)
 }
 
-/// The exit status where `bad` of `all` files could not be read.
-fn status(bad: usize, all: usize) -> u8 {
-    match bad {
-        0 => 0,
-        bad if bad < all => 2,
-        _ => 1,
-    }
+/// The exit status if `bad` files could not be read.
+fn status(bad: usize) -> u8 {
+    if bad == 0 { 0 } else { common::UNREAD }
 }
 
 fn run_read(arguments: &Files, faults: &mut Faults) -> Result<u8, common::Failure> {
@@ -185,7 +173,7 @@ fn run_read(arguments: &Files, faults: &mut Faults) -> Result<u8, common::Failur
     }
     let shown = Shown { title: "Results of trials", charts: Vec::new(), tables: result_tables(&read) };
     arguments.out.write_result(&files, &found, shown)?;
-    Ok(status(bad, files.len()))
+    Ok(status(bad))
 }
 
 fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, common::Failure> {
@@ -267,7 +255,7 @@ fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, common:
     }
     let shown = Shown { title: "Commands to type again", charts: Vec::new(), tables: replay_tables(&read) };
     arguments.out.write_result(&files, &found, shown)?;
-    Ok(status(bad, files.len()))
+    Ok(status(bad))
 }
 
 fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, common::Failure> {

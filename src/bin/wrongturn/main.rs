@@ -1,0 +1,64 @@
+//! The program `wrongturn`: one file per subcommand, and `common` for what they share.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+#![allow(clippy::doc_markdown, reason = "doc comments of arguments are help texts")]
+
+mod bench;
+mod calibrate;
+mod check;
+mod common;
+mod compare;
+mod convert;
+mod label;
+mod list;
+mod merge;
+mod replicate;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Finds where and how AI agents go wrong in their recorded runs.
+#[derive(Parser)]
+#[command(name = "wrongturn", version, arg_required_else_help = true, after_help = common::STATUS)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one value of it")]
+enum Command {
+    Check(check::Arguments),
+    Show(show::Arguments),
+    Compare(compare::Arguments),
+    Convert(convert::Arguments),
+    Replicate(replicate::Arguments),
+    Calibrate(calibrate::Arguments),
+    Label(label::Arguments),
+    Merge(merge::Arguments),
+    Bench(bench::Arguments),
+    Formats(list::Formats),
+    Detectors(list::Detectors),
+}
+
+fn main() -> ExitCode {
+    let Program { command } = match common::parse() {
+        Ok(program) => program,
+        Err(status) => return status,
+    };
+    common::finish(match command {
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
+        Command::Replicate(arguments) => replicate::run(arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Label(arguments) => label::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Formats(arguments) => list::formats(&arguments),
+        Command::Detectors(arguments) => list::detectors(&arguments),
+    })
+}

@@ -1,0 +1,142 @@
+//! Does recovering from tool errors track reward better than making few of them does?
+//!
+//! Reads tau2-bench result files and prints the tables of the note "Tool-error recovery replicates on
+//! tau2-bench", with intervals that allow for runs of one task being alike. Without a path it reads the
+//! bundled runs of scripted policies in `golden/tau2`.
+
+
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::common;
+use clap::Parser;
+use crate::common::arguments::{Resamples, Threads};
+use crate::common::inputs;
+use crate::common::parts::{self, PartialFile};
+use crate::common::replicated::{self, Options, Outputs, Rate};
+use wrongturn::{
+    Actors, ClusterBy, Detector, Format, GroupBy, PartialContent, ReadOptions, RecoveryByProgram,
+    ReplicationPart, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
+};
+
+/// Correlates recovery from tool errors with reward, on tau2-bench results.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "tau2-bench result files, or with --group-by runs of any format; without any, the bundled runs of scripted policies.",
+    "tables on standard output, and files where they are asked for. No output replaces an input.",
+    common::STATUS,
+    "wrongturn replicate golden/tau2 --html report.html --chart forest.svg",
+))]
+pub(crate) struct Arguments {
+    /// Files or directories; default: the bundled ones
+    paths: Vec<PathBuf>,
+    /// Whose actions count (agent, user, all)
+    #[arg(long, default_value = "all")]
+    actors: Actors,
+    /// Recovery rate below which a run is flagged, in (0, 1]
+    #[arg(long, default_value_t = 0.5, value_name = "RATE")]
+    threshold: f64,
+    /// The measure of recovery; with the second, goals take the place of failed calls in every table and row
+    #[arg(long, value_enum, default_value_t = Rate::RecoveryRate, value_name = "MEASURE")]
+    rate: Rate,
+    #[command(flatten)]
+    threads: Threads,
+    /// The note's tables only: every run counts, pairs of unknown model or domain too, signals by |r|
+    #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html", "chart"])]
+    as_published: bool,
+    /// Runs that belong together: task (within its domain), file, model-domain, none
+    #[arg(long, default_value = "task", value_name = "WHAT")]
+    cluster: ClusterBy,
+    /// Runs with errors that a pair needs to be ranked among the signals
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    min_n: u64,
+    /// Read any format, and add tables by these (agent, model, domain, task), with recovery by program in shells
+    #[arg(long, value_delimiter = ',', value_name = "WHAT", conflicts_with = "as_published")]
+    group_by: Vec<GroupBy>,
+    /// Count runs that repeat the messages of another run
+    #[arg(long)]
+    keep_duplicates: bool,
+    #[command(flatten)]
+    resampling: Resamples,
+    #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
+    partial: PartialFile,
+    /// Runs that are kept one by one; of more, exact sums by model, domain and task are kept
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    exact_runs: u64,
+    /// Add tau-bench's pass^k per model and domain
+    #[arg(long)]
+    pass_k: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
+    let by_goals = arguments.rate == Rate::GoalRecovery;
+    if by_goals && (arguments.as_published || !arguments.group_by.is_empty()) {
+        return Err(
+            "expected --rate recovery_rate with --as-published and --group-by, got goal_recovery".into()
+        );
+    }
+    let rule =
+        if by_goals { ToolErrorRecoveryConfig::default() } else { ToolErrorRecoveryConfig::published() };
+    let config = ToolErrorRecoveryConfig { actors: arguments.actors, threshold: arguments.threshold, ..rule };
+    let mut detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::new(config.clone())?)];
+    let groups = !arguments.group_by.is_empty();
+    if groups {
+        detectors.push(Arc::new(RecoveryByProgram::new(config.actors, config.threshold)?));
+    }
+    let read =
+        ReadOptions { format: (!groups).then_some(Format::Tau2), routes: false, ..ReadOptions::default() };
+    let options = ScanOptions {
+        read,
+        threads: arguments.threads.wanted(),
+        digests: !arguments.as_published && !arguments.keep_duplicates,
+        ..ScanOptions::default()
+    };
+    let paths = if arguments.paths.is_empty() {
+        vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"))]
+    } else {
+        arguments.paths.clone()
+    };
+
+    let scanner = Scanner::new(detectors, options)?;
+    let out = arguments.partial.create(&paths)?;
+    let mut part = ReplicationPart::new(arguments.exact_runs);
+    let row = |record| if by_goals { SimulationRow::of_goals(&record) } else { SimulationRow::of(&record) };
+    let inputs = inputs::scan(&scanner, &paths, row, |row| {
+        part.runs.extend(row);
+        Ok(())
+    })?;
+    part.files = inputs.files.clone();
+    let options = Options {
+        actors: config.actors,
+        threshold: config.threshold,
+        rate: arguments.rate,
+        as_published: arguments.as_published,
+        cluster: arguments.cluster,
+        min_n: arguments.min_n,
+        group_by: arguments.group_by,
+        keep_duplicates: arguments.keep_duplicates,
+        resamples: arguments.resampling.resamples,
+        seed: arguments.resampling.seed.seed,
+        pass_k: arguments.pass_k,
+        exact_runs: arguments.exact_runs,
+    };
+    if let Some(out) = out {
+        let content = PartialContent::Replication(Box::new(part.clone()));
+        let state = arguments.partial.state(&paths, &serde_json::to_value(&options)?, content)?;
+        parts::write(out, &state)?;
+        if arguments.partial.no_report {
+            if let (Some(path), Some(rows)) = (&arguments.outputs.out, part.runs.rows()) {
+                replicated::write_rows(path, &paths, rows)?;
+            }
+            inputs.tell();
+            return Ok(inputs.status());
+        }
+    }
+    if !inputs.is_nothing_read() {
+        replicated::report(part, &options, &arguments.outputs, &paths, arguments.threads)?;
+    }
+    inputs.told()
+}
