@@ -80,7 +80,7 @@ fn commands(page: &str) -> Vec<String> {
                 line.split('`')
                     .skip(1)
                     .step_by(2)
-                    .filter(|text| text.starts_with("cargo ") || text.starts_with("wrongturn ") && text.contains(' '))
+                    .filter(|text| text.starts_with("cargo ") || text.starts_with("wrongturn ") && text.contains("golden/"))
                     .map(str::to_owned),
             );
         }

@@ -408,15 +408,15 @@ fn what_no_part_could_read_is_told_by_who_merges() {
     fs::write(&garbage, "hello").unwrap();
     let (one, other) = (folder.path("1.state"), folder.path("2.state"));
     ends("check", &[&garbage, "--partial", &one], 3);
-    let (_, told) = ends("merge", &[&one], 2);
+    let (_, told) = ends("merge", &[&one], 3);
     assert!(told.contains("garbage.json") && told.ends_with("error: nothing could be read\n"), "{told}");
     ends("replicate", &[&garbage, "--partial", &other, "--no-report"], 3);
-    let (_, told) = ends("merge", &[&other], 2);
+    let (_, told) = ends("merge", &[&other], 3);
     assert!(told.ends_with("error: nothing could be read\n"), "{told}");
     let (_, told) = ends("merge", &[&one, &other], 2);
     assert!(told.contains("kind scan cannot be merged"), "{told}");
     let (_, told) = ends("merge", &[&garbage], 2);
-    let no_state = "garbage.json: this is no partial state (scan --partial writes them)\n";
+    let no_state = "garbage.json: this is no partial state (wrongturn check --partial writes them)\n";
     assert!(told.ends_with(no_state), "{told}");
     fs::write(&garbage, "{\"simulations\": []}").unwrap();
     assert!(ends("merge", &[&garbage], 2).1.ends_with(no_state));

@@ -24,7 +24,7 @@ use wrongturn::{
     "golden entries, one JSON object per line; without any, the bundled ones.",
     "a report on standard output, and files where they are asked for.",
     common::STATUS,
-    "wrongturn calibrate --detectors loop --gate experimental --html report.html",
+    "wrongturn calibrate --detectors loop --gate experimental",
 ))]
 pub(crate) struct Arguments {
     /// Directories or files of golden entries; default: the bundled ones

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let status = inputs::status(inputs.iter().map(|inputs| &inputs.files));
     if inputs::is_nothing_read(inputs.iter().map(|inputs| &inputs.files)) {
         inputs::tell(&inputs);
-        return Err(common::NothingRead.into());
+        return Err(common::Unread::nothing_read());
     }
     let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
         return Err("two sides are needed".into());

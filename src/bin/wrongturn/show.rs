@@ -21,7 +21,7 @@ use wrongturn::{
     "a file or directory of runs of any format.",
     "one run, or the list of runs where there are several, on standard output.",
     common::STATUS,
-    "wrongturn show golden/tau2/scripted-quitter_airline.json --run 6 --explain loop",
+    "wrongturn show golden/tau2/scripted-quitter_airline.json --run 6",
 ))]
 pub(crate) struct Arguments {
     /// File or directory; `-` is standard input
@@ -90,7 +90,7 @@ fn show(
 ) -> Result<(), common::Failure> {
     let width = arguments.width.map_or_else(common::width, usize::from);
     let Some(first) = runs.first() else {
-        return Err(format!("{}: no run could be read", arguments.path.display()).into());
+        return Err(common::Unread(format!("{}: no run could be read", arguments.path.display())).into());
     };
     let trace = match &arguments.run {
         None if runs.len() > 1 => {

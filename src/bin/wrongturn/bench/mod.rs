@@ -14,10 +14,10 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Reflection, evolution, agreement and failure modes, as BenchTrace defines them
+    /// Scores reflection, evolution and agreement as BenchTrace does
     #[command(name = "benchtrace")]
     BenchTrace(benchtrace::Arguments),
-    /// Recovery from the state in which a failed trial ended, as Recovery-Bench defines it
+    /// Compares recovery with fresh starts as Recovery-Bench does
     Recovery(recovery::Arguments),
 }
 

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wrongturn::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
 
-use super::{Failure, NothingRead, UNREAD, is_closed_pipe};
+use super::{Failure, UNREAD, Unread, is_closed_pipe};
 
 /// How many errors of a file are kept.
 const TOLD: usize = 10;
@@ -113,7 +113,7 @@ pub(crate) fn told(files: &Files) -> Result<u8, Failure> {
 }
 
 fn status_or_failure(files: &Files) -> Result<u8, Failure> {
-    if is_nothing_read([files]) { Err(NothingRead.into()) } else { Ok(status([files])) }
+    if is_nothing_read([files]) { Err(Unread::nothing_read()) } else { Ok(status([files])) }
 }
 
 /// Scans, with a progress bar on stderr where that is a terminal. `map` is done by the threads that read; a failure of

@@ -29,10 +29,17 @@ pub(crate) const UNREAD: u8 = 3;
 pub(crate) const STATUS: &str = "Exit status: 0 success; 1 a gate failed; 2 usage or configuration error; 3 some inputs \
                                  could not be read (details on stderr).";
 
-/// No input could be read.
+/// An error that ends the program with [`UNREAD`].
 #[derive(Debug, thiserror::Error)]
-#[error("nothing could be read")]
-pub(crate) struct NothingRead;
+#[error("{0}")]
+pub(crate) struct Unread(pub(crate) String);
+
+impl Unread {
+    /// No input could be read.
+    pub(crate) fn nothing_read() -> Failure {
+        Self("nothing could be read".to_owned()).into()
+    }
+}
 
 /// The end of a help text: inputs, outputs, exit statuses, and an example.
 pub(crate) fn notes(inputs: &str, outputs: &str, status: &str, example: &str) -> String {
@@ -55,7 +62,7 @@ pub(crate) fn finish(run: Result<u8, Failure>) -> ExitCode {
         Err(error) if is_closed_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(if error.is::<NothingRead>() { UNREAD } else { USAGE })
+            ExitCode::from(if error.is::<Unread>() { UNREAD } else { USAGE })
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use wrongturn::evaluation::{Lines, Record, read_lines};
 use wrongturn::{Chart, HtmlReport, Table, render_tables};
 
-use super::Failure;
+use super::{Failure, Unread};
 use super::inputs::Faults;
 use super::tables::{TableFiles, write_text};
 
@@ -25,7 +25,7 @@ pub(crate) fn lines<T: Record>(path: &Path) -> Result<Lines<T>, Failure> {
 pub(crate) fn sound<T>(path: &Path, lines: Lines<T>, faults: &mut Faults) -> Result<Vec<T>, Failure> {
     faults.of(path, &lines.errors);
     if lines.lines.is_empty() {
-        return Err(format!("{}: no record could be read", path.display()).into());
+        return Err(Unread(format!("{}: no record could be read", path.display())).into());
     }
     Ok(lines.into_records())
 }

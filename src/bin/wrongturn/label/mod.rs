@@ -30,7 +30,7 @@ use wrongturn::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_
     "files of runs of any format; with --filled and --second, sheets or golden entries.",
     "golden entries, appended; a sheet and its page; or the agreement of two readers on standard output.",
     common::STATUS,
-    "wrongturn label --sample golden/tau2 --detector loop --n 40 --out sheet.jsonl",
+    "wrongturn label --sample golden/tau2 --detector loop --out sheet.jsonl",
 ))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Arguments {
@@ -154,7 +154,7 @@ fn read(file: &Path) -> Result<(Vec<Trace>, String, Inputs), common::Failure> {
     })?;
     if runs.is_empty() {
         inputs.tell();
-        return Err(format!("{}: no run could be read", file.display()).into());
+        return Err(common::Unread(format!("{}: no run could be read", file.display())).into());
     }
     Ok((runs, format, inputs))
 }
