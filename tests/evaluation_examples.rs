@@ -127,7 +127,7 @@ fn bad_lines_cost_themselves_and_are_told() {
         "fresh.jsonl",
         "{\"model\": \"m\", \"context\": \"fresh\", \"task\": \"t\", \"trial\": \"1\", \"resolved\": true}",
     );
-    assert_eq!(run("bench recovery", &["compare", &fresh]).0, 2);
+    assert_eq!(run("bench recovery", &["compare", &fresh]).0, 3);
 
     let broken = folder.write("broken.json", "{");
     let other = folder.write("other.json", "{}");
@@ -140,7 +140,7 @@ fn bad_lines_cost_themselves_and_are_told() {
 }
 
 #[test]
-fn wrong_usage_and_nothing_to_do_end_with_one() {
+fn wrong_usage_and_inputs_without_records_have_statuses_of_their_own() {
     let folder = Folder::new("nothing");
     let empty = folder.write("empty.jsonl", "\n");
     for (name, arguments) in [
@@ -160,7 +160,9 @@ fn wrong_usage_and_nothing_to_do_end_with_one() {
         ("bench recovery", vec!["select", "--mode", "best"]),
     ] {
         let (status, out, err) = run(name, &arguments);
-        assert_eq!((status, out.as_str()), (2, ""), "{name} {arguments:?}");
+        let is_read = !arguments.iter().any(|argument| [&*empty, "no/such/file.jsonl"].contains(argument));
+        let expected = if is_read { 2 } else { 3 };
+        assert_eq!((status, out.as_str()), (expected, ""), "{name} {arguments:?}");
         assert!(!err.is_empty());
     }
 }

@@ -202,7 +202,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, common::Fai
         }
     }
     if candidates.is_empty() {
-        return Err("no trial could be read".into());
+        return Err(common::Unread("no trial could be read".to_owned()).into());
     }
     files.extend(beside);
     let selection = select(&candidates, arguments.mode);
@@ -263,7 +263,7 @@ fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, common::F
     let trials = sound(&path, lines::<ComparedTrial>(&path)?, faults)?;
     let comparison = compare(&trials, arguments.seed.seed);
     if comparison.contexts.is_empty() {
-        return Err(format!("{}: no trial in a recovery context", path.display()).into());
+        return Err(common::Unread(format!("{}: no trial in a recovery context", path.display())).into());
     }
     let shown = Shown {
         title: "Recovery against a fresh start",

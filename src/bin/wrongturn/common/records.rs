@@ -13,7 +13,7 @@ use super::tables::{TableFiles, write_text};
 
 /// The bytes of a file; an error tells which.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| format!("{}: {error}", path.display()).into())
+    fs::read(path).map_err(|error| Unread(format!("{}: {error}", path.display())).into())
 }
 
 /// The records of a file, one per line.
