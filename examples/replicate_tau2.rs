@@ -27,11 +27,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scanner = Scanner::new(detectors, options)?;
 
     let mut rows = Vec::new();
-    scanner.scan_map(&paths, |_| {}, |record| SimulationRow::of(&record), |event| match event {
-        ScanEvent::Record(row) => rows.extend(row),
-        ScanEvent::Error(error) => eprintln!("error: {error}"),
-        _ => {}
-    })?;
+    scanner.scan_map(
+        &paths,
+        |_| {},
+        |record| SimulationRow::of(&record),
+        |event| match event {
+            ScanEvent::Record(row) => rows.extend(row),
+            ScanEvent::Error(error) => eprintln!("error: {error}"),
+            _ => {}
+        },
+    )?;
     print!("{}", render_inference(&Inference::of(&rows, &InferenceOptions::default())?));
     Ok(())
 }

@@ -80,7 +80,10 @@ fn commands(page: &str) -> Vec<String> {
                 line.split('`')
                     .skip(1)
                     .step_by(2)
-                    .filter(|text| text.starts_with("cargo ") || text.starts_with("wrongturn ") && text.contains("golden/"))
+                    .filter(|text| {
+                        text.starts_with("cargo ")
+                            || text.starts_with("wrongturn ") && text.contains("golden/")
+                    })
                     .map(str::to_owned),
             );
         }
@@ -128,7 +131,9 @@ fn commands_work_as_they_are_written() {
             let words = words(&tried);
             let (mut command, arguments) = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
                 ["wrongturn", ..] => (Command::new(PROGRAM), &words[1..]),
-                ["cargo", "run", "--release", "--example", name, ..] => (Command::new(example(name)), &words[5..]),
+                ["cargo", "run", "--release", "--example", name, ..] => {
+                    (Command::new(example(name)), &words[5..])
+                }
                 ["cargo", "run", "--example", name, ..] => (Command::new(example(name)), &words[4..]),
                 _ => panic!("{}: expected `wrongturn` or an example, got `{line}`", page.display()),
             };
@@ -164,7 +169,8 @@ fn subcommands() -> Vec<String> {
 
 /// The words of every subcommand whose help ends with an example.
 fn with_example() -> Vec<Vec<String>> {
-    let listed = subcommands().into_iter().filter(|name| !["bench", "formats", "detectors"].contains(&&**name));
+    let listed =
+        subcommands().into_iter().filter(|name| !["bench", "formats", "detectors"].contains(&&**name));
     let bench = ["benchtrace", "recovery"].map(|name| vec!["bench".to_owned(), name.to_owned()]);
     listed.map(|name| vec![name]).chain(bench).collect()
 }
@@ -214,7 +220,10 @@ fn every_help_says_the_same_things_in_the_same_way() {
             assert!(whole.contains(part), "{name} lacks {part:?}: {whole}");
         }
         assert!(whole.lines().next().unwrap().split(' ').next().unwrap().ends_with('s'), "{name}: {whole}");
-        let parts = commands_of(&whole).iter().map(|command| help(&[&words[..], &[command]].concat())).collect::<Vec<_>>();
+        let parts = commands_of(&whole)
+            .iter()
+            .map(|command| help(&[&words[..], &[command]].concat()))
+            .collect::<Vec<_>>();
         for (option, value) in parts.iter().chain([&whole]).flat_map(|help| options(help)) {
             // What is explained differs: an entry, a detector.
             if option == "explain" {

@@ -16,7 +16,10 @@ use serde_json::Value;
 
 const COMMANDS: [(&str, &[&str]); 13] = [
     ("bench benchtrace", &["reflect"]),
-    ("bench benchtrace", &["reflect", "--predict", "detectors", "--episodes", "golden/benchtrace/episodes.json"]),
+    (
+        "bench benchtrace",
+        &["reflect", "--predict", "detectors", "--episodes", "golden/benchtrace/episodes.json"],
+    ),
     ("bench benchtrace", &["evolve"]),
     ("bench benchtrace", &["proximity"]),
     ("bench benchtrace", &["agree"]),
@@ -50,9 +53,7 @@ fn help_names_inputs_and_exit_statuses() {
     for name in ["bench benchtrace", "bench recovery"] {
         let (status, help, _) = run(name, &["--help"]);
         assert_eq!(status, 0);
-        for named in
-            ["Inputs: ", "Outputs: ", "Exit status: 0 success", "2 usage", "Example: ", "JSON"]
-        {
+        for named in ["Inputs: ", "Outputs: ", "Exit status: 0 success", "2 usage", "Example: ", "JSON"] {
             assert!(help.contains(named), "{name}: {named}\n{help}");
         }
     }
@@ -194,7 +195,8 @@ fn selection_counts_interactions_beside_the_results() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((status, &json["kept"]), (0, &serde_json::json!(["long.1-of-1.r"])));
     assert_eq!(json["left_out"], serde_json::json!({"interactions_unknown": 1, "too_short": 1}));
-    let (_, json, _) = run("bench recovery", &["select", "golden/recovery/harbor/result.json", "--json", "-"]);
+    let (_, json, _) =
+        run("bench recovery", &["select", "golden/recovery/harbor/result.json", "--json", "-"]);
     assert_eq!(
         serde_json::from_str::<Value>(&json).unwrap()["kept"],
         serde_json::json!(["mend-fence__invented"])

@@ -83,12 +83,8 @@ fn an_output_is_there_whole_or_not_at_all() {
 fn a_closed_pipe_ends_quietly() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2/scripted-quitter_retail.json");
     for name in ["convert", "check", "replicate"] {
-        let mut child = command(name)
-            .arg(golden)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command(name).arg(golden).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut first = [0; 1];
         if name == "convert" {
             child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();

@@ -1,14 +1,12 @@
 //! Calibrates the detectors against golden sets: figures with intervals, tiers, robustness, every wrong verdict.
 
-
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
-use clap::{Parser, ValueEnum};
 use crate::common::arguments::{Seed, Surety, Threads};
 use crate::common::output::{is_stdout, write_json};
+use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{

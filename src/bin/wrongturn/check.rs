@@ -1,22 +1,20 @@
 //! Runs the detectors over files and directories: one JSON object per run, and a table.
 
-
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common;
-use clap::Parser;
 use crate::common::arguments::{Reading, Surety, Threads};
 use crate::common::inputs;
 use crate::common::output::Output;
 use crate::common::parts::{self, PartialFile};
 use crate::common::tables::TableFiles;
+use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
-    Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry,
-    RunStrip, ScanOptions, ScanPart, Scanner, TraceRecord, at_least, otlp_json,
+    Actors, Detector, EventContext, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry, RunStrip,
+    ScanOptions, ScanPart, Scanner, TraceRecord, at_least, otlp_json,
 };
 
 /// Finds where agents go wrong in their recorded runs.

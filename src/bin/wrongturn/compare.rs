@@ -4,17 +4,15 @@
 //! side, how far the behaviour has moved, and which tasks flipped. Without paths it compares two of the
 //! bundled scripted policies.
 
-
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
-use clap::Parser;
 use crate::common::arguments::{Reading, Resamples, Surety, Threads};
 use crate::common::inputs::{self, Inputs};
 use crate::common::tables::{self, TableFiles};
+use clap::Parser;
 use wrongturn::{
     ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, at_least, comparison_html, comparison_tables,
     default_detectors, render_comparison, stats::Resampling,

@@ -1,15 +1,14 @@
 //! Writes whatever can be read in the native form, one JSON object per line.
 
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common;
-use clap::Parser;
 use crate::common::arguments::Reading;
 use crate::common::inputs::Inputs;
 use crate::common::output::Output;
+use clap::Parser;
 use wrongturn::{ScanEvent, Trace, read_files, read_joined};
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.

@@ -63,9 +63,8 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, common::Failure> {
 /// Names and texts in two columns of 80 characters together.
 fn table<'t>(rows: impl Iterator<Item = (&'t str, &'t str)> + Clone) -> String {
     let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let line = |(name, text): (&str, &str)| {
-        common::wrapped(&format!("{name:width$}  {text}"), 80, width + 2) + "\n"
-    };
+    let line =
+        |(name, text): (&str, &str)| common::wrapped(&format!("{name:width$}  {text}"), 80, width + 2) + "\n";
     rows.map(line).collect()
 }
 

@@ -28,7 +28,6 @@ struct Program {
 }
 
 #[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one value of it")]
 enum Command {
     Check(check::Arguments),
     Show(show::Arguments),

@@ -3,18 +3,16 @@
 //! What it prints and writes is what one process prints and writes over all inputs, byte for byte, however they were
 //! divided and in whichever order the states come.
 
-
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::common;
-use clap::Parser;
 use crate::common::arguments::Threads;
 use crate::common::inputs;
 use crate::common::output::Output;
 use crate::common::parts;
 use crate::common::replicated::{self, Options, Outputs};
+use clap::Parser;
 use wrongturn::{PartialContent, PartialState};
 
 /// Merges what was found in parts of a corpus.

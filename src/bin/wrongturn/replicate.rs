@@ -4,17 +4,15 @@
 //! tau2-bench", with intervals that allow for runs of one task being alike. Without a path it reads the
 //! bundled runs of scripted policies in `golden/tau2`.
 
-
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common;
-use clap::Parser;
 use crate::common::arguments::{Resamples, Threads};
 use crate::common::inputs;
 use crate::common::parts::{self, PartialFile};
 use crate::common::replicated::{self, Options, Outputs, Rate};
+use clap::Parser;
 use wrongturn::{
     Actors, ClusterBy, Detector, Format, GroupBy, PartialContent, ReadOptions, RecoveryByProgram,
     ReplicationPart, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,

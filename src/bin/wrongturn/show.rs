@@ -1,15 +1,13 @@
 //! Shows recorded runs with the step numbers that findings and labels use, findings beside their steps, and why a
 //! detector fires or does not.
 
-
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common;
-use clap::Parser;
 use crate::common::arguments::{Reading, Surety};
 use crate::common::inputs::Inputs;
+use clap::Parser;
 use wrongturn::{
     Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, at_least, read_files, read_joined,
     render_explanation, render_run, render_step, run_of,

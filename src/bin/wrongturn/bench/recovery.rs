@@ -2,16 +2,15 @@
 
 #![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common;
-use clap::{Args, Parser, Subcommand};
 use crate::common::arguments::Seed;
 use crate::common::inputs::Faults;
 use crate::common::records::{self, Shown, lines, sound};
 use crate::common::tables::TableFiles;
+use clap::{Args, Parser, Subcommand};
 use serde_json::{Value, json};
 use wrongturn::evaluation::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,

@@ -7,9 +7,9 @@ use serde::Serialize;
 use wrongturn::evaluation::{Lines, Record, read_lines};
 use wrongturn::{Chart, HtmlReport, Table, render_tables};
 
-use super::{Failure, Unread};
 use super::inputs::Faults;
 use super::tables::{TableFiles, write_text};
+use super::{Failure, Unread};
 
 /// The bytes of a file; an error tells which.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {

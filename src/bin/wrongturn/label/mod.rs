@@ -1,7 +1,6 @@
 //! Labels recorded runs by hand: draws runs to read, writes sheets without verdicts, appends golden entries, and says
 //! how far two readers agree.
 
-
 mod agreement;
 mod cells;
 mod entry;
@@ -9,11 +8,11 @@ mod sheet;
 
 use std::path::{Path, PathBuf};
 
-use cells::Span;
 use crate::common;
-use clap::Parser;
 use crate::common::arguments::Seed;
 use crate::common::inputs::Inputs;
+use cells::Span;
+use clap::Parser;
 use entry::Label;
 use wrongturn::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_of};
 

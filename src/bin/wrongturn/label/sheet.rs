@@ -13,12 +13,12 @@ use wrongturn::{
 };
 
 use super::cells::{Labelled, Span, labelled};
+use super::entry::{Label, append, blind};
+use super::{Arguments, read, required};
 use crate::common::inputs::Inputs;
 use crate::common::output::Output;
 use crate::common::tables::write_text;
 use crate::common::{Failure, json_line, print};
-use super::entry::{Label, append, blind};
-use super::{Arguments, read, required};
 
 /// A row of a sheet: what a reader fills in, and the run to read. Nothing in it comes from a detector.
 #[derive(Serialize)]
