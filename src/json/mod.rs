@@ -3,7 +3,7 @@
 //!
 //! What is read is checked as RFC 8259 wants it. What is passed over ([`Json::skip`], [`Json::raw`]) is checked in
 //! its structure, numbers and literals, but not for what stands inside of its strings: unescaped control characters
-//! and unsound escapes go unnoticed there. A reader may check more ([`Json::checking`]) or less ([`Json::skimming`]).
+//! and unsound escapes go unnoticed there. A reader may check less ([`Json::skimming`]).
 //! Whether all of it is UTF-8 is the business of whoever holds the bytes. Values are nested at most [`MAX_DEPTH`] deep.
 
 mod block;
@@ -46,19 +46,16 @@ pub(crate) struct Json<'a> {
     at: usize,
     depth: u32,
     ends: Option<&'a Ends>,
-    passing: Passing,
+    validation: Validation,
 }
 
-/// What is checked of values that are passed over. Where they are no lists and no objects, that is what is not in
-/// strings.
+/// What is checked of lists and objects that are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Passing {
-    /// Of lists and objects nothing but where they end: at the bracket that balances their own.
+enum Validation {
+    /// Only where they end: at the bracket that balances their own.
     Extent,
-    /// All but what stands inside of strings.
+    /// All but the contents of strings.
     Structure,
-    /// All.
-    All,
 }
 
 /// A place in a text that is read.
@@ -71,7 +68,7 @@ pub(crate) struct Mark {
 impl<'a> Json<'a> {
     /// A reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0, ends: None, passing: Passing::Structure }
+        Self { bytes, at: 0, depth: 0, ends: None, validation: Validation::Structure }
     }
 
     /// The same, with what is known of its long strings and of its lists and objects.
@@ -84,19 +81,9 @@ impl<'a> Json<'a> {
         Self { at, depth, ..Self::new(bytes) }
     }
 
-    /// The same, with what is known of its long strings and of its lists and objects.
-    pub(crate) fn knowing(self, ends: &'a Ends) -> Self {
-        Self { ends: Some(ends), ..self }
-    }
-
-    /// The same, but all of what is passed over is checked: what is read this way to its end is sound.
-    pub(crate) fn checking(self) -> Self {
-        Self { passing: Passing::All, ..self }
-    }
-
     /// The same, but of lists and objects that are passed over only the ends are looked for.
     pub(crate) fn skimming(self) -> Self {
-        Self { passing: Passing::Extent, ..self }
+        Self { validation: Validation::Extent, ..self }
     }
 
     /// How far it has come.

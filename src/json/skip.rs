@@ -3,7 +3,7 @@
 use super::container::{Unbalanced, container_end};
 use super::scan::{Escapes, Extent, Unsound, long_string_end, medium_end, short_end, string_end};
 use super::token::{behind_space, literal_end, number_end};
-use super::{Ends, Fault, Json, MAX_DEPTH, Passing, Raw, Read};
+use super::{Ends, Fault, Json, MAX_DEPTH, Raw, Read, Validation};
 
 impl<'a> Json<'a> {
     /// Passes over a value, and gives it back for later.
@@ -31,8 +31,7 @@ impl<'a> Json<'a> {
     /// Passes over a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Read<()> {
-        match (self.peek_byte(), self.passing) {
-            (_, Passing::All) => return self.check(),
+        match (self.peek_byte(), self.validation) {
             // Most are short strings.
             (Some(b'"'), _) => {
                 if let Some(close) = short_end::<false>(self.bytes, self.at + 1) {
@@ -40,7 +39,7 @@ impl<'a> Json<'a> {
                     return Ok(());
                 }
             }
-            (Some(b'{' | b'['), Passing::Extent) => return self.skim(),
+            (Some(b'{' | b'['), Validation::Extent) => return self.skim(),
             _ => {}
         }
         self.pass_over::<false>()

@@ -245,7 +245,7 @@ fn what_is_known_of_ends_is_what_would_be_found() {
         assert_eq!(json.offset(), text.len());
     }
     for start in (0..text.len()).filter(|at| matches!(text.as_bytes()[*at], b'{' | b'[')) {
-        let mut knowing = Json::starting_at(text.as_bytes(), start, 0).knowing(&ends);
+        let mut knowing = Raw::over(text.as_bytes(), start).with_ends(Some(&ends)).json();
         let mut other = Json::starting_at(text.as_bytes(), start, 0);
         assert!(knowing.skip().is_ok() && other.skip().is_ok());
         assert_eq!(knowing.offset(), other.offset(), "from {start}");

@@ -1,7 +1,6 @@
 //! What a format is: its name, what decides that an input is of it, and how its runs are read.
 
 use super::Format;
-use super::at_once::AtOnce;
 use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
 use super::sample::Sample;
@@ -56,8 +55,6 @@ pub(super) struct DocumentReader {
     pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
     /// Whether lines are asked one by one before all of them together are taken for it.
     pub(super) lines_last: bool,
-    /// Where the beginning of an input shows that it is of the format, whatever may still come.
-    pub(super) at_once: Option<AtOnce>,
 }
 
 impl RecordReader {

@@ -95,13 +95,6 @@ pub(super) fn is_half_a_line(bytes: &[u8], whole: bool, start: usize, checked: &
     lines(bytes, whole, next).next().map(is_value)
 }
 
-/// Whether the value of which the first bytes are seen, but not all, is no line among others: where it goes on behind
-/// a line feed, or nothing stands behind its line.
-pub(super) fn is_alone(window: &mut Window<'_>, seen: usize) -> Result<bool> {
-    let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
-    Ok(memchr::memchr(b'\n', first).is_some() || end_of_line(window, seen, usize::MAX)?.is_none())
-}
-
 /// How values follow one another of which the first is seen, but not all of it: in lines only where its own line is
 /// over before long, and what stands behind does not belong to it.
 pub(super) fn of_first(window: &mut Window<'_>, seen: usize) -> Result<Framing> {

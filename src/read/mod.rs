@@ -3,7 +3,6 @@
 //! To add a format: write a file in `formats/` with a constant `FORMAT`, and add its line to the list below. The
 //! order of the list is the order in which formats are asked whether an input is theirs.
 
-mod at_once;
 mod common;
 mod document;
 mod format;
@@ -57,7 +56,7 @@ pub(crate) use window::Window;
 #[cfg(feature = "compression")]
 pub(crate) use zstd::Frames;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 use crate::trace::{StepSink, Trace, TraceCollector};
 
 format::formats! {
@@ -334,19 +333,7 @@ fn read_text(
     runs: &mut Runs<'_>,
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) {
-    let recognised = recognise::recognise(window, options.format.or(beside.format));
-    read_recognised(recognised, window, beside, options, runs, pieces);
-}
-
-fn read_recognised(
-    recognised: Result<Recognised>,
-    window: &mut Window<'_>,
-    beside: &Beside<'_>,
-    options: &ReadOptions,
-    runs: &mut Runs<'_>,
-    pieces: Option<&mut (dyn Pieces + '_)>,
-) {
-    match recognised {
+    match recognise::recognise(window, options.format.or(beside.format)) {
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
             let mut walk = Walk {
@@ -358,16 +345,7 @@ fn read_recognised(
             };
             walk.input(window, framing);
         }
-        Ok(Recognised::Whole(ends, begun)) => {
-            let Some(error) = whole::read(window, ends, begun, options.format, runs) else { return };
-            // What its first part seemed to show is not so: all of it is looked at.
-            match recognise::recognise_by(window, options.format.or(beside.format), false) {
-                Ok(records @ Recognised::Records(..)) => {
-                    read_recognised(Ok(records), window, beside, options, runs, pieces);
-                }
-                _ => runs.fail(error),
-            }
-        }
+        Ok(Recognised::Whole(ends)) => whole::read(window, ends, options.format, runs),
         Ok(Recognised::Archive) => whole::read_archive(window, runs),
         Ok(Recognised::Each) => {
             runs.reading.wants_document = true;

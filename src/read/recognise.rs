@@ -3,7 +3,6 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{DocumentReader, Entry, Reader, RecordReader};
-use super::formats::mini_swe_agent;
 use super::framing::{self, Framing};
 use super::sample::{Members, RECORDS, Sample, Seen};
 use super::window::Window;
@@ -12,10 +11,6 @@ use crate::json::{Ends, Json, Kind, Raw};
 
 /// How much of an input is looked at, from little to much; behind the last, all of it.
 const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
-
-/// A document is read in one walk where it is at least so many times as long as the part that shows what it is. What
-/// a larger part of it was looked through for is better used to take it apart.
-const LONG: usize = 4;
 
 /// So much of an input of foreign lines is looked at line by line; behind it, as many of them as of any other.
 const MOST_OF_FOREIGN_LINES: usize = 1 << 20;
@@ -27,8 +22,8 @@ const ENOUGH_LINES: usize = 16;
 pub(super) enum Recognised {
     /// Run by run.
     Records(Format, &'static RecordReader, Framing),
-    /// As a whole, of which this is known; first in one walk by a format of which it seems to be.
-    Whole(Ends, Option<&'static Entry>),
+    /// As a whole, of which this is known.
+    Whole(Ends),
     /// Line by line, each by its own format.
     Each,
     /// As a zip archive.
@@ -41,15 +36,6 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// Finds the format of an input. The window stays where it is, behind a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
-    recognise_by(window, wanted, true)
-}
-
-/// As [`recognise`]; `at_a_glance`: whether a document is known as such by its first part, and read in one walk.
-pub(super) fn recognise_by(
-    window: &mut Window<'_>,
-    wanted: Option<Format>,
-    at_a_glance: bool,
-) -> Result<Recognised> {
     fill(window, 4)?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
         return Ok(Recognised::Archive);
@@ -65,7 +51,7 @@ pub(super) fn recognise_by(
     while let Some(most) = next {
         fill(window, most + 1)?;
         let bytes = window.unread();
-        let (whole, is_long) = (bytes.len() <= most, bytes.len() / LONG >= most);
+        let whole = bytes.len() <= most;
         let bytes = bytes.get(..most).unwrap_or(bytes);
         ends.cover(bytes.len());
         if whole && bytes.iter().all(u8::is_ascii_whitespace) {
@@ -85,11 +71,7 @@ pub(super) fn recognise_by(
             };
             return Ok(Recognised::Records(format, reader, framing));
         }
-        let is_document = at_a_glance && is_one_document(&sample);
-        let begun = at_a_glance.then(|| begun(&sample, is_document && is_long)).flatten();
-        let begun = begun.filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format));
         let lines_are = match sample.seen {
-            Seen::Lines { .. } if begun.is_some() => return Ok(Recognised::Whole(ends, begun)),
             Seen::Lines { objects, full } => {
                 seen_lines += objects.len();
                 let enough = full || seen_lines >= ENOUGH_LINES;
@@ -99,25 +81,19 @@ pub(super) fn recognise_by(
         };
         match lines_are {
             Some((LinesAre::Documents, _)) => return Ok(Recognised::Each),
-            Some((LinesAre::Events, _)) => return Ok(Recognised::Whole(ends, None)),
-            Some((LinesAre::Messages(entry), _)) => {
-                return Ok(Recognised::Whole(ends, at_a_glance.then_some(entry)));
-            }
+            Some((LinesAre::Events | LinesAre::Messages, _)) => return Ok(Recognised::Whole(ends)),
             // Those behind them are looked at.
             Some((LinesAre::Foreign, true)) if looked > 0 && most <= MOST_OF_FOREIGN_LINES => continue,
             Some((LinesAre::Foreign, _)) | None => {}
         }
         if whole {
-            return Ok(Recognised::Whole(ends, None));
-        }
-        if is_document && framing::is_alone(window, most)? {
-            return Ok(Recognised::Whole(ends, begun));
+            return Ok(Recognised::Whole(ends));
         }
         next = samples.next();
     }
     Ok(match wanted.and_then(records) {
         Some((format, reader)) => Recognised::Records(format, reader, Framing::Values),
-        None => Recognised::Whole(ends, None),
+        None => Recognised::Whole(ends),
     })
 }
 
@@ -138,56 +114,6 @@ fn claimed_records(sample: &Sample<'_>, wanted: Option<Format>) -> Option<(Forma
             .filter_map(|format| records(*format))
             .find(|(_, reader)| (reader.claims)(sample)),
     }
-}
-
-/// The format that can read an input which begins like this in one walk: lines, and documents where `documents`.
-fn begun(sample: &Sample<'_>, documents: bool) -> Option<&'static Entry> {
-    entries().find(|entry| match &entry.reader {
-        Reader::Document(DocumentReader { at_once: Some(at_once), .. }) => {
-            (documents || !at_once.is_document) && (at_once.begins)(sample)
-        }
-        _ => false,
-    })
-}
-
-/// Whether the part of an input that is seen shows already that it is a document of messages, events or steps, and
-/// has no records: that it need not be looked at again before it is read.
-fn is_one_document(sample: &Sample<'_>) -> bool {
-    let Seen::Object(around) = &sample.seen else { return has_marks(&sample.parts()) };
-    match around.open_key() {
-        Some("samples") => around.has("version") && around.has("eval"),
-        Some("steps") => around.has("schema_version") && around.has("agent"),
-        Some("messages") if around.has("sessionId") && around.has("projectHash") => true,
-        Some("messages") if mini_swe_agent::version(around).is_some() => true,
-        Some("resourceSpans" | "resource_spans" | "resourceLogs" | "resource_logs") => true,
-        Some("messages" | "items" | "input" | "output" | "history" | "trajectory") => {
-            has_marks(&sample.parts())
-        }
-        Some(_) | None => false,
-    }
-}
-
-/// Whether there are marks that only messages of chats, of the Gemini CLI or of `OpenCode`, items of Responses, events
-/// of `OpenHands` or steps of SWE-agent have, and none of tau2.
-fn has_marks(parts: &[Members<'_>]) -> bool {
-    let is_marked = |part: &Members<'_>| {
-        part.has("role") && (part.has("tool_call_id") || part.is("extra", Kind::Object) || has_block(part))
-            || part.has("type") && part.has("call_id")
-            || part.has("source") && (part.has("action") || part.has("observation"))
-            || !part.has("role") && part.has("type") && part.has("content") && part.has("timestamp")
-            || part.has("info") && part.has("parts")
-            || part.has("action") && part.has("observation") && (part.has("response") || part.has("thought"))
-    };
-    parts.iter().any(is_marked) && !parts.iter().any(|part| part.has("requestor") || part.has("turn_idx"))
-}
-
-/// Whether a message has a block of Anthropic's.
-fn has_block(message: &Members<'_>) -> bool {
-    let blocks = message.get("content").and_then(Raw::items).unwrap_or_default();
-    blocks.into_iter().any(|block| {
-        let kind = block.member("type").and_then(Raw::string);
-        matches!(kind.as_deref(), Some("tool_use" | "tool_result"))
-    })
 }
 
 fn fill(window: &mut Window<'_>, wanted: usize) -> Result<()> {
@@ -236,8 +162,8 @@ enum LinesAre {
     Documents,
     /// Events of one session, or of several.
     Events,
-    /// Messages or items of one conversation, of this format.
-    Messages(&'static Entry),
+    /// Messages or items of one conversation.
+    Messages,
     /// Of no format that is known by its lines, as far as they are seen.
     Foreign,
 }
@@ -261,7 +187,7 @@ fn lines_of(objects: Vec<Members<'_>>, enough: bool, wanted: Option<Format>) -> 
     let lines = Document::Lines(Lines::of(objects));
     let mut of_messages = documents(wanted).filter(|(_, reader)| enough && reader.lines_last);
     match of_messages.find(|(_, reader)| (reader.claims)(&lines)) {
-        Some((entry, _)) => LinesAre::Messages(entry),
+        Some(_) => LinesAre::Messages,
         None => LinesAre::Foreign,
     }
 }
@@ -297,12 +223,6 @@ fn in_order(
 /// The format of a whole document; `None`: it is of none.
 pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
     in_order(document, wanted).find(|(_, reader)| (reader.claims)(document)).map(|(entry, _)| entry)
-}
-
-/// Whether a whole document is of no format before this one.
-pub(super) fn is_of_none_before(document: &Document<'_>, format: Format) -> bool {
-    let mut before = in_order(document, None).take_while(|(entry, _)| entry.format != format);
-    !before.any(|(_, reader)| (reader.claims)(document))
 }
 
 /// Says what was seen, and what each format would have wanted.

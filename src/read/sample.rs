@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::framing::{Framing, is_half_a_line, is_in_lines, lines};
-use super::words;
 use crate::json::{Ends, Json, Kind, Raw, Read};
 
 /// How many records of a list, or objects in lines, are looked at at once.
@@ -82,62 +81,9 @@ impl<'a> Members<'a> {
         Some(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
-    /// The members of an object that is sound, of which the first list under one of `keys` is read where it stands,
-    /// with its key and what stands before it. `None`: it is not sound, or that list stands there twice.
-    pub(super) fn around(
-        json: &mut Json<'a>,
-        keys: &[&str],
-        mut read: impl FnMut(&Self, &str, &mut Json<'a>) -> Read<()>,
-    ) -> Option<Self> {
-        json.space();
-        let start = json.offset();
-        let (mut members, mut is_read) = (Self::default(), false);
-        let walked = json.members(|name, value| {
-            let name = name_of(name);
-            let is_list = keys.contains(&&*name) && value.kind()? == Kind::List;
-            if is_list && members.has(&name) {
-                return Err(words::enough());
-            }
-            let raw = if is_list && !std::mem::replace(&mut is_read, true) {
-                let start = value.offset();
-                read(&members, &name, value)?;
-                value.raw_since(start)
-            } else {
-                value.checked()?
-            };
-            members.entries.push((name, raw));
-            Ok(())
-        });
-        walked.ok()?;
-        members.whole = Some(json.raw_since(start));
-        Some(members)
-    }
-
-    /// The items of the list under this key that are there whole, where the list is not.
-    fn open_items(&self, key: &str, bytes: &'a [u8], ends: &'a Ends) -> Vec<Raw<'a>> {
-        let mut items = Vec::new();
-        if let Some((open, at)) = self.open.last()
-            && open == key
-        {
-            let mut json = Json::starting_at(bytes, *at, 1).knowing(ends);
-            if json.peek_byte() == Some(b'[') {
-                let _ = json.list(|item| {
-                    items.push(item.raw()?);
-                    Ok(())
-                });
-            }
-        }
-        items
-    }
-
     /// The value of a key that is there whole; of several, the last.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
-    }
-
-    /// The key of a member whose value is not all there.
-    pub(super) fn open_key(&self) -> Option<&str> {
-        self.open.last().map(|(key, _)| &**key)
     }
 
     /// The value of a key where it is a string that is not empty, decoded.
@@ -197,8 +143,6 @@ pub(super) enum Seen<'a> {
 pub(super) struct Sample<'a> {
     pub(super) framing: Framing,
     pub(super) seen: Seen<'a>,
-    bytes: &'a [u8],
-    ends: &'a Ends,
 }
 
 impl<'a> Sample<'a> {
@@ -224,7 +168,7 @@ impl<'a> Sample<'a> {
             return sample;
         }
         let seen = if half.is_none() && !whole { Seen::HalfALine } else { seen };
-        Self { framing: Framing::Values, seen, bytes, ends }
+        Self { framing: Framing::Values, seen }
     }
 
     fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut usize, ends: &'a Ends) -> Self {
@@ -242,7 +186,7 @@ impl<'a> Sample<'a> {
             }
         }
         let full = count >= RECORDS;
-        Self { framing: Framing::Lines, seen: Seen::Lines { objects, full }, bytes, ends }
+        Self { framing: Framing::Lines, seen: Seen::Lines { objects, full } }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
@@ -263,22 +207,6 @@ impl<'a> Sample<'a> {
     /// Whether lines are seen.
     pub(super) fn is_in_lines(&self) -> bool {
         matches!(self.seen, Seen::Lines { .. })
-    }
-
-    /// The members of what may be the messages, events or steps of a single document, so far as they are there: items
-    /// of a list, or of a list in an object.
-    pub(super) fn parts(&self) -> Cow<'_, [Members<'a>]> {
-        match &self.seen {
-            Seen::Object(members) => match members.open_key() {
-                Some(key) => {
-                    let items = members.open_items(key, self.bytes, self.ends).into_iter().take(RECORDS);
-                    items.map(|item| Members::of(&mut item.json())).collect()
-                }
-                None => Cow::Borrowed(&[]),
-            },
-            Seen::List { objects } => Cow::Borrowed(objects),
-            Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => Cow::Borrowed(&[]),
-        }
     }
 
     /// The members of the objects that may hold records: of the object itself, or of the lines.

@@ -1,30 +1,20 @@
 //! Inputs whose runs are no records of their own: one document, an archive, or a document in each line.
 
 use super::document::{Document, Parsed};
-use super::format::{DocumentReader, Entry, Reader};
+use super::format::{Entry, Reader};
 use super::formats::otel;
 use super::mended::Mended;
 use super::runs::Runs;
 use super::window::{Place, Window};
 use super::{Format, framing, recognise};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::json::{Ends, Raw};
 
-/// Reads an input that has to be seen whole. `ends`: what is known of its beginning; `begun`: the format that it seems
-/// to be of and that can read it in one walk. Gives back the error of one that is sound, but no document of any format.
-pub(super) fn read(
-    window: &mut Window<'_>,
-    mut ends: Ends,
-    begun: Option<&Entry>,
-    wanted: Option<Format>,
-    runs: &mut Runs<'_>,
-) -> Option<Error> {
+/// Reads an input that has to be seen whole. `ends`: what is known of its beginning.
+pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Format>, runs: &mut Runs<'_>) {
     hold_all(window, runs);
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
-        if begun.is_some_and(|entry| read_at_once(entry, window, runs)) {
-            return None;
-        }
         ends.cover(bytes.len());
         return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
     }
@@ -34,19 +24,6 @@ pub(super) fn read(
     let ends = Ends::of_length(text.len());
     let window = Window::over_mended(&mended, bytes, Place::START);
     read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs)
-}
-
-/// Reads an input of this format in one walk; `false`: it is not sound, and nothing was read.
-fn read_at_once(entry: &Entry, window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
-    let Reader::Document(DocumentReader { at_once: Some(at_once), .. }) = &entry.reader else { return false };
-    runs.named = Some(entry.format);
-    let is_read = (at_once.read)(window.unread(), runs);
-    let named = runs.named.take().filter(|_| is_read);
-    if let Some(format) = named {
-        runs.settle(window);
-        runs.is_of(format);
-    }
-    is_read
 }
 
 /// Reads an archive.
@@ -75,13 +52,8 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads a document. Gives back the error of one that is sound, but of no known format.
-fn read_document(
-    parsed: &Parsed<'_>,
-    window: &Window<'_>,
-    wanted: Option<Format>,
-    runs: &mut Runs<'_>,
-) -> Option<Error> {
+/// Reads a document.
+fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     if let Some(entry) = recognise::claimed(&parsed.document, wanted) {
         match (read_as(entry, parsed, window, runs), &parsed.document) {
             (Ok(()), _) => {}
@@ -95,7 +67,7 @@ fn read_document(
             }
             (Err(error), _) => runs.fail(error),
         }
-        return None;
+        return;
     }
     // An object that is no document may be the only line of one.
     let line = parsed.as_line();
@@ -114,11 +86,10 @@ fn read_document(
                 let unread = window.unread().iter();
                 let start = unread.take_while(|byte| byte.is_ascii_whitespace()).count();
                 let error = recognise::unrecognised(document, wanted);
-                return Some(error.at(window.place(start).location()));
+                runs.fail(error.at(window.place(start).location()));
             }
         },
     }
-    None
 }
 
 /// Reads what is no sound document and has no sound lines, or says why it is no JSON; `false`: it is JSON.

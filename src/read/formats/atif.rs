@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use super::atif_result::{Marks, StepResult, answer};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, read_around};
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen};
+use crate::read::sample::Members;
 use crate::read::wire;
 use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, Usage, Words};
 
@@ -18,12 +17,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Atif,
     about: "ATIF trajectories, 1.0 to 1.8",
     decisive: "an object with a list `steps`, an object `agent` and a `schema_version` like `ATIF-v1.7`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -45,29 +39,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         Document::Object(members) => trajectory(members, parent(members.get("agent")), runs),
         Document::List(_) | Document::Lines(_) => Ok(()),
     }
-}
-
-fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Object(around) = &sample.seen else { return false };
-    around.open_key() == Some("steps") && around.is("agent", Kind::Object)
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut open = None;
-    let members = read_around(bytes, (Format::Atif, claims), &["steps"], |before, _, steps| {
-        open.insert(Trajectory::new(before)).steps(steps)
-    });
-    let (Some(members), Some(open)) = (members, open) else { return false };
-    // What comes again behind the steps counts.
-    if open.is_codex != is_codex(&members) {
-        return false;
-    }
-    let id = open.end(&members, parent(members.get("agent")), runs);
-    // Those of the sub-agents have been found to be sound in the walk; were they not, it would be said.
-    if let Err(fault) = sub_agents(&members, id.as_ref(), runs) {
-        runs.fail_at(fault);
-    }
-    true
 }
 
 /// Reads a trajectory, and behind it those of the sub-agents that stand in it.

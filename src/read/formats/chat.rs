@@ -6,28 +6,21 @@
 
 use std::borrow::Cow;
 
-use super::chat_element::{Element, Look};
+use super::chat_element::Look;
 use super::chat_messages::Conversation;
 use super::mini_swe_agent::model_of;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, Taken, read_around, read_items, read_lines};
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::framing::lines;
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen};
+use crate::read::sample::Members;
 use crate::read::tokens;
 use crate::read::words;
 use crate::trace::{Metadata, Usage};
 
-const READER: Reader = Reader::Document(DocumentReader {
-    claims,
-    read,
-    lines_last: true,
-    at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
-});
+const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
 
 /// Items of `OpenAI`'s Responses.
 pub(in crate::read) mod responses {
@@ -79,9 +72,6 @@ fn claims(document: &Document<'_>) -> bool {
 /// So many elements show what all of them are.
 const DECISIVE: Option<usize> = Some(words::DECISIVE_ITEMS);
 
-/// So many show what they may well be. The others are looked at when they are read.
-const LIKELY: Option<usize> = Some(4);
-
 /// What the elements of a list are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Form {
@@ -93,10 +83,6 @@ pub(in crate::read) enum Form {
 enum Source<'d, 'a> {
     /// In a list, or one per line.
     Slice(&'d [Raw<'a>]),
-    /// One per line, of an input that has not been taken apart.
-    Lines(&'a [u8]),
-    /// In a list that begins here.
-    Ahead(Json<'a>),
     /// In a list of an object.
     List(Raw<'a>),
     /// In two lists of an object: what one response was given, and what it is.
@@ -108,10 +94,6 @@ impl<'a> Source<'_, 'a> {
     fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
         match self {
             Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
-            Self::Lines(bytes) => lines(bytes, true, 0)
-                .filter(|line| line.kind() == Kind::Object)
-                .try_for_each(|line| each(&mut line.json(), false)),
-            Self::Ahead(list) => list.clone().list(|element| each(element, false)),
             Self::List(list) => list.json().list(|element| each(element, false)),
             Self::Response(input, output) => {
                 for (list, is_output) in [(input, false), (output, true)] {
@@ -228,85 +210,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
     }
     Ok(())
-}
-
-fn begins(sample: &Sample<'_>) -> bool {
-    let is_element = |part: &Members<'_>| part.has("role") || part.has("call_id");
-    let may_be = match &sample.seen {
-        Seen::List { .. } => true,
-        Seen::Object(around) => around
-            .open_key()
-            .is_some_and(|key| LISTS.contains(&key) || key == "output" && around.is("input", Kind::List)),
-        Seen::Lines { .. } | Seen::HalfALine | Seen::Scalar | Seen::Litter => false,
-    };
-    may_be && sample.parts().iter().any(is_element)
-}
-
-/// The lists of an object that are read where they stand. What belongs to the output of a response shows behind it.
-const LISTS: [&str; 3] = ["messages", "items", "input"];
-
-/// What claims a chat claims items first. When all of it has been read, it is known what it is.
-const CLAIMED: (Format, fn(&Document<'_>) -> bool) = (Format::OpenAiResponses, |_| true);
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    if Json::new(bytes).peek_byte() == Some(b'[') {
-        return read_list_at_once(bytes, runs);
-    }
-    read_object_at_once(bytes, runs) || read_lines_at_once(bytes, runs)
-}
-
-fn read_list_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let Some(form) = form(&Source::Ahead(Json::new(bytes)), LIKELY) else { return false };
-    let mut conversation = Conversation::new(form);
-    let is_read = read_items(bytes, CLAIMED, |json| read_element(&mut conversation, json));
-    let is_read = is_read && conversation.is_of_its_form();
-    if is_read {
-        give(conversation, Metadata::default(), None, runs);
-    }
-    is_read
-}
-
-fn read_object_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut conversation = Conversation::new(Form::Messages);
-    let members = read_around(bytes, CLAIMED, &LISTS, |_, key, list| {
-        conversation = Conversation::new(if key == "messages" { Form::Messages } else { Form::Items });
-        list.list(|json| read_element(&mut conversation, json))
-    });
-    let Some(members) = members.filter(|members| !is_something_else(members)) else { return false };
-    let output = match claimed_of(&members) {
-        // Where there are other lists as well, they may be what is meant.
-        Some((Source::List(_), form)) if form == conversation.form() => None,
-        Some((Source::Response(Some(_), output), Form::Items)) => output,
-        _ => return false,
-    };
-    if let Some(output) = output {
-        conversation.of_one_response(members.get("usage").and_then(tokens::usage));
-        if output.json().list(|json| read_element(&mut conversation, json)).is_err() {
-            return false;
-        }
-    }
-    let is_read = conversation.is_of_its_form();
-    if is_read {
-        give(conversation, metadata(&members), reward(&members), runs);
-    }
-    is_read
-}
-
-fn read_lines_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let Some(form) = form(&Source::Lines(bytes), LIKELY) else { return false };
-    let mut conversation = Conversation::new(form);
-    let others = read_lines(bytes, Element::of_line, |mut element| match conversation.add(&mut element) {
-        Ok(true) if element.sign.is_none() => Taken::Own,
-        _ => Taken::Foreign,
-    });
-    let Some(others) = others.filter(|_| conversation.is_of_its_form()) else { return false };
-    others.pass_over(runs);
-    give(conversation, Metadata::default(), None, runs);
-    true
-}
-
-fn read_element<'a>(conversation: &mut Conversation<'a>, json: &mut Json<'a>) -> Read<()> {
-    if conversation.element(json)? { Ok(()) } else { Err(words::enough()) }
 }
 
 fn reward(members: &Members<'_>) -> Option<f64> {

@@ -8,7 +8,6 @@ use super::codex_text::is_failure_code;
 use super::mini_swe_agent::Extra;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::common;
-use crate::read::document::Sign;
 use crate::read::outcome::{Outcome, broken_off, never_ran};
 use crate::read::time;
 use crate::read::tokens;
@@ -112,8 +111,6 @@ pub(in crate::read) struct Element<'a> {
     kind: Option<Cow<'a, str>>,
     has_body: bool,
     is_foreign: bool,
-    /// What shows that it may be a line of another format.
-    pub(in crate::read) sign: Option<Sign>,
     pub(in crate::read) role: Option<Cow<'a, str>>,
     pub(in crate::read) content: Option<Body<'a>>,
     pub(in crate::read) id: Option<Cow<'a, str>>,
@@ -139,16 +136,6 @@ pub(in crate::read) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// Reads an element that is a line, which has to be an object.
-    pub(in crate::read) fn of_line(json: &mut Json<'a>) -> Read<Self> {
-        if json.kind()? != Kind::Object {
-            return Err(words::enough());
-        }
-        let mut element = Self::default();
-        element.read(json)?;
-        Ok(element)
-    }
-
     /// Reads an element into one of which nothing is known yet.
     pub(in crate::read) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         let found = self;
@@ -196,10 +183,7 @@ impl<'a> Element<'a> {
                 b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
-                _ => {
-                    found.sign = Sign::of(key).or(found.sign);
-                    return value.skip();
-                }
+                _ => return value.skip(),
             };
             *place = Some(value.raw()?);
             Ok(())

@@ -31,8 +31,6 @@ pub(in crate::read) struct Conversation<'a> {
     time: Option<u64>,
     anonymous: Anonymous<'a>,
     has_blocks: bool,
-    /// Whether one of them is a call or a result of items.
-    has_items: bool,
     exit_status: Option<Cow<'a, str>>,
     unknown: u64,
 }
@@ -52,19 +50,9 @@ impl<'a> Conversation<'a> {
             time: None,
             anonymous: Anonymous::default(),
             has_blocks: false,
-            has_items: false,
             exit_status: None,
             unknown: 0,
         }
-    }
-
-    pub(in crate::read) fn form(&self) -> Form {
-        self.form
-    }
-
-    /// Whether the elements so far make up something of the form: there are some, and one of items is a call or a result.
-    pub(in crate::read) fn is_of_its_form(&self) -> bool {
-        self.place > 0 && (self.form == Form::Messages || self.has_items)
     }
 
     pub(in crate::read) fn format(&self) -> Format {
@@ -108,7 +96,6 @@ impl<'a> Conversation<'a> {
         if !fits {
             return Ok(false);
         }
-        self.has_items |= element.item.is_some();
         match (element.item, element.role.is_some()) {
             (Some(item), _) => self.item(item, element),
             (None, true) => self.message(element)?,

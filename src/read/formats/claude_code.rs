@@ -5,12 +5,10 @@ use std::borrow::Cow;
 use super::claude_code_line::{Block, Line, Mark, read_line};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, Taken};
 use crate::read::document::{Document, Sign};
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::{Outcome, broken_off, never_ran};
 use crate::read::runs::{PassedOver, Runs};
-use crate::read::sample::{Members, Sample, Seen};
 use crate::read::session_lines::{self, SessionLines};
 use crate::read::wire;
 use crate::trace::{
@@ -21,12 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
     about: "sessions of Claude Code, an event per line",
     decisive: "lines of type `user` or `assistant` with an object `message`, and `sessionId` or `uuid`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: false, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -55,16 +48,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     session_lines::read::<Sessions<'_>>(document, runs)
 }
 
-/// Lines of Codex, which comes before this format in the list, show when they are read.
-fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Lines { objects, .. } = &sample.seen else { return false };
-    objects.iter().filter_map(Members::whole).any(is_event)
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    session_lines::read_at_once::<Sessions<'_>>(bytes, runs)
-}
-
 /// What a trace is of: a session, and the part of it that is a sub-agent's.
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
@@ -85,10 +68,6 @@ impl<'a> SessionLines<'a> for Sessions<'a> {
 
     fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
         read_line(json)
-    }
-
-    fn taken(line: &Line<'a>) -> Taken {
-        line.taken()
     }
 
     fn add(&mut self, mut line: Line<'a>) {

@@ -3,15 +3,12 @@
 use std::borrow::Cow;
 
 use crate::json::{Json, Kind, Read};
-use crate::read::at_once::Taken;
 use crate::read::common;
-use crate::read::document::Sign;
 use crate::read::tokens;
 use crate::read::wire;
 use crate::trace::{Arguments, Content, Text, UnknownReason, Usage, Words};
 
 /// What is read of a line, whatever its type.
-#[expect(clippy::struct_excessive_bools, reason = "as many as a line says of itself")]
 #[derive(Default)]
 pub(in crate::read) struct Line<'a> {
     kind: Option<Cow<'a, str>>,
@@ -23,8 +20,6 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) parent: Option<Cow<'a, str>>,
     pub(in crate::read) agent: Option<Cow<'a, str>>,
     pub(in crate::read) is_sidechain: bool,
-    /// Whether it has a key that lines of Codex have.
-    pub(in crate::read) may_be_codex: bool,
     /// Whether the program wrote the line for itself.
     pub(in crate::read) is_skipped: bool,
     pub(in crate::read) time: Option<u64>,
@@ -80,18 +75,6 @@ const KINDS: [&str; 14] = [
 ];
 
 impl<'a> Line<'a> {
-    /// What the line is to the format.
-    pub(in crate::read) fn taken(&self) -> Taken {
-        let is_event = self.is_assistant.is_some()
-            && self.has_message
-            && (self.session.is_some() || self.uuid.is_some());
-        match (self.may_be_codex, is_event) {
-            (true, _) => Taken::Foreign,
-            (false, true) => Taken::Own,
-            (false, false) => Taken::Beside,
-        }
-    }
-
     /// Why the line is passed over for its type.
     pub(in crate::read) fn reason_of_kind(&self) -> Cow<'static, str> {
         match self.kind.as_deref().map(|kind| KINDS.into_iter().find(|known| *known == kind)) {
@@ -133,11 +116,7 @@ pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
             b"isApiErrorMessage" => skips[3] = wire::boolean(value)? == Some(true),
             b"message" => is_synthetic = message(value, &mut read)?,
             b"toolUseResult" => (read.mark, read.duration) = beside_result(value)?,
-            _ => {
-                let sign = Sign::of(key);
-                read.may_be_codex |= matches!(sign, Some(Sign::Item | Sign::Payload | Sign::ThreadId));
-                value.skip()?;
-            }
+            _ => value.skip()?,
         }
         Ok(())
     })?;

@@ -6,12 +6,10 @@ use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
 use crate::json::{Json, Kind as JsonKind, Raw, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, Taken};
 use crate::read::document::{Document, Sign};
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::{Outcome, never_ran};
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen};
 use crate::read::session_lines::{self, SessionLines};
 use crate::read::timestamp::nanoseconds;
 use crate::read::wire;
@@ -22,12 +20,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     about: "sessions of Codex, an item per line",
     decisive: "lines of type `session_meta`, `turn_context`, `response_item`, `event_msg` or `compacted` with an \
                object `payload`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: false, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -52,16 +45,6 @@ fn is_line(line: Raw<'_>) -> bool {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     session_lines::read::<Session<'_>>(document, runs)
-}
-
-/// No format before this one in the list has lines.
-fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Lines { objects, .. } = &sample.seen else { return false };
-    objects.first().and_then(Members::whole).is_some_and(is_line)
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    session_lines::read_at_once::<Session<'_>>(bytes, runs)
 }
 
 /// A session in the middle of being read. Events may concern a result that stands before them, so that all steps wait
@@ -136,10 +119,6 @@ impl<'a> SessionLines<'a> for Session<'a> {
 
     fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
         read_line(json)
-    }
-
-    fn taken(line: &Line<'a>) -> Taken {
-        line.taken()
     }
 
     fn add(&mut self, line: Line<'a>) {

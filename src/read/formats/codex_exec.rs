@@ -6,12 +6,10 @@ use std::borrow::Cow;
 use super::codex_text::is_failure_code;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, Taken};
 use crate::read::document::{Document, Sign};
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen};
 use crate::read::session_lines::{self, SessionLines};
 use crate::read::wire;
 use crate::read::words;
@@ -24,12 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
     about: "events of `codex exec --json`",
     decisive: "lines `thread.started` with a `thread_id`, or `item.started` or `item.completed` with an object `item`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: false, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -64,35 +57,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     session_lines::read::<Threads<'_>>(document, runs)
 }
 
-/// Lines of Codex's other format, which comes before this one in the list, show when they are read.
-fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Lines { objects, .. } = &sample.seen else { return false };
-    objects.iter().filter_map(Members::whole).any(is_line)
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    session_lines::read_at_once::<Threads<'_>>(bytes, runs)
-}
-
 /// A line as it stands.
 #[derive(Default)]
 struct Line<'a> {
     kind: Option<Cow<'a, str>>,
     thread: Option<Cow<'a, str>>,
     item: Option<Item<'a>>,
-    may_be_codex: bool,
-}
-
-impl Line<'_> {
-    fn taken(&self) -> Taken {
-        match (self.kind.as_deref(), &self.thread, &self.item) {
-            _ if self.may_be_codex => Taken::Foreign,
-            (Some("thread.started"), Some(_), _) | (Some("item.started" | "item.completed"), _, Some(_)) => {
-                Taken::Own
-            }
-            _ => Taken::Beside,
-        }
-    }
 }
 
 fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
@@ -105,7 +75,6 @@ fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
                 let mut item = Item::default();
                 read.item = wire::object(value, |key, value| item.member(key, value))?.then_some(item);
             }
-            b"payload" => read.may_be_codex = true,
             _ => value.skip()?,
         }
         Ok(())
@@ -242,10 +211,6 @@ impl<'a> SessionLines<'a> for Threads<'a> {
 
     fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
         read_line(json)
-    }
-
-    fn taken(line: &Line<'a>) -> Taken {
-        line.taken()
     }
 
     fn add(&mut self, line: Line<'a>) {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::codex_text::is_failure_code;
 use crate::json::{Json, Raw, Read};
-use crate::read::at_once::Taken;
 use crate::read::common;
 use crate::read::outcome::Outcome;
 use crate::read::wire;
@@ -18,12 +17,7 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) kind: Option<Kind<'a>>,
 }
 
-impl Line<'_> {
-    /// What the line is to the format.
-    pub(in crate::read) fn taken(&self) -> Taken {
-        if self.kind.is_some() { Taken::Own } else { Taken::Beside }
-    }
-}
+impl Line<'_> {}
 
 /// What a line is, with what is read of it.
 pub(in crate::read) enum Kind<'a> {

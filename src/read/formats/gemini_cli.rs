@@ -7,13 +7,12 @@ use memchr::memmem::Finder;
 
 use crate::json::{Json, Kind, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, read_around};
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen};
+use crate::read::sample::Members;
 use crate::read::tokens;
 use crate::read::wire;
 use crate::read::words;
@@ -23,12 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiCli,
     about: "sessions of the Gemini CLI",
     decisive: "an object with strings `sessionId` and `projectHash`, and a list `messages`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -47,22 +41,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     session.end(members, runs);
     Ok(())
-}
-
-fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Object(around) = &sample.seen else { return false };
-    around.open_key() == Some("messages") && around.has("sessionId") && around.has("projectHash")
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut session = Session::new();
-    let members = read_around(bytes, (Format::GeminiCli, claims), &["messages"], |_, _, messages| {
-        messages.list(|json| session.message(json))
-    });
-    if let Some(members) = &members {
-        session.end(members, runs);
-    }
-    members.is_some()
 }
 
 /// A session in the middle of being read.

@@ -8,13 +8,12 @@ use memchr::memmem::Finder;
 
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, read_around};
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen};
+use crate::read::sample::Members;
 use crate::read::time;
 use crate::read::tokens;
 use crate::read::wire;
@@ -25,12 +24,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
     about: "trajectories of mini-swe-agent, version 1",
     decisive: "an object with `trajectory_format` \"mini-swe-agent-1\" and a list `messages`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -48,32 +42,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     run.end(members, runs);
     Ok(())
-}
-
-/// The version of the program, which it writes in front of the messages; not that of its format.
-pub(in crate::read) fn version<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
-    common::name(members.get("info")?.member("mini_version")?)
-}
-
-/// Messages of version 1.1 have calls.
-fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Object(around) = &sample.seen else { return false };
-    let parts = sample.parts();
-    let is_version_1 = || version(around).is_some_and(|version| version.starts_with("1."));
-    around.open_key() == Some("messages")
-        && (is_version_1() || parts.iter().any(|part| part.is("extra", Kind::Object)))
-        && !parts.iter().any(|part| part.has("tool_calls") || part.has("tool_call_id"))
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut run = Run::new();
-    let members = read_around(bytes, (Format::MiniSweAgent1, claims), &["messages"], |_, _, messages| {
-        messages.list(|json| run.message(json))
-    });
-    if let Some(members) = &members {
-        run.end(members, runs);
-    }
-    members.is_some()
 }
 
 /// A run in the middle of being read.

@@ -7,15 +7,14 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::codex_text::is_failure_code;
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, read_around};
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen};
+use crate::read::sample::Members;
 use crate::read::time;
 use crate::read::tokens;
 use crate::read::wire;
@@ -29,12 +28,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCode,
     about: "sessions exported by OpenCode",
     decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -73,35 +67,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Object(around) = &sample.seen else { return false };
-    around.open_key() == Some("messages")
-        && around.is("info", Kind::Object)
-        && sample.parts().first().is_some_and(|part| part.has("info") && part.has("parts"))
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut session = None;
-    let members = read_around(bytes, (Format::OpenCode, claims), &["messages"], |before, _, messages| {
-        let session = session.insert(Session::new(before));
-        messages.list(|json| session.message(json))
-    });
-    match (members, session) {
-        // What comes again behind the messages counts.
-        (Some(members), Some(session))
-            if session.info.map(Raw::bytes) == members.get("info").map(Raw::bytes) =>
-        {
-            session.end(runs);
-            true
-        }
-        _ => false,
-    }
-}
-
 /// A session in the middle of being read.
 struct Session<'a> {
     steps: Assembler<'a>,
-    info: Option<Raw<'a>>,
     metadata: Metadata,
     turn: u64,
     no_objects: u64,
@@ -111,7 +79,7 @@ impl<'a> Session<'a> {
     fn new(members: &Members<'a>) -> Self {
         let mut steps = Assembler::default();
         steps.begin(true);
-        Self { steps, info: members.get("info"), metadata: metadata(members), turn: 0, no_objects: 0 }
+        Self { steps, metadata: metadata(members), turn: 0, no_objects: 0 }
     }
 
     fn message(&mut self, json: &mut Json<'a>) -> Read<()> {

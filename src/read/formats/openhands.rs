@@ -6,13 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::codex_text::is_failure_code;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::at_once::{AtOnce, read_items};
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
-use crate::read::sample::{Members, Sample, Seen as SampleSeen};
 use crate::read::tokens;
 use crate::read::wire;
 use crate::read::words;
@@ -24,12 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHands,
     about: "event logs of OpenHands: a list, or an object with the list under `trajectory`",
     decisive: "events with `id` and `source`, some with `action` and some with `observation`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins, is_document: true, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
@@ -116,22 +109,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     log.end(runs, Metadata::default(), None);
     Ok(())
-}
-
-fn begins(sample: &Sample<'_>) -> bool {
-    let is_event = |part: &Members<'_>| {
-        part.has("id") && part.has("source") && (part.has("action") || part.has("observation"))
-    };
-    matches!(sample.seen, SampleSeen::List { .. }) && sample.parts().first().is_some_and(is_event)
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut log = Log::new();
-    let is_read = read_items(bytes, (Format::OpenHands, claims), |json| log.read(json));
-    if is_read {
-        log.end(runs, Metadata::default(), None);
-    }
-    is_read
 }
 
 /// What is done that is no call of a tool.

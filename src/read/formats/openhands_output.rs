@@ -17,7 +17,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHandsOutput,
     about: "output of OpenHands evaluations (output.jsonl)",
     decisive: "an object with `instance_id`, `test_result` and a list `history` of events of OpenHands",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

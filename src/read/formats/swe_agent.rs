@@ -19,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::SweAgent,
     about: "trajectories of SWE-agent (.traj)",
     decisive: "an object with lists `history` and `trajectory`, whose steps have `action` and `observation`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -103,18 +103,6 @@ impl<'a> SpanCollection<'a> {
         }
     }
 
-    /// Takes the spans and log records of a document that has nothing beside them, and checks all of it. `false`: it is
-    /// not sound, or has something else.
-    pub(super) fn take_requests(&mut self, bytes: &'a [u8]) -> bool {
-        let mut json = Json::new(bytes).checking();
-        let mut is_all = true;
-        let read = json.object(|key, value| {
-            is_all &= is_otlp(key) && value.kind()? == Kind::List;
-            if is_all { otlp_json::resources(value, self) } else { Err(Fault::shape(0, "")) }
-        });
-        read.is_ok() && is_all && json.peek_byte().is_none()
-    }
-
     /// Takes the spans and log records of a document.
     pub(super) fn take(&mut self, document: &Document<'a>) -> Read<()> {
         match document {

@@ -55,7 +55,6 @@ mod wire;
 
 use crate::json::Read;
 use crate::read::Format;
-use crate::read::at_once::AtOnce;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::runs::Runs;
@@ -75,12 +74,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenTelemetry,
     about: "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and Tempo exports",
     decisive: "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
-    reader: Reader::Document(DocumentReader {
-        claims: shape::claims,
-        read,
-        lines_last: false,
-        at_once: Some(AtOnce { begins: shape::begins, is_document: false, read: read_at_once }),
-    }),
+    reader: Reader::Document(DocumentReader { claims: shape::claims, read, lines_last: false }),
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -89,14 +83,4 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     collection.account(runs);
     collection.give(runs);
     read
-}
-
-fn read_at_once(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
-    let mut collection = SpanCollection::default();
-    let is_sound = collection.take_requests(bytes);
-    if is_sound {
-        collection.account(runs);
-        collection.give(runs);
-    }
-    is_sound
 }

@@ -3,7 +3,7 @@
 use super::relatives;
 use crate::json::{Kind, Raw};
 use crate::read::document::{Document, Sign};
-use crate::read::sample::{Members, Sample, Seen};
+use crate::read::sample::Members;
 use crate::read::words;
 
 /// What an object of an encoding holds.
@@ -26,13 +26,6 @@ const LISTS: [&str; 4] = ["resourceSpans", "resource_spans", "resourceLogs", "re
 /// Whether this key is that of a list of resources.
 pub(super) fn is_otlp(key: &[u8]) -> bool {
     LISTS.iter().any(|list| list.as_bytes() == key)
-}
-
-/// Whether an input begins with lists of resources, in the middle of one of which the sample ends. What stands in the
-/// object behind them is seen when it is read.
-pub(super) fn begins(sample: &Sample<'_>) -> bool {
-    let Seen::Object(members) = &sample.seen else { return false };
-    members.open_key().is_some() && members.keys().all(|key| is_otlp(key.as_bytes()))
 }
 
 /// The encoding of an object; `None`: it holds no spans and no log records.
