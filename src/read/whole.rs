@@ -23,7 +23,7 @@ pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Forma
     let text = mended.text.as_bytes();
     let ends = Ends::of_length(text.len());
     let window = Window::over_mended(&mended, bytes, Place::START);
-    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs)
+    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
 }
 
 /// Reads an archive.
