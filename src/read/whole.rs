@@ -32,7 +32,7 @@ pub(super) fn read_archive(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     #[cfg(feature = "inspect")]
     let read = super::formats::inspect_archive::read(window.unread(), runs);
     #[cfg(not(feature = "inspect"))]
-    let read: Result<()> = Err(Error::new(
+    let read: Result<()> = Err(crate::error::Error::new(
         ErrorKind::Format,
         "the input is a zip archive, and this build has no feature `inspect`",
     ));
