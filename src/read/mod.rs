@@ -114,6 +114,14 @@ format::formats! {
     PydanticAi => formats::pydantic_ai, "pydantic-ai";
     /// Messages of `LangChain` and `LangGraph`.
     LangChain => formats::langchain, "langchain";
+    /// Events of `OpenCode`.
+    OpenCodeEvents => formats::opencode_events, "opencode-events";
+    /// Trajectories of the agent data protocol.
+    AgentData => formats::agent_data, "agent-data";
+    /// Logs of `InterCode`.
+    InterCode => formats::intercode, "intercode";
+    /// Trajectories of Vorflux.
+    Vorflux => formats::vorflux, "vorflux";
     /// Items of `OpenAI`'s Responses.
     OpenAiResponses => formats::chat::responses, "openai-responses";
     /// Messages of Anthropic's models.

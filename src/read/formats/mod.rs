@@ -2,6 +2,7 @@
 
 pub(super) mod acp;
 pub(super) mod agentdojo;
+pub(super) mod agent_data;
 pub(super) mod atif;
 pub(super) mod atif_result;
 pub(super) mod autogen;
@@ -30,9 +31,11 @@ pub(super) mod inspect_archive;
 pub(super) mod inspect_events;
 pub(super) mod langchain;
 pub(super) mod letta;
+pub(super) mod intercode;
 pub(super) mod mini_swe_agent;
 pub(super) mod native;
 pub(super) mod opencode;
+pub(super) mod opencode_events;
 pub(super) mod openhands;
 pub(super) mod openhands_output;
 pub(super) mod openhands_sdk;
@@ -46,3 +49,4 @@ pub(super) mod swe_agent;
 pub(super) mod tau2;
 pub(super) mod tau2_messages;
 pub(super) mod tau_bench;
+pub(super) mod vorflux;

@@ -112,18 +112,18 @@ fn metadata(members: &Members<'_>) -> Metadata {
 
 /// What is known of a message.
 #[derive(Debug, Default)]
-struct Info<'a> {
-    role: Cow<'a, str>,
-    model: Option<Cow<'a, str>>,
+pub(in crate::read) struct Info<'a> {
+    pub(in crate::read) role: Cow<'a, str>,
+    pub(in crate::read) model: Option<Cow<'a, str>>,
     /// Why the response ended.
-    finish: Option<Cow<'a, str>>,
-    error: Option<Cow<'a, str>>,
-    time: Option<u64>,
-    usage: Option<Usage>,
+    pub(in crate::read) finish: Option<Cow<'a, str>>,
+    pub(in crate::read) error: Option<Cow<'a, str>>,
+    pub(in crate::read) time: Option<u64>,
+    pub(in crate::read) usage: Option<Usage>,
 }
 
 impl<'a> Info<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
+    pub(in crate::read) fn read(json: &mut Json<'a>) -> Read<Self> {
         let mut info = Self::default();
         wire::object(json, |key, value| {
             match key {
@@ -142,7 +142,7 @@ impl<'a> Info<'a> {
 }
 
 /// Tokens are counted apart: what was cached beside what was not, what was thought beside what was said.
-fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
+pub(in crate::read) fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
     let (mut input, mut read, mut written) = (None, None, None);
     let (mut output, mut reasoning) = (None, None);
     wire::object(json, |key, value| {
@@ -195,6 +195,18 @@ fn message<'a>(
         }
         Ok(())
     })?;
+    add(&info, parts, turn, steps, metadata);
+    Ok(())
+}
+
+/// Adds a message with its parts.
+pub(in crate::read) fn add<'a>(
+    info: &Info<'a>,
+    parts: Vec<Part<'a>>,
+    turn: u64,
+    steps: &mut Assembler<'a>,
+    metadata: &mut Metadata,
+) {
     let actor = words::actor_of(&info.role);
     if actor == Actor::Agent {
         if metadata.model.is_none() {
@@ -212,12 +224,11 @@ fn message<'a>(
     for part in parts.into_iter().filter(|part| part.kind == "tool" && actor == Actor::Agent) {
         part.call(turn, info.usage, steps);
     }
-    Ok(())
 }
 
 #[derive(Debug, Default)]
-struct Part<'a> {
-    kind: Cow<'a, str>,
+pub(in crate::read) struct Part<'a> {
+    pub(in crate::read) kind: Cow<'a, str>,
     text: Option<Text<'a>>,
     is_synthetic: bool,
     id: Option<Cow<'a, str>>,
@@ -226,7 +237,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
+    pub(in crate::read) fn read(json: &mut Json<'a>) -> Read<Self> {
         let mut part = Self::default();
         wire::object(json, |key, value| {
             match key {

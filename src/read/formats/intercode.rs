@@ -1,0 +1,119 @@
+//! Logs of `InterCode`: an object of episodes, each with parallel lists of actions, observations and whether the
+//! environment could run the action.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Words};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::InterCode,
+    about: "logs of InterCode",
+    decisive: "an object of objects whose `turn_history` has lists `actions` and `observations`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    let mut episodes = episodes(members).into_iter().take(words::DECISIVE_ITEMS).peekable();
+    episodes.peek().is_some() && episodes.all(|(_, episode)| is_episode(episode))
+}
+
+/// The episodes of a log. Some writers put them into an object after one that describes the experiment.
+fn episodes<'a>(members: &Members<'a>) -> Vec<(String, Raw<'a>)> {
+    let of = |members: &Members<'a>| members.iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    match members.iter().collect::<Vec<_>>().as_slice() {
+        [(_, first), (_, second)] if first.member("log_dir").is_some() => {
+            of(&Members::of(&mut second.json()))
+        }
+        _ => of(members),
+    }
+}
+
+fn is_episode(episode: Raw<'_>) -> bool {
+    let Some(history) = episode.member("turn_history") else { return false };
+    let is_list = |key| history.member(key).is_some_and(|list: Raw<'_>| list.kind() == Kind::List);
+    is_list("actions") && is_list("observations")
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    for (key, episode) in episodes(members) {
+        if is_episode(episode) {
+            give(key, &Members::of(&mut episode.json()), runs);
+        } else {
+            runs.pass_over("members that are not episodes", 1);
+        }
+    }
+    Ok(())
+}
+
+fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut steps = Assembler::default();
+    steps.begin(true);
+    let history = episode.get("turn_history");
+    let list = |key| history.and_then(|history| history.member(key)?.items()).unwrap_or_default();
+    let [thoughts, actions, observations, valid] =
+        [list("thoughts"), list("actions"), list("observations"), list("valid_action")];
+    if let Some(query) = episode.get("query").and_then(words::message) {
+        steps.message(Actor::User, 0, query);
+    }
+    let environment = episode.name("environment");
+    let tool = environment.as_deref().map_or("action", |name| name.strip_prefix("ic_").unwrap_or(name));
+    for (index, (turn, action)) in (1..).zip(&actions).enumerate() {
+        if let Some(thought) = thoughts.get(index).and_then(|thought| words::message(*thought)) {
+            steps.message(Actor::Agent, turn, thought);
+        }
+        let text = action.string().unwrap_or_else(|| action.spelling());
+        let (name, argument) = named(&text).unwrap_or((tool, &text));
+        let mut call = Call::new(turn, None, name.to_owned());
+        call.arguments = Content::Present(common::sole_text("action", argument));
+        let call = steps.call(call);
+        if let Some(observation) = observations.get(index) {
+            let text = words::result(*observation);
+            let outcome = outcome(valid.get(index).and_then(|valid| valid.boolean()), text.as_ref());
+            steps.answer_call(call, outcome.answer(text.into()));
+        }
+    }
+    let unasked = observations.len().saturating_sub(actions.len());
+    runs.pass_over("observations without an action", unasked as u64);
+    let metadata = Metadata {
+        id: Some(key),
+        task: episode.get("task_id").and_then(common::ident).map(Cow::into_owned),
+        domain: environment.map(|name| name.as_ref().into()),
+        ..Metadata::default()
+    };
+    runs.give_unrouted(&mut steps, metadata, reward(episode));
+}
+
+/// The name and the argument of an action in `ReAct`'s form: `execute[…]`, or `submit` and what is handed in.
+fn named(action: &str) -> Option<(&str, &str)> {
+    let argument = action.strip_prefix("execute[").and_then(|rest| rest.strip_suffix(']'));
+    let submitted = || action.strip_prefix("submit").filter(|rest| rest.is_empty() || rest.starts_with(' '));
+    argument
+        .map(|argument| ("execute", argument))
+        .or_else(|| submitted().map(|argument| ("submit", common::trim(argument))))
+}
+
+fn outcome(is_valid: Option<bool>, observation: Option<&Words<'_>>) -> Outcome {
+    let complains = |text: &Words<'_>| text.text().starts_with("Error executing query:");
+    match is_valid {
+        Some(is_valid) => Outcome::flag(!is_valid),
+        None if observation.is_some_and(complains) => Outcome::error(Provenance::Text),
+        None => Outcome::UNMARKED,
+    }
+}
+
+fn reward(episode: &Members<'_>) -> Option<f64> {
+    let reward = episode.get("summary")?.member("max_reward")?;
+    (reward.kind() == Kind::Number).then(|| reward.json().float().ok()).flatten()
+}

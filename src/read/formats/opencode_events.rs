@@ -1,0 +1,233 @@
+//! Events of `OpenCode`: what `opencode run --format json` prints, the events of its server, and its event store. An
+//! event carries a message or a part of one as it is at that time; the last state of each counts.
+
+use std::borrow::Cow;
+
+use super::opencode::{self, Info, Part};
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::runs::Runs;
+use crate::read::time;
+use crate::trace::{Assembler, Metadata, TextMap};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::OpenCodeEvents,
+    about: "events of OpenCode: of `opencode run --format json`, of its server, of its store",
+    decisive: "lines of events `tool_use` or `step_start` with `sessionID` and `part`, or `message.part.updated` with a `part`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    matches!(document, Document::Lines(lines) if lines.iter().any(|line| Event::of(*line).is_some_and(|event| event.is_decisive())))
+}
+
+/// An event, wherever it comes from.
+struct Event<'a> {
+    /// Its type, without the version that the store adds.
+    kind: Cow<'a, str>,
+    line: Raw<'a>,
+    /// The object with its message or part.
+    data: Raw<'a>,
+}
+
+impl<'a> Event<'a> {
+    fn of(line: Raw<'a>) -> Option<Self> {
+        // Events of all directories are in a wrapper.
+        let line = line.member("payload").filter(|payload| payload.kind() == Kind::Object).unwrap_or(line);
+        let kind = line.member("type")?.string()?;
+        let is_version = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+        let kind = match kind.rsplit_once('.') {
+            Some((kind, version)) if is_version(version) => Cow::Owned(kind.to_owned()),
+            _ => kind,
+        };
+        let data = line.member("properties").or_else(|| line.member("data")).unwrap_or(line);
+        Some(Self { kind, line, data })
+    }
+
+    fn part(&self) -> Option<Raw<'a>> {
+        self.data.member("part").filter(|part| part.kind() == Kind::Object)
+    }
+
+    fn is_decisive(&self) -> bool {
+        match &*self.kind {
+            "tool_use" | "step_start" | "step_finish" | "text" => {
+                self.line.member("sessionID").is_some()
+                    && self.part().is_some_and(|part| part.member("messageID").is_some())
+            }
+            "message.part.updated" => self.part().is_some_and(|part| part.member("messageID").is_some()),
+            _ => false,
+        }
+    }
+
+    /// The session that it belongs to.
+    fn session(&self) -> Option<Cow<'a, str>> {
+        let of = |value: Raw<'a>| value.member("sessionID").and_then(common::name);
+        of(self.data).or_else(|| of(self.line)).or_else(|| self.part().and_then(of))
+    }
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Lines(lines) = document else { return Ok(()) };
+    let mut sessions = Sessions::default();
+    let mut others = 0;
+    for line in lines.iter() {
+        match Event::of(*line) {
+            Some(event) => others += u64::from(!sessions.add(&event)),
+            None => others += 1,
+        }
+    }
+    runs.pass_over("events without content", others);
+    sessions.open.into_iter().try_for_each(|session| session.end(runs))
+}
+
+/// The sessions of an input, in the order of their first events.
+#[derive(Default)]
+struct Sessions<'a> {
+    open: Vec<Session<'a>>,
+    places: TextMap<Cow<'a, str>, usize>,
+}
+
+impl<'a> Sessions<'a> {
+    /// Adds an event; `false`: it has no content.
+    fn add(&mut self, event: &Event<'a>) -> bool {
+        let Some(id) = event.session() else { return false };
+        let next = self.open.len();
+        let place = *self.places.entry(id.clone()).or_insert(next);
+        if place == next {
+            self.open.push(Session { id, ..Session::default() });
+        }
+        match self.open.get_mut(place) {
+            Some(session) => session.add(event),
+            None => false,
+        }
+    }
+}
+
+/// A session in the middle of being read.
+#[derive(Default)]
+struct Session<'a> {
+    id: Cow<'a, str>,
+    parent: Option<Cow<'a, str>>,
+    termination: Option<Cow<'a, str>>,
+    messages: Vec<Message<'a>>,
+    places: TextMap<Cow<'a, str>, usize>,
+    /// The place of each part in its message.
+    parts: TextMap<Cow<'a, str>, usize>,
+}
+
+/// A message with its parts, as they were last.
+#[derive(Default)]
+struct Message<'a> {
+    info: Option<Raw<'a>>,
+    parts: Vec<Option<Raw<'a>>>,
+    time: Option<u64>,
+}
+
+impl<'a> Session<'a> {
+    fn add(&mut self, event: &Event<'a>) -> bool {
+        let data = event.data;
+        let name = |key: &str| data.member(key).and_then(common::name);
+        match (&*event.kind, event.part(), data.member("info")) {
+            ("message.removed", ..) => {
+                if let Some(message) = name("messageID").and_then(|id| self.message(id)) {
+                    *message = Message { parts: vec![None; message.parts.len()], ..Message::default() };
+                }
+            }
+            ("message.part.removed", ..) => {
+                let place = name("partID").and_then(|id| self.parts.get(&id).copied());
+                let message = name("messageID").and_then(|id| self.message(id));
+                if let Some(part) = message.and_then(|message| message.parts.get_mut(place?)) {
+                    *part = None;
+                }
+            }
+            ("session.created" | "session.updated", _, Some(info)) => {
+                self.parent = info.member("parentID").and_then(common::name).or(self.parent.take());
+            }
+            ("error" | "session.error", ..) => {
+                self.termination =
+                    data.member("error").and_then(|error| error.member("name")).and_then(common::name);
+            }
+            ("message.updated", _, Some(info)) => {
+                let Some(id) = info.member("id").and_then(common::name) else { return false };
+                if let Some(message) = self.message(id) {
+                    message.info = Some(info);
+                }
+            }
+            (_, Some(part), _) => return self.part(event, part),
+            _ => return false,
+        }
+        true
+    }
+
+    fn message(&mut self, id: Cow<'a, str>) -> Option<&mut Message<'a>> {
+        let next = self.messages.len();
+        let place = *self.places.entry(id).or_insert(next);
+        if place == next {
+            self.messages.push(Message::default());
+        }
+        self.messages.get_mut(place)
+    }
+
+    /// Puts a part in the place of its former state; `false`: it names no message.
+    fn part(&mut self, event: &Event<'a>, part: Raw<'a>) -> bool {
+        let Some(message) = part.member("messageID").and_then(common::name) else { return false };
+        let time = event.line.member("timestamp").or_else(|| event.data.member("time"));
+        let known = part.member("id").and_then(common::name);
+        let place = known.as_ref().and_then(|id| self.parts.get(id).copied());
+        let Some(message) = self.message(message) else { return false };
+        if let Some(former) = place.and_then(|place| message.parts.get_mut(place)) {
+            *former = Some(part);
+        } else {
+            message.time = message.time.or_else(|| time.and_then(time::of_milliseconds));
+            message.parts.push(Some(part));
+            let place = message.parts.len() - 1;
+            self.parts.extend(known.map(|id| (id, place)));
+        }
+        true
+    }
+
+    /// Hands the trace on.
+    fn end(self, runs: &mut Runs<'_>) -> Read<()> {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        let mut metadata = Metadata {
+            id: Some(self.id.into_owned()).filter(|id| !id.is_empty()),
+            parent: self.parent.map(Cow::into_owned),
+            agent: Some("opencode".into()),
+            ..Metadata::default()
+        };
+        for (turn, message) in (0..).zip(self.messages) {
+            let (info, parts) = message.read()?;
+            opencode::add(&info, parts, turn, &mut steps, &mut metadata);
+        }
+        metadata.termination = self.termination.map(Cow::into_owned).or(metadata.termination);
+        runs.give_unrouted(&mut steps, metadata, None);
+        Ok(())
+    }
+}
+
+impl<'a> Message<'a> {
+    fn read(self) -> Read<(Info<'a>, Vec<Part<'a>>)> {
+        let mut info = match self.info {
+            Some(info) => Info::read(&mut info.json())?,
+            // What is printed is the model's.
+            None => Info { role: "assistant".into(), time: self.time, ..Info::default() },
+        };
+        let mut parts = Vec::new();
+        for part in self.parts.into_iter().flatten() {
+            if part.member("type").and_then(Raw::string).is_some_and(|kind| kind == "step-finish") {
+                info.finish = part.member("reason").and_then(common::name).or(info.finish);
+                if info.usage.is_none()
+                    && let Some(tokens) = part.member("tokens")
+                {
+                    info.usage = opencode::usage(&mut tokens.json())?;
+                }
+            }
+            parts.push(Part::read(&mut part.json())?);
+        }
+        Ok((info, parts))
+    }
+}

@@ -1,0 +1,140 @@
+//! Trajectories of Vorflux: the responses of the model and the calls that were run, in order of time. Calls have no
+//! ids; a call and its result are one entry.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::codex_text::is_failure_code;
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Words};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Vorflux,
+    about: "trajectories of Vorflux",
+    decisive: "an object with `session_id` and a list `trajectory` of entries of type `llm_call` or `tool_call`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    let entries = members.get("trajectory").and_then(Raw::items).unwrap_or_default();
+    let is_entry = |entry: &Raw<'_>| {
+        matches!(
+            entry.member("type").and_then(Raw::string).as_deref(),
+            Some("llm_call" | "tool_call" | "judge_call")
+        )
+    };
+    members.is("session_id", Kind::String)
+        && !entries.is_empty()
+        && entries.iter().take(words::DECISIVE_ITEMS).all(is_entry)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut session = Session::default();
+    session.steps.begin(true);
+    if let Some(entries) = members.get("trajectory") {
+        entries.json().list(|json| {
+            session.entry(&Members::of(json));
+            Ok(())
+        })?;
+    }
+    let unrecorded = session.asked.into_values().filter_map(|left| u64::try_from(left).ok()).sum();
+    runs.pass_over("calls of the model that no entry records as run", unrecorded);
+    runs.pass_over("entries of other types", session.others);
+    let metadata = Metadata {
+        id: members.name("session_id").map(Cow::into_owned),
+        task: members.name("instance_id").map(Cow::into_owned),
+        agent: Some("vorflux".into()),
+        ..Metadata::default()
+    };
+    runs.give_unrouted(&mut session.steps, metadata, None);
+    Ok(())
+}
+
+/// A session in the middle of being read.
+#[derive(Default)]
+struct Session<'a> {
+    steps: Assembler<'a>,
+    turn: u64,
+    /// How many calls of each tool the model has asked for beyond those that were run.
+    asked: BTreeMap<Cow<'a, str>, i64>,
+    others: u64,
+}
+
+impl<'a> Session<'a> {
+    fn entry(&mut self, entry: &Members<'a>) {
+        let time = entry.get("timestamp").and_then(time::of_string);
+        match entry.name("type").as_deref() {
+            Some("llm_call") => self.response(entry, time),
+            Some("tool_call") => self.call(entry, time),
+            // A judge looks at the work and takes no part in it.
+            Some("judge_call") => {}
+            _ => self.others += 1,
+        }
+    }
+
+    fn response(&mut self, entry: &Members<'a>, time: Option<u64>) {
+        for message in entry.get("task_prompt").and_then(Raw::items).unwrap_or_default() {
+            let role = message.member("role").and_then(Raw::string).unwrap_or_default();
+            if let Some(text) = message.member("content").and_then(words::message) {
+                self.steps.message_at(words::actor_of(&role), self.turn, text, time);
+            }
+        }
+        self.turn += 1;
+        let Some(output) = entry.get("output") else { return };
+        if let Some(text) = output.member("content").and_then(words::message) {
+            self.steps.message_at(Actor::Agent, self.turn, text, time);
+        }
+        for call in output.member("tool_calls").and_then(Raw::items).unwrap_or_default() {
+            let name = call.member("function").and_then(|function| function.member("name")?.string());
+            *self.asked.entry(name.unwrap_or_default()).or_default() += 1;
+        }
+    }
+
+    fn call(&mut self, entry: &Members<'a>, time: Option<u64>) {
+        let name = entry.name("tool").unwrap_or_default();
+        *self.asked.entry(name.clone()).or_default() -= 1;
+        let mut call = Call::new(self.turn, None, name);
+        call.time = time;
+        call.arguments = entry.get("arguments").map_or(Content::Absent, common::arguments);
+        let call = self.steps.call(call);
+        if let Some(result) = entry.get("result").filter(|result| result.kind() != Kind::Null) {
+            let text = printed(result).or_else(|| words::result(result));
+            let outcome = outcome(result, text.as_ref());
+            self.steps.answer_call(call, outcome.answer(text.into()));
+        }
+    }
+}
+
+/// The output of a command: its two streams.
+fn printed(result: Raw<'_>) -> Option<Words<'_>> {
+    let stdout = result.member("stdout").and_then(words::result)?;
+    match result.member("stderr").and_then(words::message) {
+        None => Some(stdout),
+        Some(stderr) if wire::is_blank(stdout.text()) => Some(stderr),
+        stderr => wire::joined([stdout].into_iter().chain(stderr).collect()),
+    }
+}
+
+fn outcome(result: Raw<'_>, text: Option<&Words<'_>>) -> Outcome {
+    if let Some(failed) = result.member("exitCode").and_then(is_failure_code) {
+        Outcome::exit_code(failed)
+    } else if result.member("error").is_some_and(|error| error.kind() != Kind::Null) {
+        Outcome::flag(true)
+    } else if text.is_some_and(|text| text.text().starts_with("Error:")) {
+        Outcome::error(Provenance::Text)
+    } else {
+        Outcome::UNMARKED
+    }
+}
