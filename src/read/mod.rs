@@ -120,6 +120,10 @@ format::formats! {
     AgentData => formats::agent_data, "agent-data";
     /// Logs of `InterCode`.
     InterCode => formats::intercode, "intercode";
+    /// Traces of Langfuse.
+    Langfuse => formats::langfuse, "langfuse";
+    /// Runs of `LangSmith`.
+    LangSmith => formats::langsmith, "langsmith";
     /// Trajectories of Vorflux.
     Vorflux => formats::vorflux, "vorflux";
     /// Items of `OpenAI`'s Responses.

@@ -27,7 +27,8 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn claims(sample: &Sample<'_>) -> bool {
     let trace = |members: &Members<'_>| members.is("version", Kind::Number) && members.has("steps");
-    sample.records().iter().any(trace) || sample.holds("traces")
+    // Langfuse has traces of its own, with their observations next to them.
+    sample.records().iter().any(trace) || sample.holds("traces") && !sample.holds("observations")
 }
 
 /// The form is this crate's own, and read by serde: the one reader of it that golden entries use as well.

@@ -30,6 +30,7 @@ mod logs;
 mod message;
 mod model;
 mod names;
+pub(in crate::read) mod observed;
 mod otlp_json;
 #[cfg(feature = "otlp")]
 mod otlp_proto;

@@ -1,0 +1,183 @@
+//! Runs of `LangSmith`: what its SDKs send (`post` and then `patch`), and runs and trees of runs as they are exported.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::otel::observed::{self, Observed};
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::LangSmith,
+    about: "runs of LangSmith: as its SDKs send them, or exported",
+    decisive: "runs with `id`, `run_type` and `inputs`, alone, under `post`, `patch` or `runs`, or as `child_runs`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+/// The keys of the lists of runs in the objects around them.
+const LISTS: [&str; 3] = ["post", "patch", "runs"];
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(members) => is_run(members) || holds(members),
+        Document::List(_) | Document::Lines(_) => document.items().iter().any(|item| {
+            let members = Members::of(&mut item.json());
+            is_run(&members) || holds(&members)
+        }),
+    }
+}
+
+/// Whether an object is a run. What is patched has no inputs, as they were sent before.
+fn is_run(members: &Members<'_>) -> bool {
+    members.is("id", Kind::String)
+        && members.is("run_type", Kind::String)
+        && members.has("inputs")
+        && ["trace_id", "dotted_order", "start_time", "child_runs"].iter().any(|key| members.has(key))
+}
+
+fn holds(members: &Members<'_>) -> bool {
+    ["post", "runs"].iter().any(|key| {
+        let runs = members.get(key).and_then(Raw::items).unwrap_or_default();
+        runs.iter().any(|run| run.kind() == Kind::Object && is_run(&Members::of(&mut run.json())))
+    })
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut records = Records::default();
+    match document {
+        Document::Object(members) => records.take(members),
+        Document::List(_) | Document::Lines(_) => {
+            document.items().iter().for_each(|item| records.take(&Members::of(&mut item.json())));
+        }
+    }
+    runs.pass_over("items that are no runs", records.others);
+    let spans = records.order.iter().filter_map(|id| records.by_id.get(id)).map(Record::span);
+    observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
+    Ok(())
+}
+
+/// Runs by their ids, in the order in which they were first seen.
+#[derive(Default)]
+struct Records<'a> {
+    by_id: BTreeMap<Cow<'a, str>, Record<'a>>,
+    order: Vec<Cow<'a, str>>,
+    others: u64,
+}
+
+impl<'a> Records<'a> {
+    /// Takes a run, or those that an object holds.
+    fn take(&mut self, members: &Members<'a>) {
+        let mut held = LISTS.iter().filter_map(|key| members.get(key)).filter_map(Raw::items).peekable();
+        if held.peek().is_some() && !members.is("run_type", Kind::String) {
+            held.flatten().for_each(|run| self.add(&Members::of(&mut run.json()), None));
+        } else {
+            self.add(members, None);
+        }
+    }
+
+    fn add(&mut self, members: &Members<'a>, parent: Option<&Cow<'a, str>>) {
+        let Some(id) = members.name("id") else {
+            self.others += 1;
+            return;
+        };
+        let record = self.by_id.entry(id.clone()).or_default();
+        if record.0.is_empty() {
+            self.order.push(id.clone());
+        }
+        record.1 = record.1.take().or_else(|| parent.cloned());
+        record.0.push(members.clone());
+        for child in members.get("child_runs").and_then(Raw::items).unwrap_or_default() {
+            self.add(&Members::of(&mut child.json()), Some(&id));
+        }
+    }
+}
+
+/// What was sent of one run, in order, and the run that it stands in.
+#[derive(Default)]
+struct Record<'a>(Vec<Members<'a>>, Option<Cow<'a, str>>);
+
+impl<'a> Record<'a> {
+    /// The value of a key that was sent last. What is empty says nothing.
+    fn get(&self, key: &str) -> Option<Raw<'a>> {
+        let is_something = |value: &Raw<'_>| value.kind() != Kind::Null && value.bytes() != b"{}";
+        self.0.iter().rev().filter_map(|members| members.get(key)).find(is_something)
+    }
+
+    fn name(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.get(key).and_then(common::name)
+    }
+
+    fn span(&self) -> Read<Observed<'a>> {
+        let id = self.name("id").unwrap_or_default();
+        let ordered = || self.name("dotted_order").map(trace_of);
+        let trace = self.name("trace_id").or_else(ordered).or_else(|| self.name("session_id"));
+        let parent = self.name("parent_run_id").or_else(|| self.1.clone());
+        let mut span = Observed::new(trace.unwrap_or_else(|| "run".into()), id, parent);
+        let moment =
+            |key| self.get(key).and_then(|at| time::of_string(at).or_else(|| time::of_milliseconds(at)));
+        span.name(self.name("name").unwrap_or_default());
+        span.lasted(moment("start_time"), moment("end_time"));
+        let kind = self.name("run_type").unwrap_or_default();
+        match (self.name("error"), self.name("status").as_deref()) {
+            (Some(error), _) => span.ended(true, Some(error)),
+            (None, Some("error")) => span.ended(true, None),
+            (None, Some("success")) => span.ended(false, None),
+            _ => {}
+        }
+        span.text("openinference.span.kind", Some(kind.to_ascii_uppercase().into()));
+        let extra = self.get("extra");
+        let metadata = extra.and_then(|extra| extra.member("metadata"));
+        span.value("metadata", metadata)?;
+        let (inputs, outputs) = (self.get("inputs"), self.get("outputs"));
+        let is_tool = kind == "tool";
+        span.value("input.value", inputs.map(|inputs| if is_tool { sole(inputs, "input") } else { inputs }))?;
+        span.value(
+            "output.value",
+            outputs.map(|outputs| if is_tool { sole(outputs, "output") } else { outputs }),
+        )?;
+        if kind == "llm" {
+            let model = outputs.and_then(|outputs| outputs.member("model")).and_then(common::name);
+            let listed = || metadata?.member("ls_model_name").and_then(common::name);
+            span.text("llm.model_name", model.or_else(listed));
+            let usage = outputs.and_then(|outputs| {
+                let of = |key| outputs.member(key).and_then(tokens::usage);
+                of("usage_metadata")
+                    .or_else(|| of("usage"))
+                    .or_else(|| outputs.member("llm_output")?.member("token_usage").and_then(tokens::usage))
+            });
+            span.count("llm.token_count.prompt", usage.and_then(|usage| usage.input_tokens));
+            span.count("llm.token_count.completion", usage.and_then(|usage| usage.output_tokens));
+        }
+        Ok(span)
+    }
+}
+
+/// The id of the trace in an order such as `20240101T000000000000Z<id>.…`.
+fn trace_of(order: Cow<'_, str>) -> Cow<'_, str> {
+    let first = order.split('.').next().unwrap_or_default();
+    match first.split_once('Z') {
+        Some((_, id)) => Cow::Owned(id.to_owned()),
+        None => order,
+    }
+}
+
+/// The one member of an object, where it has this name.
+fn sole<'a>(value: Raw<'a>, name: &str) -> Raw<'a> {
+    let mut count = 0;
+    let is_object = value.kind() == Kind::Object
+        && value
+            .json()
+            .object(|_, value| {
+                count += 1;
+                value.skip()
+            })
+            .is_ok();
+    value.member(name).filter(|_| is_object && count == 1).unwrap_or(value)
+}

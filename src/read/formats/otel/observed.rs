@@ -1,0 +1,94 @@
+//! Spans of tracing products that keep them in forms of their own: each becomes one as `OpenInference` writes it.
+
+use std::borrow::Cow;
+
+use super::attributes::Value;
+use super::collection::SpanCollection;
+use super::model::{Code, Span};
+use super::names::is_read;
+use super::wire;
+use crate::json::{Kind, Raw, Read};
+use crate::read::runs::Runs;
+
+/// A span that is being made.
+#[derive(Default)]
+pub(in crate::read) struct Observed<'a>(Span<'a>);
+
+impl<'a> Observed<'a> {
+    pub(in crate::read) fn new(trace: Cow<'a, str>, id: Cow<'a, str>, parent: Option<Cow<'a, str>>) -> Self {
+        Self(Span { trace_id: trace, span_id: id, parent, ..Span::default() })
+    }
+
+    pub(in crate::read) fn name(&mut self, name: Cow<'a, str>) {
+        self.0.name = name;
+    }
+
+    /// Sets when it began and ended, in nanoseconds since 1970.
+    pub(in crate::read) fn lasted(&mut self, start: Option<u64>, end: Option<u64>) {
+        self.0.start = start.unwrap_or_default();
+        self.0.end = end;
+    }
+
+    /// Sets how it ended: whether it failed, and why.
+    pub(in crate::read) fn ended(&mut self, failed: bool, message: Option<Cow<'a, str>>) {
+        self.0.status = if failed { Code::Error } else { Code::Ok };
+        self.0.message = message.unwrap_or_default();
+    }
+
+    /// Adds an attribute as its value stands.
+    pub(in crate::read) fn value(&mut self, name: &'static str, value: Option<Raw<'a>>) -> Read<()> {
+        let Some(value) = value.filter(|value| value.kind() != Kind::Null) else { return Ok(()) };
+        let value = match value.kind() {
+            Kind::Object | Kind::List => Value::text(value.spelling()),
+            _ => wire::plain(&mut value.json())?,
+        };
+        self.0.attributes.push(Cow::Borrowed(name), value);
+        Ok(())
+    }
+
+    /// Adds an attribute that is a text.
+    pub(in crate::read) fn text(&mut self, name: &'static str, text: Option<Cow<'a, str>>) {
+        if let Some(text) = text {
+            self.0.attributes.push(Cow::Borrowed(name), Value::text(text));
+        }
+    }
+
+    /// Adds an attribute that is a count.
+    pub(in crate::read) fn count(&mut self, name: &'static str, count: Option<u64>) {
+        if let Some(count) = count.and_then(|count| i64::try_from(count).ok()) {
+            self.0.attributes.push(Cow::Borrowed(name), Value::Integer(count));
+        }
+    }
+
+    /// Adds the attributes of an OpenTelemetry span that the product has kept.
+    pub(in crate::read) fn attributes(&mut self, object: Raw<'a>) -> Read<()> {
+        if object.kind() != Kind::Object {
+            return Ok(());
+        }
+        object.json().object(|key, value| {
+            let name = String::from_utf8_lossy(key);
+            if is_read(name.as_bytes()) {
+                let value = wire::plain(value)?;
+                self.0.attributes.push(Cow::Owned(name.into_owned()), value);
+                Ok(())
+            } else {
+                value.skip()
+            }
+        })
+    }
+
+    /// Whether it has one of these attributes.
+    pub(in crate::read) fn has(&self, names: &[&str]) -> bool {
+        self.0.attributes.first_of(names).is_some()
+    }
+}
+
+/// Gives the runs of the traces of these spans.
+pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
+    let mut collection = SpanCollection::default();
+    for Observed(span) in spans {
+        collection.push_span(span);
+    }
+    collection.account(runs);
+    collection.give(runs);
+}
