@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::otel::observed::{self, Observed};
-use crate::json::{Kind, Raw, Read};
+use super::otel::observed::{self, Observed, sole};
+use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -103,14 +103,19 @@ fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Ob
         span.ended(true, name("statusMessage"));
     }
     let metadata = observation.get("metadata");
-    if let Some(attributes) = metadata.and_then(|metadata| metadata.member("attributes")) {
+    let text = metadata.and_then(Raw::string).filter(|text| Json::new(text.as_bytes()).check().is_ok());
+    let parsed = text.as_ref().map(|text| Raw::over(text.as_bytes(), 0)).or(metadata);
+    if let Some(attributes) = parsed.and_then(|metadata| metadata.member("attributes")) {
         span.attributes(attributes)?;
     }
     span.text("openinference.span.kind", kind(name("type").as_deref()).map(Cow::Borrowed));
     span.text("session.id", session);
     span.value("metadata", metadata.filter(|metadata| metadata.kind() == Kind::Object))?;
     if !span.has(&["input.value", "gen_ai.input.messages"]) {
-        span.value("input.value", observation.get("input"))?;
+        let input = observation.get("input");
+        let arguments =
+            input.and_then(|input| sole(input, "input")).filter(|inner| inner.kind() == Kind::Object);
+        span.value("input.value", arguments.or(input))?;
     }
     if !span.has(&["output.value", "gen_ai.output.messages"]) {
         span.value("output.value", observation.get("output"))?;

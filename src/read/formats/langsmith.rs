@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::otel::observed::{self, Observed};
+use super::otel::observed::{self, Observed, sole};
 use crate::json::{Kind, Raw, Read};
 use crate::read::Format;
 use crate::read::common;
@@ -83,31 +83,44 @@ impl<'a> Records<'a> {
     }
 
     fn add(&mut self, members: &Members<'a>, parent: Option<&Cow<'a, str>>) {
-        let Some(id) = members.name("id") else {
+        let ordered = || {
+            members
+                .name("dotted_order")
+                .as_deref()
+                .and_then(|order| ids_in(order).next_back().map(str::to_owned))
+        };
+        let Some(id) = members.name("id").or_else(|| ordered().map(Cow::Owned)) else {
             self.others += 1;
             return;
         };
         let record = self.by_id.entry(id.clone()).or_default();
-        if record.0.is_empty() {
+        if record.sent.is_empty() {
             self.order.push(id.clone());
         }
-        record.1 = record.1.take().or_else(|| parent.cloned());
-        record.0.push(members.clone());
+        record.id.clone_from(&id);
+        record.parent = record.parent.take().or_else(|| parent.cloned());
+        record.sent.push(members.clone());
         for child in members.get("child_runs").and_then(Raw::items).unwrap_or_default() {
             self.add(&Members::of(&mut child.json()), Some(&id));
         }
     }
 }
 
-/// What was sent of one run, in order, and the run that it stands in.
+/// A run.
 #[derive(Default)]
-struct Record<'a>(Vec<Members<'a>>, Option<Cow<'a, str>>);
+struct Record<'a> {
+    id: Cow<'a, str>,
+    /// The run that it stands in.
+    parent: Option<Cow<'a, str>>,
+    /// All that was sent of it, in order.
+    sent: Vec<Members<'a>>,
+}
 
 impl<'a> Record<'a> {
     /// The value of a key that was sent last. What is empty says nothing.
     fn get(&self, key: &str) -> Option<Raw<'a>> {
         let is_something = |value: &Raw<'_>| value.kind() != Kind::Null && value.bytes() != b"{}";
-        self.0.iter().rev().filter_map(|members| members.get(key)).find(is_something)
+        self.sent.iter().rev().filter_map(|members| members.get(key)).find(is_something)
     }
 
     fn name(&self, key: &str) -> Option<Cow<'a, str>> {
@@ -115,11 +128,12 @@ impl<'a> Record<'a> {
     }
 
     fn span(&self) -> Read<Observed<'a>> {
-        let id = self.name("id").unwrap_or_default();
-        let ordered = || self.name("dotted_order").map(trace_of);
-        let trace = self.name("trace_id").or_else(ordered).or_else(|| self.name("session_id"));
-        let parent = self.name("parent_run_id").or_else(|| self.1.clone());
-        let mut span = Observed::new(trace.unwrap_or_else(|| "run".into()), id, parent);
+        let order = self.name("dotted_order").unwrap_or_default();
+        let of_order = |id: Option<&str>| id.map(|id| Cow::Owned(id.to_owned()));
+        let trace = self.name("trace_id").or_else(|| of_order(ids_in(&order).next()));
+        let parent = self.name("parent_run_id").or_else(|| self.parent.clone());
+        let parent = parent.or_else(|| of_order(ids_in(&order).rev().nth(1)));
+        let mut span = Observed::new(trace.unwrap_or_else(|| "run".into()), self.id.clone(), parent);
         let moment =
             |key| self.get(key).and_then(|at| time::of_string(at).or_else(|| time::of_milliseconds(at)));
         span.name(self.name("name").unwrap_or_default());
@@ -137,11 +151,9 @@ impl<'a> Record<'a> {
         span.value("metadata", metadata)?;
         let (inputs, outputs) = (self.get("inputs"), self.get("outputs"));
         let is_tool = kind == "tool";
-        span.value("input.value", inputs.map(|inputs| if is_tool { sole(inputs, "input") } else { inputs }))?;
-        span.value(
-            "output.value",
-            outputs.map(|outputs| if is_tool { sole(outputs, "output") } else { outputs }),
-        )?;
+        let of_tool = |value, name| sole(value, name).filter(|_| is_tool).unwrap_or(value);
+        span.value("input.value", inputs.map(|inputs| of_tool(inputs, "input")))?;
+        span.value("output.value", outputs.map(|outputs| of_tool(outputs, "output")))?;
         if kind == "llm" {
             let model = outputs.and_then(|outputs| outputs.member("model")).and_then(common::name);
             let listed = || metadata?.member("ls_model_name").and_then(common::name);
@@ -159,25 +171,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The id of the trace in an order such as `20240101T000000000000Z<id>.…`.
-fn trace_of(order: Cow<'_, str>) -> Cow<'_, str> {
-    let first = order.split('.').next().unwrap_or_default();
-    match first.split_once('Z') {
-        Some((_, id)) => Cow::Owned(id.to_owned()),
-        None => order,
-    }
-}
-
-/// The one member of an object, where it has this name.
-fn sole<'a>(value: Raw<'a>, name: &str) -> Raw<'a> {
-    let mut count = 0;
-    let is_object = value.kind() == Kind::Object
-        && value
-            .json()
-            .object(|_, value| {
-                count += 1;
-                value.skip()
-            })
-            .is_ok();
-    value.member(name).filter(|_| is_object && count == 1).unwrap_or(value)
+/// The ids in an order such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`: of the trace first, then down to
+/// the run itself.
+fn ids_in(order: &str) -> impl DoubleEndedIterator<Item = &str> {
+    order.split('.').filter_map(|part| part.split_once('Z')).map(|(_, id)| id)
 }

@@ -103,7 +103,7 @@ impl<'t> Walk<'t> {
             },
         };
         match kind {
-            "tool_call" | "tool_use" | "toolCall" | "server_tool_use" | "custom_tool_call" => {
+            "tool_call" | "tool_use" | "toolCall" | "tool-call" | "server_tool_use" | "custom_tool_call" => {
                 // With the whole call below a key of the same name.
                 return match members.get_mut("tool_call") {
                     Some(Data::Object(inner)) => self.call(inner, None),
@@ -112,9 +112,13 @@ impl<'t> Walk<'t> {
             }
             "function_call" => return self.call(members, None),
             "invalid_tool_call" => return self.invalid_call(members),
-            "tool_call_response" | "tool_result" | "function_call_output" | "custom_tool_call_output" => {
-                return self.reply(members);
-            }
+            "tool_call_response"
+            | "tool_result"
+            | "tool-result"
+            | "function_call_output"
+            | "custom_tool_call_output" => return self.reply(members),
+            // Calls of the AI SDK may have no type.
+            "" if members.has("toolCallId") && members.has("toolName") => return self.call(members, None),
             "reasoning" | "thinking" => return,
             _ => {}
         }
@@ -193,7 +197,7 @@ impl<'t> Walk<'t> {
     }
 
     fn call(&mut self, members: &mut Members<'t>, refused: Option<Cow<'t, str>>) {
-        let ids = ["call_id", "toolUseId", "tool_id", "tool_call_id", "id"];
+        let ids = ["call_id", "toolUseId", "toolCallId", "tool_id", "tool_call_id", "id"];
         let inner_id = members.object("tool_call").and_then(|inner| name_of(inner, &ids));
         let id = inner_id.or_else(|| name_of(members, &ids));
         let (mut inner, mut function);
@@ -211,7 +215,7 @@ impl<'t> Walk<'t> {
             }
             _ => members,
         };
-        let Some(name) = name_of(members, &["name", "tool_name"]) else { return };
+        let Some(name) = name_of(members, &["name", "tool_name", "toolName"]) else { return };
         let mut arguments = ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter();
         let arguments = match arguments.find_map(|key| members.remove(key)) {
             None => self.bare_arguments.clone(),
@@ -223,7 +227,9 @@ impl<'t> Walk<'t> {
     fn reply(&mut self, members: &mut Members<'t>) {
         let id = match members.object("origin") {
             Some(origin) => name_of(origin, &["id"]),
-            None => name_of(members, &["tool_call_id", "tool_use_id", "toolUseId", "call_id", "id"]),
+            None => {
+                name_of(members, &["tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "id"])
+            }
         };
         let flags = [members.get("is_error"), members.get("isError"), members.get("error")];
         let is_error = members.text("status") == Some("error")
@@ -319,6 +325,8 @@ mod tests {
             json!({"choices": [{"message": {"role": "assistant", "content": null,
                 "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{\"x\":1}"}}]}}]}),
             json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {"x": 1}}]}),
+            json!([{"toolCallId": "c", "toolName": "f", "input": "{\"x\":1}"}]),
+            json!({"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c", "toolName": "f", "args": {"x": 1}}]}),
             json!({"output": [{"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{\"x\":1}"}]}),
             json!({"content": {"parts": [{"function_call": {"id": "c", "name": "f", "args": {"x": 1}}}]}}),
             json!([{"text": ""}, {"toolUse": {"toolUseId": "c", "name": "f", "input": {"x": 1}}}]),

@@ -61,20 +61,16 @@ impl<'a> Observed<'a> {
     }
 
     /// Adds the attributes of an OpenTelemetry span that the product has kept.
-    pub(in crate::read) fn attributes(&mut self, object: Raw<'a>) -> Read<()> {
-        if object.kind() != Kind::Object {
-            return Ok(());
-        }
-        object.json().object(|key, value| {
+    pub(in crate::read) fn attributes(&mut self, object: Raw<'_>) -> Read<()> {
+        crate::read::wire::object(&mut object.json(), |key, value| {
             let name = String::from_utf8_lossy(key);
             if is_read(name.as_bytes()) {
-                let value = wire::plain(value)?;
+                let value = wire::plain(value)?.into_owned();
                 self.0.attributes.push(Cow::Owned(name.into_owned()), value);
-                Ok(())
-            } else {
-                value.skip()
             }
+            Ok(())
         })
+        .map(|_| ())
     }
 
     /// Whether it has one of these attributes.
@@ -91,4 +87,16 @@ pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
     }
     collection.account(runs);
     collection.give(runs);
+}
+
+/// The only member of an object, where it has this name.
+pub(in crate::read) fn sole<'a>(value: Raw<'a>, name: &str) -> Option<Raw<'a>> {
+    let mut count = 0;
+    if value.kind() == Kind::Object {
+        let _ = value.json().object(|_, _| {
+            count += 1;
+            Ok(())
+        });
+    }
+    value.member(name).filter(|_| count == 1)
 }
