@@ -23,8 +23,10 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn claims(document: &Document<'_>) -> bool {
     let Document::Object(members) = document else { return false };
-    let mut episodes = episodes(members).into_iter().take(words::DECISIVE_ITEMS).peekable();
-    episodes.peek().is_some() && episodes.all(|(_, episode)| is_episode(episode))
+    let episodes = episodes(members);
+    let mut first = episodes.iter().take(words::DECISIVE_ITEMS);
+    first.clone().all(|(_, episode)| episode.kind() == Kind::Object)
+        && first.any(|(_, episode)| is_episode(*episode))
 }
 
 /// The episodes of a log. Some writers put them into an object after one that describes the experiment.

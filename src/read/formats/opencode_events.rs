@@ -65,7 +65,11 @@ impl<'a> Event<'a> {
     /// The session that it belongs to.
     fn session(&self) -> Option<Cow<'a, str>> {
         let of = |value: Raw<'a>| value.member("sessionID").and_then(common::name);
-        of(self.data).or_else(|| of(self.line)).or_else(|| self.part().and_then(of))
+        let info = || self.data.member("info");
+        let own =
+            || info()?.member("id").filter(|_| self.kind.starts_with("session.")).and_then(common::name);
+        let within = || self.part().and_then(of).or_else(|| info().and_then(of)).or_else(own);
+        of(self.data).or_else(|| of(self.line)).or_else(within)
     }
 }
 
