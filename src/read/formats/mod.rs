@@ -29,11 +29,11 @@ pub(super) mod inspect;
 #[cfg(feature = "inspect")]
 pub(super) mod inspect_archive;
 pub(super) mod inspect_events;
-pub(super) mod langchain;
-pub(super) mod letta;
 pub(super) mod intercode;
+pub(super) mod langchain;
 pub(super) mod langfuse;
 pub(super) mod langsmith;
+pub(super) mod letta;
 pub(super) mod mini_swe_agent;
 pub(super) mod native;
 pub(super) mod opencode;
