@@ -1,8 +1,8 @@
 //! One file for each format: how it is recognised, and how an element of it becomes steps.
 
 pub(super) mod acp;
-pub(super) mod agentdojo;
 pub(super) mod agent_data;
+pub(super) mod agentdojo;
 pub(super) mod atif;
 pub(super) mod atif_result;
 pub(super) mod autogen;
