@@ -126,6 +126,26 @@ format::formats! {
     LangSmith => formats::langsmith, "langsmith";
     /// Trajectories of Vorflux.
     Vorflux => formats::vorflux, "vorflux";
+    /// Messages that Cline and Roo Code show.
+    ClineUi => formats::cline_ui, "cline-ui";
+    /// Steps of Antigravity.
+    Antigravity => formats::antigravity, "antigravity";
+    /// Transcripts of the Microsoft 365 Agents SDK and the Bot Framework.
+    Activities => formats::activities, "activities";
+    /// Events of Claude Managed Agents.
+    ClaudeManaged => formats::claude_managed, "claude-managed";
+    /// Trajectories of `OSWorld`.
+    OsWorld => formats::osworld, "osworld";
+    /// Chat histories of OWL.
+    Owl => formats::owl, "owl";
+    /// Trajectories of trae-agent.
+    TraeAgent => formats::trae_agent, "trae-agent";
+    /// Results and transcripts of `AgentV`.
+    AgentV => formats::agentv, "agentv";
+    /// Answers of `ToolBench`.
+    ToolBench => formats::toolbench, "toolbench";
+    /// Results of BFCL.
+    Bfcl => formats::bfcl, "bfcl";
     /// Items of `OpenAI`'s Responses.
     OpenAiResponses => formats::chat::responses, "openai-responses";
     /// Messages of Anthropic's models.

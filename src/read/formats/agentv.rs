@@ -1,0 +1,124 @@
+//! `AgentV`: results of evaluations, and transcripts. A call of a message has its result within it.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Usage};
+
+use super::recorded::{Recording, Recordings, any_of_first, ident, items, members, number, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::AgentV,
+    about: "results and transcripts of AgentV",
+    decisive: "objects with `test_id` and `output`, `messages` or a message itself, whose `tool_calls` have a `tool`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let is_own = |object: &Members<'_>| object.has("test_id") && (is_message(object) || is_result(object));
+    match document {
+        Document::Object(result) => is_own(result),
+        document => any_of_first(document.items(), is_own),
+    }
+}
+
+fn is_message(message: &Members<'_>) -> bool {
+    message.has("message_index") && message.has("role")
+}
+
+/// Whether there is a list of messages that calls in the manner of `AgentV`, or scores without one.
+fn is_result(result: &Members<'_>) -> bool {
+    let has_calls = |list: &str| {
+        any_of_first(&items(result.get(list)), |message| {
+            items(message.get("tool_calls")).iter().any(|call| call.member("tool").is_some())
+        })
+    };
+    let is_scored = result.has("score") && result.has("scores") && result.has("target");
+    has_calls("output") || has_calls("messages") || is_scored
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut transcripts = Recordings::of_agent("agentv");
+    let own: Vec<_> = match document {
+        Document::Object(result) => vec![result.clone()],
+        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+    };
+    let (mut others, mut without) = (0, 0);
+    for object in &own {
+        if is_message(object) {
+            let run = transcripts.run(object.name("test_id"));
+            run.metadata.task = object.name("test_id").map(Into::into);
+            run.model(object.get("source").and_then(|source| source.member("model")?.string()));
+            message(object, run);
+        } else if is_result(object) {
+            let list =
+                ["output", "messages"].iter().map(|key| items(object.get(key))).find(|list| !list.is_empty());
+            let Some(list) = list else {
+                without += 1;
+                continue;
+            };
+            let mut run = Recording::of_agent("agentv");
+            run.metadata.task = object.name("test_id").map(Into::into);
+            run.metadata.domain = object.name("suite").as_deref().map(Into::into);
+            run.metadata.trial =
+                object.get("attempt").and_then(Raw::integer).and_then(|trial| u64::try_from(trial).ok());
+            run.model(object.name("target"));
+            run.reward = number(object.get("score"));
+            run.say(Actor::User, text(object.get("input")));
+            for item in list {
+                message(&members(Some(item)), &mut run);
+            }
+            run.give(runs);
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("objects of other types", others);
+    runs.pass_over("results without messages", without);
+    transcripts.give(runs);
+}
+
+fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+    run.turn(message.get("start_time").and_then(time::of_string));
+    let tokens = members(message.get("token_usage"));
+    let count = |key: &str| tokens.get(key).and_then(|count| wire::count(&mut count.json()).ok()).flatten();
+    run.spent(Some(Usage {
+        input_tokens: count("input"),
+        output_tokens: count("output"),
+        cached_tokens: count("cached"),
+        duration_ns: None,
+    }));
+    let role = message.name("role").unwrap_or(Cow::Borrowed("assistant"));
+    run.say(words::actor_of(&role), text(message.get("content")));
+    for call in items(message.get("tool_calls")) {
+        let name = call.member("tool").and_then(common::name);
+        let number = run.call(ident(call.member("id")), name, call.member("input"));
+        let present = |key: &str| call.member(key).filter(|value| value.kind() != Kind::Null);
+        let is_error = call.member("is_error").and_then(Raw::boolean).unwrap_or(false);
+        let failed = is_error
+            || present("error").is_some()
+            || present("status").and_then(Raw::string).as_deref() == Some("error");
+        if let Some(told) = present("error").or_else(|| present("output")) {
+            let outcome = if failed { Outcome::flag(true) } else { Outcome::UNMARKED };
+            run.answer_call(number, words::result(told), outcome);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Antigravity: the steps of a conversation. A step of the planner has calls without ids; the steps that follow it are
+//! their answers, in order.
+
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::Actor;
+
+use super::recorded::{Recording, any_of_first, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Antigravity,
+    about: "steps of Antigravity conversations",
+    decisive: "steps with `step_index`, `source` and a `type` such as `PLANNER_RESPONSE` or `TOOL_CALL`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(document.items(), |step| {
+        let kind = step.name("type");
+        let is_known = matches!(
+            kind.as_deref(),
+            Some("PLANNER_RESPONSE" | "USER_INPUT" | "TOOL_CALL" | "TEXT_RESPONSE" | "CONVERSATION_HISTORY")
+        );
+        step.has("step_index") && step.has("source") && is_known
+    })
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::of_agent("antigravity");
+    let mut others = 0;
+    for step in document.items() {
+        let step = members(Some(*step));
+        others += u64::from(!read_step(&step, &mut run));
+    }
+    runs.pass_over("steps of other types", others);
+    run.give(runs);
+}
+
+/// Reads a step; `false` if its type is unknown.
+fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
+    run.turn(step.get("created_at").and_then(time::of_string));
+    run.model(step.name("model"));
+    run.spent(step.get("usage").or_else(|| step.get("usage_metadata")).and_then(tokens::usage));
+    let content = step.get("content");
+    let error = step.get("error").filter(|error| !matches!(error.bytes(), b"null" | b"\"\""));
+    match (step.name("type").as_deref(), step.name("source").as_deref()) {
+        (Some("USER_INPUT"), _) => run.say(Actor::User, text(content)),
+        (Some("PLANNER_RESPONSE" | "TEXT_RESPONSE" | "TOOL_CALL" | "FINISH"), source) => {
+            let is_user = source.is_some_and(|source| source.starts_with("USER"));
+            run.say(if is_user { Actor::User } else { Actor::Agent }, text(content));
+            for call in items(step.get("tool_calls")) {
+                let arguments = call.member("args").or_else(|| call.member("arguments"));
+                let number =
+                    run.call(ident(call.member("id")), call.member("name").and_then(common::name), arguments);
+                if let Some(error) = error {
+                    run.answer_call(number, words::result(error), Outcome::flag(true));
+                }
+            }
+        }
+        (
+            Some(
+                "THINKING"
+                | "CONVERSATION_HISTORY"
+                | "KNOWLEDGE_ARTIFACTS"
+                | "CHECKPOINT"
+                | "EPHEMERAL_MESSAGE",
+            ),
+            _,
+        ) => {}
+        (Some("SYSTEM_MESSAGE"), _) | (Some(_), Some("SYSTEM")) => run.say(Actor::System, text(content)),
+        (Some("ERROR_MESSAGE"), _) => run.say(Actor::Environment, text(error.or(content))),
+        (Some(_), Some("MODEL")) => {
+            let failed = step.name("status").as_deref() == Some("ERROR") || error.is_some();
+            run.answer(None, None, error.or(content).and_then(words::result), Outcome::flag(failed));
+        }
+        _ => return false,
+    }
+    true
+}

@@ -1,0 +1,148 @@
+//! BFCL: the results of the Berkeley Function Calling Leaderboard, with the log of each step where there is one.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, CallNumber, Content, Provenance, UnknownReason};
+
+use super::recorded::{Recording, any_of_first, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Bfcl,
+    about: "results of BFCL, the Berkeley Function Calling Leaderboard",
+    decisive: "objects with `id`, `result` and `inference_log`, or `latency` and `input_token_count`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(entry) => is_entry(entry),
+        document => any_of_first(document.items(), is_entry),
+    }
+}
+
+fn is_entry(entry: &Members<'_>) -> bool {
+    let is_measured = entry.has("input_token_count") && entry.has("latency");
+    entry.has("id") && entry.has("result") && (entry.is("inference_log", Kind::List) || is_measured)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let entries = match document {
+        Document::Object(entry) => vec![entry.clone()],
+        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+    };
+    let mut others = 0;
+    for entry in entries {
+        if is_entry(&entry) {
+            read_entry(&entry, runs);
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("objects of other types", others);
+}
+
+fn read_entry(entry: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::of_agent("bfcl");
+    run.metadata.task = ident(entry.get("id")).map(Into::into);
+    let mut has_steps = false;
+    for turn in items(entry.get("inference_log")) {
+        let turn = members(Some(turn));
+        for message in items(turn.get("begin_of_turn_query")) {
+            run.turn(None);
+            run.say(Actor::User, text(message.member("content")));
+        }
+        for (_, step) in turn.iter().filter(|(key, _)| key.starts_with("step_")) {
+            has_steps = true;
+            read_step(step, &mut run);
+        }
+    }
+    if !has_steps && let Some(result) = entry.get("result") {
+        run.turn(None);
+        read_result(result, &mut run);
+    }
+    run.give(runs);
+}
+
+/// Reads a step: what the model said, the calls that were made of it, and their results in order.
+fn read_step<'a>(step: Raw<'a>, run: &mut Recording<'a>) {
+    run.turn(None);
+    let mut calls: Vec<CallNumber> = Vec::new();
+    let mut answered = 0;
+    for event in items(Some(step)) {
+        let content = event.member("content");
+        let role = event.member("role").and_then(Raw::string);
+        match role.as_deref() {
+            Some("assistant") => run.say(Actor::Agent, text(content)),
+            Some("handler_log") => {
+                calls.extend(
+                    items(event.member("model_response_decoded")).into_iter().map(|call| add(call, run)),
+                );
+                if let Some(error) = event.member("error") {
+                    run.say(Actor::Environment, text(Some(error)));
+                }
+            }
+            Some("tool") => {
+                let told = content.and_then(words::result);
+                let failed = content.and_then(Raw::string).is_some_and(|told| is_error(&told));
+                let outcome = if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED };
+                match calls.get(answered) {
+                    Some(call) => run.answer_call(*call, told, outcome),
+                    None => run.answer(None, None, told, outcome),
+                }
+                answered += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads a result without a log: calls that nothing executes, or what the model said.
+fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
+    match result.kind() {
+        Kind::Object => {
+            let call = add(result, run);
+            run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None));
+        }
+        Kind::List => items(Some(result)).into_iter().for_each(|result| read_result(result, run)),
+        _ => run.say(Actor::Agent, text(Some(result))),
+    }
+}
+
+/// Whether a result is an object with an error, or says that the call could not be executed.
+fn is_error(told: &str) -> bool {
+    let has_error = told.starts_with('{') && members(Some(Raw::over(told.as_bytes(), 0))).has("error");
+    has_error || told.starts_with("Error during execution")
+}
+
+/// Adds a call as it was decoded: code such as `cd(folder='a')`, or an object of a name with its arguments.
+fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> CallNumber {
+    if let Some(code) = call.string() {
+        let name = code.split_once('(').map_or(&*code, |(name, _)| name).to_owned();
+        let call = run.call(None, Some(Cow::Owned(name)), None);
+        if let Some(call) = run.call_mut(call) {
+            call.arguments = Content::Present(common::sole_text("code", &code));
+        }
+        return call;
+    }
+    let call = members(Some(call));
+    let named = call.iter().next().map(|(name, given)| (name.to_owned(), given));
+    let (name, given) = named.map_or((None, None), |(name, given)| (Some(Cow::Owned(name)), Some(given)));
+    run.call(None, name, given)
+}

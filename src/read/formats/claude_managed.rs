@@ -1,0 +1,112 @@
+//! Claude Managed Agents: the events of a session, alone or as `raw` within those of a client.
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::{Actor, Provenance, UnknownReason};
+
+use super::recorded::{Recordings, any_of_first, elements, ident, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::ClaudeManaged,
+    about: "events of Claude Managed Agents",
+    decisive: "events with an `id` and a `type` such as `agent.tool_use`, `agent.message` or `session.status_idle`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(&elements(document, &["events", "data"]), |event| {
+        let event = event_in(event);
+        let kind = event.name("type").unwrap_or_default();
+        let is_known = matches!(
+            &*kind,
+            "agent.message"
+                | "agent.thinking"
+                | "agent.tool_use"
+                | "agent.tool_result"
+                | "agent.mcp_tool_use"
+                | "agent.mcp_tool_result"
+                | "agent.custom_tool_use"
+                | "user.custom_tool_result"
+        ) || kind.starts_with("session.status_");
+        is_known && (event.has("id") || event.has("processed_at"))
+    })
+}
+
+/// The event itself, where a client has wrapped it.
+fn event_in<'a>(event: &Members<'a>) -> Members<'a> {
+    match event.get("raw") {
+        Some(raw) if raw.kind() == Kind::Object => members(Some(raw)),
+        _ => event.clone(),
+    }
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut sessions = Recordings::of_agent("claude-managed");
+    let mut others = 0;
+    for event in elements(document, &["events", "data"]) {
+        let outer = members(Some(event));
+        let event = event_in(&outer);
+        // The threads of sub-agents are runs of their own.
+        let thread = ident(event.get("session_thread_id"));
+        let session = ident(event.get("session_id").or_else(|| outer.get("session_id")));
+        let run = sessions.run(thread.clone().or_else(|| session.clone()));
+        if thread.is_some() {
+            run.metadata.parent = session.map(Into::into);
+        }
+        run.turn(event.get("processed_at").and_then(time::of_string));
+        let id = |key: &str| ident(event.get(key));
+        let content = event.get("content");
+        match event.name("type").as_deref() {
+            Some("user.message") => run.say(Actor::User, text(content)),
+            Some("system.message") => run.say(Actor::System, text(content)),
+            Some("agent.message") => run.say(Actor::Agent, text(content)),
+            Some("agent.tool_use" | "agent.mcp_tool_use" | "agent.custom_tool_use") => {
+                run.call(id("id"), event.name("name"), event.get("input"));
+            }
+            Some(
+                "agent.tool_result"
+                | "agent.mcp_tool_result"
+                | "user.custom_tool_result"
+                | "user.tool_result",
+            ) => {
+                let call =
+                    id("tool_use_id").or_else(|| id("mcp_tool_use_id")).or_else(|| id("custom_tool_use_id"));
+                let is_error = event.get("is_error").and_then(Raw::boolean);
+                let outcome = is_error.map_or(Outcome::UNMARKED, Outcome::flag);
+                run.answer(call, None, content.and_then(words::result), outcome);
+            }
+            Some("user.tool_confirmation") if event.name("result").as_deref() == Some("deny") => {
+                let told = event.get("deny_message").and_then(words::result);
+                let refused = Outcome::unknown(UnknownReason::Refused, Provenance::Flag);
+                run.answer(id("tool_use_id"), None, told, refused);
+            }
+            Some("span.model_request_end") => {
+                let usage = event.get("model_usage").and_then(tokens::usage);
+                run.spent(usage);
+            }
+            Some("session.error") => run.say(Actor::Environment, event.get("error").and_then(words::result)),
+            Some("session.status_terminated") => run.metadata.termination = Some("terminated".to_owned()),
+            Some(kind) if kind.starts_with("session.") || kind.starts_with("span.") => {}
+            Some("agent.thinking" | "user.tool_confirmation" | "user.interrupt") => {}
+            _ => others += 1,
+        }
+    }
+    runs.pass_over("events of other types", others);
+    sessions.give(runs);
+}

@@ -1,0 +1,203 @@
+//! Cline and Roo Code: the messages that they show (`ui_messages.json`). A call stands in the text of a message; what
+//! came of it stands in the request that follows.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::wire;
+use crate::trace::{Actor, CallNumber, Content, Provenance, UnknownReason, Usage};
+
+use super::recorded::{Recording, any_of_first, members};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::ClineUi,
+    about: "messages that Cline and Roo Code show (ui_messages.json)",
+    decisive: "messages with `ts`, a `type` say or ask, and a kind under the key of that name",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(document.items(), is_message)
+}
+
+fn is_message(message: &Members<'_>) -> bool {
+    let kind = message.name("type");
+    message.is("ts", Kind::Number)
+        && matches!(kind.as_deref(), Some("say" | "ask"))
+        && kind.is_some_and(|kind| message.is(&kind, Kind::String))
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    // Some texts are JSON, which has to outlive the reading of its message.
+    let messages: Vec<_> = document.items().iter().map(|message| members(Some(*message))).collect();
+    let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
+    let mut task = Task { run: Recording::of_agent("cline"), open: Vec::new(), last: None, has_begun: false };
+    let (mut partial, mut others) = (0, 0);
+    for (message, text) in messages.iter().zip(&texts) {
+        if message.get("partial").and_then(Raw::boolean) == Some(true) {
+            partial += 1;
+        } else if is_message(message) {
+            others += u64::from(!task.message(message, text.as_deref().unwrap_or_default()));
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("messages that are not complete", partial);
+    runs.pass_over("messages of other types", others);
+    task.run.give(runs);
+}
+
+struct Task<'a> {
+    run: Recording<'a>,
+    /// Calls whose results have not come.
+    open: Vec<CallNumber>,
+    /// The text of the last call: what is asked first and done then is one call.
+    last: Option<&'a str>,
+    has_begun: bool,
+}
+
+impl<'a> Task<'a> {
+    /// Reads a message; `false` if its kind is unknown.
+    fn message(&mut self, message: &Members<'a>, text: &'a str) -> bool {
+        let kind = message.name("type").and_then(|kind| message.name(&kind)).unwrap_or_default();
+        self.run.turn(message.get("ts").and_then(time::of_milliseconds));
+        let json = Raw::over(text.as_bytes(), 0);
+        let json = if text.starts_with('{') { members(Some(json)) } else { Members::default() };
+        let is_call = matches!(&*kind, "tool" | "command" | "use_mcp_server" | "browser_action");
+        if is_call {
+            if self.last != Some(text) {
+                self.call(&kind, text, &json);
+            }
+            self.last = Some(text);
+            return true;
+        }
+        match &*kind {
+            "api_req_started" => {
+                if let Some(request) = json.get("request").and_then(Raw::string) {
+                    self.results(request);
+                }
+                self.run.spent(usage(&json));
+            }
+            "command_output" | "mcp_server_response" | "browser_action_result" => {
+                // A command that goes on is asked about with an empty text; one may print several times.
+                if !common::is_blank(text)
+                    && let Some(call) = self.open.pop()
+                {
+                    self.run.answer_call(call, Some(text.into()), Outcome::UNMARKED);
+                }
+            }
+            "task" | "user_feedback" => self.run.say(Actor::User, Some(text.into())),
+            "text" if !self.has_begun => self.run.say(Actor::User, Some(text.into())),
+            "text" | "followup" | "completion_result" | "plan_mode_respond" => {
+                let question = json.get("question").or_else(|| json.get("response")).and_then(Raw::string);
+                self.run.say(Actor::Agent, Some(question.map_or_else(|| text.into(), Into::into)));
+                if kind == "completion_result" {
+                    self.run.metadata.termination = Some("completion_result".to_owned());
+                }
+            }
+            "error"
+            | "diff_error"
+            | "clineignore_error"
+            | "rooignore_error"
+            | "api_req_failed"
+            | "mistake_limit_reached"
+            | "shell_integration_warning" => {
+                self.run.say(Actor::Environment, Some(text.into()));
+            }
+            "reasoning"
+            | "checkpoint_created"
+            | "checkpoint_saved"
+            | "task_progress"
+            | "resume_task"
+            | "resume_completed_task"
+            | "api_req_finished"
+            | "api_req_retried"
+            | "api_req_retry_delayed"
+            | "mcp_server_request_started"
+            | "deleted_api_reqs"
+            | "condense_context"
+            | "load_mcp_documentation"
+            | "info"
+            | "user_feedback_diff" => {}
+            _ => return false,
+        }
+        self.has_begun = true;
+        true
+    }
+
+    fn call(&mut self, kind: &str, text: &'a str, json: &Members<'a>) {
+        let name = match kind {
+            "tool" => json.name("tool"),
+            "use_mcp_server" => {
+                let [server, tool] = ["serverName", "toolName"].map(|key| json.name(key).unwrap_or_default());
+                Some(Cow::Owned(format!("{server}/{tool}")))
+            }
+            _ => None,
+        };
+        let arguments = if kind == "use_mcp_server" { json.get("arguments") } else { json.whole() };
+        let call = self.run.call(None, name.or_else(|| Some(Cow::Owned(kind.to_owned()))), arguments);
+        if json.whole().is_none()
+            && let Some(call) = self.run.call_mut(call)
+        {
+            call.arguments = Content::Present(common::sole_text(kind, text));
+        }
+        self.open.push(call);
+    }
+
+    /// Gives the calls that are open the results in the text of a request. Of several, they are not told apart.
+    fn results(&mut self, request: Cow<'a, str>) {
+        if !request.contains("] Result:") && !request.contains("<error>") {
+            return;
+        }
+        let outcome = outcome(&request);
+        if let Some(last) = self.open.pop() {
+            for call in self.open.drain(..) {
+                self.run.answer_in_part(call, outcome);
+            }
+            self.run.answer_call(last, Some(request.into()), outcome);
+        }
+    }
+}
+
+fn outcome(request: &str) -> Outcome {
+    const FAILED: [&str; 3] =
+        ["The tool execution failed with the following error:", "<error>", "Result:\n\nError"];
+    if request.contains("The user denied this operation") {
+        Outcome::unknown(UnknownReason::Refused, Provenance::Text)
+    } else if FAILED.iter().any(|text| request.contains(text)) {
+        Outcome::error(Provenance::Text)
+    } else {
+        Outcome::UNMARKED
+    }
+}
+
+/// The tokens of a request, as it was shown.
+fn usage(request: &Members<'_>) -> Option<Usage> {
+    let count = |key: &str| request.get(key).and_then(|count| wire::count(&mut count.json()).ok()).flatten();
+    let cached = count("cacheReads");
+    let all = [count("tokensIn"), cached, count("cacheWrites")];
+    let usage = Usage {
+        input_tokens: tokens::sum(all),
+        output_tokens: count("tokensOut"),
+        cached_tokens: cached,
+        ..Usage::default()
+    };
+    Some(usage)
+}

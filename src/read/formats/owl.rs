@@ -1,0 +1,94 @@
+//! OWL, of CAMEL: the exchanges of two agents. Those with the tools are the run; each call has its result.
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::Actor;
+
+use super::recorded::{Recording, any_of_first, ident, items, members, number, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Owl,
+    about: "chat histories of OWL (CAMEL)",
+    decisive: "a list `chat_history` or `history` of objects with `user`, `assistant` and `tool_calls`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+const LISTS: [&str; 2] = ["chat_history", "history"];
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(task) => is_task(task),
+        document => any_of_first(document.items(), |item| is_task(item) || is_exchange(item)),
+    }
+}
+
+fn is_exchange(exchange: &Members<'_>) -> bool {
+    exchange.has("user") && exchange.has("assistant") && exchange.is("tool_calls", Kind::List)
+}
+
+fn is_task(task: &Members<'_>) -> bool {
+    LISTS.iter().any(|key| any_of_first(&items(task.get(key)), is_exchange))
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    match document {
+        Document::Object(task) => run(task, runs),
+        document if any_of_first(document.items(), is_exchange) => {
+            give(Recording::of_agent("owl"), document.items(), runs);
+        }
+        document => {
+            let tasks = document.items().iter().map(|task| members(Some(*task)));
+            let (known, others): (Vec<_>, Vec<_>) = tasks.partition(is_task);
+            runs.pass_over("elements of other types", others.len() as u64);
+            for task in &known {
+                run(task, runs);
+            }
+        }
+    }
+}
+
+/// Hands on the run of a task.
+fn run(task: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::of_agent("owl");
+    run.metadata.task = ident(task.get("task_id")).map(Into::into);
+    run.reward = number(task.get("score"))
+        .or_else(|| task.get("score").and_then(Raw::boolean).map(|passed| f64::from(u8::from(passed))));
+    run.say(Actor::User, text(task.get("question")));
+    let list = LISTS.iter().find_map(|key| task.get(key));
+    give(run, &items(list), runs);
+}
+
+fn give<'a>(mut run: Recording<'a>, exchanges: &[Raw<'a>], runs: &mut Runs<'_>) {
+    let mut others = 0;
+    for exchange in exchanges {
+        let exchange = members(Some(*exchange));
+        others += u64::from(!is_exchange(&exchange));
+        run.turn(None);
+        run.say(Actor::User, text(exchange.get("user")));
+        for call in items(exchange.get("tool_calls")) {
+            let call = members(Some(call));
+            let name = call.name("tool_name").or_else(|| call.name("func_name"));
+            let number = run.call(ident(call.get("tool_call_id")), name, call.get("args"));
+            if let Some(result) = call.get("result") {
+                run.answer_call(number, words::result(result), Outcome::UNMARKED);
+            }
+        }
+        run.say(Actor::Agent, text(exchange.get("assistant")));
+    }
+    runs.pass_over("elements of other types", others);
+    run.give(runs);
+}

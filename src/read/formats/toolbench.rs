@@ -1,0 +1,122 @@
+//! `ToolBench`: the answer of a search over calls. A node names a tool, the next one its arguments and what came of them.
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, CallNumber, Provenance};
+
+use super::recorded::{Recording, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::ToolBench,
+    about: "answers of ToolBench",
+    decisive: "an object with `answer_generation` and `tree` or `trys`, whose nodes have a `node_type`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(answer) = document else { return false };
+    let generated = members(answer.get("answer_generation"));
+    generated.has("query") && (answer.has("tree") || answer.has("trys") || generated.is("chain", Kind::List))
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(answer) = document else { return };
+    let generated = members(answer.get("answer_generation"));
+    let mut search = Search { run: Recording::of_agent("toolbench"), open: None, others: 0 };
+    search.run.metadata.termination =
+        answer.get("win").and_then(Raw::boolean).map(|win| if win { "win" } else { "lose" }.into());
+    search.run.say(Actor::User, text(generated.get("query")));
+    // The chain that won is one branch of the tree.
+    let tree = answer
+        .get("tree")
+        .map(|tree| tree.member("tree").unwrap_or(tree))
+        .filter(|tree| tree.kind() == Kind::Object);
+    let tries = items(answer.get("trys"));
+    if let Some(tree) = tree {
+        search.nodes(vec![tree]);
+    } else if tries.is_empty() {
+        search.nodes(items(generated.get("chain")));
+    } else {
+        for attempt in tries {
+            search.nodes(items(attempt.member("chain")));
+        }
+    }
+    runs.pass_over("nodes of other types", search.others);
+    search.run.give(runs);
+}
+
+struct Search<'a> {
+    run: Recording<'a>,
+    /// The call whose arguments have not come.
+    open: Option<CallNumber>,
+    others: u64,
+}
+
+impl<'a> Search<'a> {
+    /// Reads nodes and those below them, in the order in which they were tried.
+    fn nodes(&mut self, nodes: Vec<Raw<'a>>) {
+        let mut waiting: Vec<_> = nodes.into_iter().rev().collect();
+        while let Some(node) = waiting.pop() {
+            let node = members(Some(node));
+            self.node(&node);
+            waiting.extend(items(node.get("children")).into_iter().rev());
+        }
+    }
+
+    fn node(&mut self, node: &Members<'a>) {
+        let description = node.get("description");
+        match node.name("node_type").as_deref() {
+            Some("Thought") => {
+                self.run.turn(None);
+                self.run.say(Actor::Agent, text(description));
+            }
+            Some("Action") => {
+                self.run.turn(None);
+                self.open = Some(self.run.call(None, node.name("description"), None));
+                // A tool that does not exist has its answer here.
+                self.answer(node);
+            }
+            Some("Action Input") => {
+                if let (Some(call), Some(given)) =
+                    (self.open.and_then(|call| self.run.call_mut(call)), description)
+                {
+                    call.arguments = common::arguments(given);
+                }
+                self.answer(node);
+                self.open = None;
+            }
+            None if node.has("children") => {}
+            _ => self.others += 1,
+        }
+    }
+
+    fn answer(&mut self, node: &Members<'a>) {
+        let told =
+            node.get("observation").filter(|told| told.kind() != Kind::Null && told.bytes() != b"\"\"");
+        if let (Some(call), Some(told)) = (self.open, told) {
+            let code = node.get("observation_code").and_then(Raw::integer);
+            // 3 and 4 end a run: with an answer, or giving up.
+            let outcome = match code {
+                Some(0 | 3 | 4) => Outcome::flag(false),
+                Some(_) => Outcome::flag(true),
+                None => Outcome::ok(Provenance::None),
+            };
+            self.run.answer_call(call, words::result(told), outcome);
+        }
+    }
+}

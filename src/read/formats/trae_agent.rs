@@ -1,0 +1,93 @@
+//! trae-agent: a trajectory of steps with the calls of a response and their results.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::Actor;
+
+use super::recorded::{Recording, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::TraeAgent,
+    about: "trajectories of trae-agent",
+    decisive: "an object with `task`, `provider` and `agent_steps`, or `llm_interaction` with `steps`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+        at_once: None,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    let is_own = |key: &str| members.is(key, Kind::List);
+    members.has("task") && members.has("provider") && (is_own("agent_steps") || is_own("llm_interaction"))
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(trajectory) = document else { return };
+    let mut run = Recording::of_agent("trae-agent");
+    run.model(trajectory.name("model"));
+    run.metadata.termination = match trajectory.get("success").and_then(Raw::boolean) {
+        Some(true) => Some("success".to_owned()),
+        Some(false) => Some("failure".to_owned()),
+        None => None,
+    };
+    run.say(Actor::User, text(trajectory.get("task")));
+    let mut steps = items(trajectory.get("agent_steps"));
+    // The port to Rust keeps each step in the interaction with the model.
+    steps
+        .extend(items(trajectory.get("llm_interaction")).into_iter().filter_map(|step| step.member("steps")));
+    for item in steps {
+        let item = members(Some(item));
+        step(&item, &mut run);
+    }
+    run.give(runs);
+}
+
+fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
+    let response = members(step.get("llm_response"));
+    run.turn(step.get("timestamp").and_then(time::of_string));
+    run.spent(response.get("usage").and_then(tokens::usage));
+    run.say(Actor::Agent, text(response.get("content")));
+    let mut calls = items(step.get("tool_calls"));
+    if calls.is_empty() {
+        calls = items(response.get("tool_calls"));
+    }
+    for call in calls {
+        let name = call.member("name").and_then(common::name);
+        run.call(id(call), name, call.member("arguments").or_else(|| call.member("input")));
+    }
+    for result in items(step.get("tool_results")) {
+        let failed = result.member("success").and_then(Raw::boolean).map(|success| !success);
+        let error =
+            result.member("error").filter(|error| error.kind() == Kind::String && error.bytes() != b"\"\"");
+        let told = match (failed, error) {
+            (Some(true) | None, Some(error)) => Some(error),
+            _ => result.member("result").filter(|result| result.kind() != Kind::Null),
+        };
+        let outcome = failed.or(error.map(|_| true)).map_or(Outcome::UNMARKED, Outcome::flag);
+        let name = result.member("name").and_then(common::name);
+        run.answer(id(result), name.as_ref(), told.and_then(words::result), outcome);
+    }
+    run.say(Actor::Environment, text(step.get("error")));
+    run.say(Actor::Environment, text(step.get("reflection")));
+}
+
+fn id(value: Raw<'_>) -> Option<Cow<'_, str>> {
+    ident(value.member("call_id")).or_else(|| ident(value.member("id")))
+}
