@@ -144,6 +144,11 @@ impl FileReport {
         }
     }
 
+    /// The name of a format that is known by its marks and not read, if the first error names one.
+    pub(crate) fn unread_format(&self) -> Option<&str> {
+        self.first_errors.texts().next()?.strip_suffix(": not read")?.rsplit(": ").next()
+    }
+
     /// The format that was read; `None` where the content gave none away, or several.
     #[must_use]
     pub fn format(&self) -> Option<Format> {

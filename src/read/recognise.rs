@@ -3,6 +3,7 @@
 use super::Format;
 use super::document::{Document, Lines, Parsed};
 use super::format::{DocumentReader, Entry, Reader, RecordReader};
+use super::formats::unread;
 use super::framing::{self, Framing};
 use super::sample::{Members, RECORDS, Sample, Seen};
 use super::window::Window;
@@ -140,6 +141,9 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
 pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     let fault = Json::new(window.unread()).check().err()?;
     let location = window.place(fault.at()).location();
+    if let Some(name) = unread::of_text(window.unread()) {
+        return Some(unread::error(name).at(location));
+    }
     let error = fault.into_error();
     let error = match error.kind() {
         ErrorKind::Truncated => error,
@@ -227,6 +231,9 @@ pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Option
 
 /// Says what was seen, and what each format would have wanted.
 pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
+    if let Some(name) = unread::of_document(document).filter(|_| wanted.is_none()) {
+        return unread::error(name);
+    }
     let keys = |members: &Members<'_>| {
         let keys: Vec<String> = members.keys().take(12).map(|key| format!("`{}`", echo(key))).collect();
         let more = if members.keys().count() > 12 { ", …" } else { "" };

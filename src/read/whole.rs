@@ -2,7 +2,7 @@
 
 use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
-use super::formats::otel;
+use super::formats::{otel, unread};
 use super::mended::Mended;
 use super::runs::Runs;
 use super::window::{Place, Window};
@@ -172,7 +172,10 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
     }
     match recognise::claimed(&parsed.document, wanted) {
         Some(entry) => read_or_fail(entry, &parsed, window, runs),
-        None => runs.pass_over("lines of no known format", 1),
+        None => match unread::of_document(&parsed.document) {
+            Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
+            None => runs.pass_over("lines of no known format", 1),
+        },
     }
 }
 

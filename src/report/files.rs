@@ -37,7 +37,10 @@ fn line(path: &str, file: &FileReport) -> String {
     let format = match (file.format(), file.runs, file.errors) {
         (Some(format), ..) => format.name(),
         (None, 0, 0) => "no runs of its own",
-        (None, 0, _) if file.foreign > 0 => "no known format",
+        (None, 0, _) if file.foreign > 0 => match file.unread_format() {
+            Some(name) => &format!("{name} (not read)"),
+            None => "no known format",
+        },
         (None, 0, _) => "not read",
         (None, ..) => "several formats",
     };

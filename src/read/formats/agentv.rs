@@ -28,7 +28,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             Ok(())
         },
         lines_last: false,
-        at_once: None,
     }),
 };
 

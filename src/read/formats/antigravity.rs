@@ -26,7 +26,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             Ok(())
         },
         lines_last: false,
-        at_once: None,
     }),
 };
 

@@ -29,7 +29,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             Ok(())
         },
         lines_last: false,
-        at_once: None,
     }),
 };
 
@@ -93,7 +92,7 @@ impl<'a> Task<'a> {
                 if let Some(request) = json.get("request").and_then(Raw::string) {
                     self.results(request);
                 }
-                self.run.spent(usage(&json));
+                self.run.spent(Some(usage(&json)));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
                 // A command that goes on is asked about with an empty text; one may print several times.
@@ -189,15 +188,14 @@ fn outcome(request: &str) -> Outcome {
 }
 
 /// The tokens of a request, as it was shown.
-fn usage(request: &Members<'_>) -> Option<Usage> {
+fn usage(request: &Members<'_>) -> Usage {
     let count = |key: &str| request.get(key).and_then(|count| wire::count(&mut count.json()).ok()).flatten();
     let cached = count("cacheReads");
     let all = [count("tokensIn"), cached, count("cacheWrites")];
-    let usage = Usage {
+    Usage {
         input_tokens: tokens::sum(all),
         output_tokens: count("tokensOut"),
         cached_tokens: cached,
         ..Usage::default()
-    };
-    Some(usage)
+    }
 }

@@ -61,4 +61,5 @@ pub(super) mod tau2_messages;
 pub(super) mod tau_bench;
 pub(super) mod toolbench;
 pub(super) mod trae_agent;
+pub(super) mod unread;
 pub(super) mod vorflux;

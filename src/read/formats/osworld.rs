@@ -1,4 +1,4 @@
-//! OSWorld: the steps of a trajectory (`traj.jsonl`). What an action does shows in a screenshot, which is not recorded here.
+//! `OSWorld`: the steps of a trajectory (`traj.jsonl`). Screenshots show the effects of actions, in files of their own.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             Ok(())
         },
         lines_last: false,
-        at_once: None,
     }),
 };
 
