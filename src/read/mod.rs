@@ -94,6 +94,12 @@ format::formats! {
     CopilotCli => formats::copilot_cli, "copilot-cli";
     /// Chats of Copilot in VS Code.
     CopilotChat => formats::copilot_chat, "copilot-chat";
+    /// What `gemini --output-format stream-json` prints.
+    GeminiStream => formats::gemini_stream, "gemini-stream";
+    /// Sessions and evaluation sets of the Agent Development Kit.
+    Adk => formats::adk, "adk";
+    /// Contents of the Gemini API.
+    GeminiContents => formats::gemini_contents, "gemini-contents";
     /// Trajectories of mini-swe-agent, version 1; later ones are chats.
     MiniSweAgent1 => formats::mini_swe_agent, "mini-swe-agent-1";
     /// Messages of Letta agents, and results of letta-evals.

@@ -229,7 +229,7 @@ fn response<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
 }
 
 /// Whether the first exit code in the output of a shell is not 0.
-fn has_failed(output: &Words<'_>) -> bool {
+pub(super) fn has_failed(output: &Words<'_>) -> bool {
     const MARK: &str = "Exit Code: ";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));
     let text = output.text();

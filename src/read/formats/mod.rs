@@ -3,6 +3,7 @@
 pub(super) mod acp;
 pub(super) mod activities;
 pub(super) mod agent_data;
+pub(super) mod adk;
 pub(super) mod agentdojo;
 pub(super) mod agentv;
 pub(super) mod antigravity;
@@ -30,6 +31,8 @@ pub(super) mod copilot_chat_log;
 pub(super) mod copilot_cli;
 pub(super) mod crewai;
 pub(super) mod gemini_cli;
+pub(super) mod gemini_contents;
+pub(super) mod gemini_stream;
 pub(super) mod goose;
 pub(super) mod inspect;
 #[cfg(feature = "inspect")]

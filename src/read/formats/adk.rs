@@ -1,0 +1,164 @@
+//! Sessions and evaluation sets of the Agent Development Kit (ADK): events around contents of the Gemini API, and
+//! conversations with the uses of tools that each invocation made.
+
+use std::borrow::Cow;
+
+use super::gemini_contents::{Contents, usage};
+use super::recorded::{self, any_of_first, items};
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::words;
+use crate::trace::Actor;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Adk,
+    about: "sessions and evaluation sets of the Agent Development Kit",
+    decisive: "an object with `events` that have an `author` and a `content`, or with `eval_cases` or `eval_case_results`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+/// The value of a key in either of its spellings.
+fn either<'a>(members: &Members<'a>, names: [&str; 2]) -> Option<Raw<'a>> {
+    names.into_iter().find_map(|name| members.get(name)).filter(|value| value.kind() != Kind::Null)
+}
+
+const CASES: [&str; 2] = ["eval_cases", "evalCases"];
+const RESULTS: [&str; 2] = ["eval_case_results", "evalCaseResults"];
+const ID: [&str; 2] = ["eval_id", "evalId"];
+const CONTENT: [&str; 2] = ["content", "content"];
+const INVOCATION: [&str; 2] = ["invocation_id", "invocationId"];
+
+fn is_event(event: &Members<'_>) -> bool {
+    event.is("author", Kind::String) && either(event, INVOCATION).is_some() && event.has("id")
+}
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(members) => {
+            any_of_first(&items(members.get("events")), is_event)
+                || any_of_first(&items(either(members, CASES)), |case| {
+                    either(case, ID).is_some() && case.has("conversation")
+                })
+                || any_of_first(&items(either(members, RESULTS)), |case| either(case, ID).is_some())
+        }
+        Document::List(events) => any_of_first(events, is_event),
+        Document::Lines(lines) => any_of_first(lines, |line| is_event(line) && line.has("content")),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else {
+        session(&Members::default(), document.items().to_vec(), None, runs);
+        return Ok(());
+    };
+    if let Some(events) = members.get("events").and_then(Raw::items) {
+        session(members, events, None, runs);
+    }
+    let domain = either(members, ["eval_set_id", "evalSetId"]);
+    for case in items(either(members, CASES)) {
+        let case = Members::of(&mut case.json());
+        conversation(&case, items(case.get("conversation")), domain, None, runs);
+    }
+    for case in items(either(members, RESULTS)) {
+        result(&Members::of(&mut case.json()), domain, runs);
+    }
+    Ok(())
+}
+
+/// Reads the result of a case: the session that was recorded, or else what each invocation did.
+fn result(case: &Members<'_>, domain: Option<Raw<'_>>, runs: &mut Runs<'_>) {
+    let status = either(case, ["final_eval_status", "finalEvalStatus"]).and_then(Raw::integer);
+    // 1 is passed, 2 is failed, 3 is not evaluated.
+    let reward = match status {
+        Some(1) => Some(1.0),
+        Some(2) => Some(0.0),
+        _ => None,
+    };
+    let details = recorded::members(either(case, ["session_details", "sessionDetails"]));
+    if let Some(events) = details.get("events").and_then(Raw::items) {
+        return session(&details, events, reward, runs);
+    }
+    let each = items(either(case, ["eval_metric_result_per_invocation", "evalMetricResultPerInvocation"]));
+    let names = ["actual_invocation", "actualInvocation"];
+    let actual = each.into_iter().filter_map(|each| names.into_iter().find_map(|name| each.member(name)));
+    conversation(case, actual.collect(), domain, reward, runs);
+}
+
+/// Reads a session.
+fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, runs: &mut Runs<'_>) {
+    let mut contents = Contents::of_agent("adk");
+    let name = |names: [&str; 2]| either(members, names).and_then(common::name);
+    contents.run.metadata.id = name(["id", "id"]).map(Cow::into_owned);
+    contents.run.metadata.domain = name(["app_name", "appName"]).map(|name| name.as_ref().into());
+    contents.run.reward = reward;
+    for event in events {
+        let event = Members::of(&mut event.json());
+        // A piece of a response that comes again whole.
+        if event.get("partial").and_then(Raw::boolean) == Some(true) {
+            continue;
+        }
+        let time =
+            event.get("timestamp").and_then(|time| time::of_seconds(time).or_else(|| time::of_string(time)));
+        let role = if event.name("author").as_deref() == Some("user") { "user" } else { "model" };
+        contents.run.model(either(&event, ["model_version", "modelVersion"]).and_then(common::name));
+        contents.add(role, either(&event, CONTENT), time);
+        if role == "model" {
+            contents.run.spent(usage(either(&event, ["usage_metadata", "usageMetadata"])));
+        }
+        if let Some(code) = either(&event, ["error_code", "errorCode"]).and_then(common::name) {
+            contents.run.metadata.termination = Some(code.into_owned());
+            let message = either(&event, ["error_message", "errorMessage"]);
+            contents.run.say(Actor::Environment, message.and_then(words::message));
+        }
+    }
+    contents.end(runs);
+}
+
+/// Reads a conversation, invocation by invocation.
+fn conversation(
+    case: &Members<'_>,
+    invocations: Vec<Raw<'_>>,
+    domain: Option<Raw<'_>>,
+    reward: Option<f64>,
+    runs: &mut Runs<'_>,
+) {
+    let mut contents = Contents::of_agent("adk");
+    let id = either(case, ID).and_then(common::name).map(Cow::into_owned);
+    let domain = domain.and_then(common::name).map(|name| name.as_ref().into());
+    (contents.run.metadata.id, contents.run.metadata.task) = (id.clone(), id);
+    (contents.run.metadata.domain, contents.run.reward) = (domain, reward);
+    for invocation in invocations {
+        let invocation = Members::of(&mut invocation.json());
+        let time =
+            either(&invocation, ["creation_timestamp", "creationTimestamp"]).and_then(time::of_seconds);
+        contents.add("user", either(&invocation, ["user_content", "userContent"]), time);
+        let between = recorded::members(either(&invocation, ["intermediate_data", "intermediateData"]));
+        for event in items(either(&between, ["invocation_events", "invocationEvents"])) {
+            contents.add("model", event.member("content"), None);
+        }
+        // An author and the parts that it wrote.
+        for said in items(either(&between, ["intermediate_responses", "intermediateResponses"])) {
+            let texts = said.items().and_then(|said| said.get(1)?.items()).unwrap_or_default();
+            contents.run.turn(None);
+            for text in texts.into_iter().filter_map(|part| part.member("text")) {
+                contents.run.say(Actor::Agent, words::message(text));
+            }
+        }
+        contents.run.turn(None);
+        for call in items(either(&between, ["tool_uses", "toolUses"])) {
+            contents.call(&Members::of(&mut call.json()));
+        }
+        for response in items(either(&between, ["tool_responses", "toolResponses"])) {
+            contents.answer(&Members::of(&mut response.json()));
+        }
+        contents.add("model", either(&invocation, ["final_response", "finalResponse"]), None);
+    }
+    contents.end(runs);
+}

@@ -1,0 +1,185 @@
+//! Contents as the Gemini API exchanges them, and as the Gemini CLI keeps its history: parts that are texts, calls and
+//! their responses.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::gemini_cli::has_failed;
+use super::recorded::{self, Recording, any_of_first, elements};
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::wire;
+use crate::read::words;
+use crate::trace::{Actor, Provenance, UnknownReason, Usage, Words};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::GeminiContents,
+    about: "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`",
+    decisive: "contents with `role` and `parts`, one of the role `model` or with a call",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: true, at_once: None }),
+};
+
+/// The keys of a list of contents, in a request and in the histories of the CLI.
+const LISTS: [&str; 3] = ["contents", "clientHistory", "history"];
+
+fn claims(document: &Document<'_>) -> bool {
+    let contents = elements(document, &LISTS);
+    let has_parts =
+        |content: &Members<'_>| content.is("parts", Kind::List) && content.is("role", Kind::String);
+    let is_sure = |content: &Members<'_>| {
+        has_parts(content)
+            && (content.name("role").as_deref() == Some("model")
+                || recorded::items(content.get("parts")).iter().any(|part| call_of(*part).is_some()))
+    };
+    any_of_first(&contents, is_sure) && !any_of_first(&contents, |content| !has_parts(content))
+}
+
+/// The call or the response that a part is.
+fn call_of(part: Raw<'_>) -> Option<(bool, Raw<'_>)> {
+    let names = [
+        ("functionCall", true),
+        ("function_call", true),
+        ("functionResponse", false),
+        ("function_response", false),
+    ];
+    let present = |(name, is_call)| {
+        let value = part.member(name).filter(|value| value.kind() == Kind::Object)?;
+        Some((is_call, value))
+    };
+    names.into_iter().find_map(present)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut contents = Contents::of_agent("gemini");
+    if let Document::Object(members) = document {
+        contents.run.model(members.name("model").or_else(|| members.name("modelVersion")));
+        let system = members.get("systemInstruction").or_else(|| members.get("system_instruction"));
+        contents.add("system", system, None);
+    }
+    for content in elements(document, &LISTS) {
+        let role = content.member("role").and_then(common::name).unwrap_or_default();
+        contents.add(&role, Some(content), None);
+    }
+    if let Document::Object(members) = document {
+        contents.response(members);
+    }
+    contents.end(runs);
+    Ok(())
+}
+
+/// A run that is read content by content.
+pub(super) struct Contents<'a> {
+    pub(super) run: Recording<'a>,
+    /// The ids of calls, which may be missing although the responses have them.
+    ids: BTreeSet<Cow<'a, str>>,
+    others: u64,
+}
+
+impl<'a> Contents<'a> {
+    pub(super) fn of_agent(agent: &str) -> Self {
+        Self { run: Recording::of_agent(agent), ids: BTreeSet::new(), others: 0 }
+    }
+
+    /// Hands the run on.
+    pub(super) fn end(self, runs: &mut Runs<'_>) {
+        runs.pass_over("parts of other types", self.others);
+        self.run.give(runs);
+    }
+
+    /// Adds a content in this role, as a turn of its own.
+    pub(super) fn add(&mut self, role: &str, content: Option<Raw<'a>>, time: Option<u64>) {
+        let actor = match role {
+            "model" | "assistant" => Actor::Agent,
+            "user" => Actor::User,
+            "system" => Actor::System,
+            _ => Actor::Environment,
+        };
+        let parts = recorded::items(content.and_then(|content| content.member("parts")));
+        self.run.turn(time);
+        let texts = parts.iter().filter(|part| part.member("thought").and_then(Raw::boolean) != Some(true));
+        let texts = texts.filter_map(|part| part.member("text")?.string().map(Words::from)).collect();
+        self.run.say(actor, wire::joined(texts));
+        for part in parts {
+            match call_of(part) {
+                Some((true, call)) => self.call(&Members::of(&mut call.json())),
+                Some((false, response)) => self.answer(&Members::of(&mut response.json())),
+                None if part.member("text").is_some() => {}
+                None => self.others += 1,
+            }
+        }
+    }
+
+    /// Adds a call with `id`, `name` and `args`.
+    pub(super) fn call(&mut self, call: &Members<'a>) {
+        let id = call.name("id");
+        self.ids.extend(id.clone());
+        self.run.call(id, call.name("name"), call.get("args"));
+    }
+
+    /// Adds the response to a call.
+    pub(super) fn answer(&mut self, response: &Members<'a>) {
+        let (id, name) = (response.name("id").filter(|id| self.ids.contains(id)), response.name("name"));
+        let value = response.get("response").filter(|value| value.kind() != Kind::Null);
+        let (text, outcome) = outcome(value, name.as_deref());
+        self.run.answer(id, name.as_ref(), text, outcome);
+    }
+
+    /// Adds the first candidate of a response of the API, with its tokens.
+    fn response(&mut self, members: &Members<'a>) {
+        let response =
+            members.get("response").map_or_else(|| members.clone(), |inner| Members::of(&mut inner.json()));
+        let candidates = recorded::items(response.get("candidates"));
+        if let Some(candidate) = candidates.first() {
+            self.add("model", candidate.member("content"), None);
+            self.run.spent(usage(response.get("usageMetadata")));
+            self.run.metadata.termination =
+                candidate.member("finishReason").and_then(common::name).map(Cow::into_owned);
+        }
+    }
+}
+
+/// What a response says, and how the call ended: by its `error`, by its `status`, or by the exit code of a command.
+fn outcome<'a>(response: Option<Raw<'a>>, name: Option<&str>) -> (Option<Words<'a>>, Outcome) {
+    let part = |key: &str| response?.member(key).filter(|value| value.kind() != Kind::Null);
+    let error = part("error").filter(|error| error.boolean() != Some(false));
+    let text =
+        error.or_else(|| part("output")).or_else(|| part("result")).or(response).and_then(words::result);
+    let status = part("status").and_then(common::name);
+    let refused = |text: &Words<'_>| text.text().starts_with("[Operation Cancelled]");
+    let failed = |text: &Words<'_>| name == Some("run_shell_command") && has_failed(text);
+    let outcome = if text.as_ref().is_some_and(refused) {
+        Outcome::unknown(UnknownReason::Refused, Provenance::Text)
+    } else if error.is_some() || status.as_deref() == Some("error") {
+        Outcome::flag(true)
+    } else if text.as_ref().is_some_and(failed) {
+        Outcome::exit_code(true)
+    } else {
+        Outcome::UNMARKED
+    };
+    (text, outcome)
+}
+
+/// The tokens of a response of the API.
+pub(super) fn usage(metadata: Option<Raw<'_>>) -> Option<Usage> {
+    let members = recorded::members(metadata);
+    let count = |names: [&str; 2]| {
+        let value = names.into_iter().find_map(|name| members.get(name))?;
+        wire::count(&mut value.json()).ok().flatten()
+    };
+    let thought = count(["thoughtsTokenCount", "thoughts_token_count"]);
+    let said = count(["candidatesTokenCount", "candidates_token_count"]);
+    let usage = Usage {
+        duration_ns: None,
+        input_tokens: count(["promptTokenCount", "prompt_token_count"]),
+        output_tokens: crate::read::tokens::sum([said, thought]),
+        cached_tokens: count(["cachedContentTokenCount", "cached_content_token_count"]),
+    };
+    (!usage.is_empty()).then_some(usage)
+}

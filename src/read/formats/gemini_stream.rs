@@ -1,0 +1,150 @@
+//! What `gemini --output-format stream-json` prints: messages in pieces, uses of tools and their results, in lines.
+
+use std::borrow::Cow;
+
+use super::gemini_cli::has_failed;
+use super::recorded::Recording;
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::words;
+use crate::trace::{Actor, Provenance, UnknownReason};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::GeminiStream,
+    about: "what `gemini --output-format stream-json` prints",
+    decisive: "lines `tool_use` with `tool_name` and `tool_id`, or `init` with `session_id` and `model`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false, at_once: None }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    matches!(document, Document::Lines(lines) if lines.iter().any(|line| is_line(*line)))
+}
+
+fn is_line(line: Raw<'_>) -> bool {
+    let line = Members::of(&mut line.json());
+    let is_text = |key: &str| line.is(key, Kind::String);
+    match line.name("type").as_deref() {
+        Some("init") => is_text("session_id") && is_text("model") && is_text("timestamp"),
+        Some("tool_use") => is_text("tool_name") && is_text("tool_id") && line.has("parameters"),
+        Some("tool_result") => is_text("tool_id") && is_text("status"),
+        _ => false,
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Lines(lines) = document else { return Ok(()) };
+    let (mut session, mut others) = (Session::new(), 0);
+    for line in lines.iter() {
+        let line = Members::of(&mut line.json());
+        if line.name("type").as_deref() == Some("init") && session.run.metadata.id.is_some() {
+            std::mem::replace(&mut session, Session::new()).end(runs);
+        }
+        others += u64::from(!session.line(&line));
+    }
+    session.end(runs);
+    runs.pass_over("lines of other types", others);
+    Ok(())
+}
+
+/// A session in the middle of being read.
+struct Session<'a> {
+    run: Recording<'a>,
+    /// What the model has said in pieces so far.
+    said: String,
+    /// Whether the last line was of the response of the model.
+    responds: bool,
+    /// The calls of shells, whose results tell exit codes.
+    shells: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Session<'a> {
+    fn new() -> Self {
+        Self { run: Recording::of_agent("gemini"), said: String::new(), responds: false, shells: Vec::new() }
+    }
+
+    fn end(mut self, runs: &mut Runs<'_>) {
+        self.flush();
+        self.run.give(runs);
+    }
+
+    /// Adds what the model has said.
+    fn flush(&mut self) {
+        let said = std::mem::take(&mut self.said);
+        self.run.say(Actor::Agent, Some(said.into()));
+    }
+
+    /// Begins a turn where the model does not go on with its response.
+    fn turn(&mut self, responds: bool, time: Option<u64>) {
+        if !responds || !self.responds {
+            self.flush();
+            self.run.turn(time);
+        }
+        self.responds = responds;
+    }
+
+    /// Reads a line; `false`: it is of none of the known types.
+    fn line(&mut self, line: &Members<'a>) -> bool {
+        let time = line.get("timestamp").and_then(time::of_string);
+        let text =
+            |key: &str| line.get(key).filter(|value| value.kind() != Kind::Null).and_then(words::result);
+        match line.name("type").as_deref() {
+            Some("init") => {
+                self.run.metadata.id = line.name("session_id").map(Cow::into_owned);
+                self.run.model(line.name("model"));
+            }
+            Some("message") => match line.name("role").as_deref() {
+                Some("assistant" | "model") => {
+                    self.turn(true, time);
+                    self.said.push_str(&line.name("content").unwrap_or_default());
+                }
+                _ => {
+                    self.turn(false, time);
+                    self.run.say(Actor::User, text("content"));
+                }
+            },
+            Some("tool_use") => {
+                self.turn(true, time);
+                self.flush();
+                let (id, name) = (line.name("tool_id"), line.name("tool_name"));
+                if name.as_deref() == Some("run_shell_command") {
+                    self.shells.extend(id.clone());
+                }
+                self.run.call(id, name, line.get("parameters"));
+            }
+            Some("tool_result") => {
+                self.flush();
+                self.responds = false;
+                let id = line.name("tool_id");
+                let error = line.get("error").filter(|error| error.kind() != Kind::Null);
+                let observation =
+                    text("output").or_else(|| words::result(error?.member("message").or(error)?));
+                let is_shell = id.as_ref().is_some_and(|id| self.shells.contains(id));
+                let failed = is_shell && observation.as_ref().is_some_and(has_failed);
+                let outcome = match line.name("status").as_deref() {
+                    Some("cancelled") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+                    Some("error") => Outcome::flag(true),
+                    Some("success") if failed => Outcome::exit_code(true),
+                    Some("success") => Outcome::flag(false),
+                    _ => error.map_or(Outcome::UNMARKED, |_| Outcome::flag(true)),
+                };
+                self.run.answer(id, None, observation, outcome);
+            }
+            Some("error") => {
+                self.turn(false, time);
+                self.run.say(Actor::Environment, text("message"));
+            }
+            Some("result") => {
+                self.run.metadata.termination = line.name("status").map(Cow::into_owned);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
