@@ -10,11 +10,12 @@ use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
 use crate::read::sample::Members;
 use crate::read::time;
 use crate::read::words;
-use crate::trace::Actor;
+use crate::trace::{Actor, Provenance, UnknownReason};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Adk,
@@ -152,10 +153,15 @@ fn conversation(
             }
         }
         contents.run.turn(None);
+        let responses = items(either(&between, ["tool_responses", "toolResponses"]));
         for call in items(either(&between, ["tool_uses", "toolUses"])) {
-            contents.call(&Members::of(&mut call.json()));
+            let call = contents.call(&Members::of(&mut call.json()));
+            // Older sets hold the calls alone.
+            if responses.is_empty() {
+                contents.run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None));
+            }
         }
-        for response in items(either(&between, ["tool_responses", "toolResponses"])) {
+        for response in responses {
             contents.answer(&Members::of(&mut response.json()));
         }
         contents.add("model", either(&invocation, ["final_response", "finalResponse"]), None);

@@ -16,7 +16,7 @@ use crate::read::runs::Runs;
 use crate::read::sample::Members;
 use crate::read::wire;
 use crate::read::words;
-use crate::trace::{Actor, Provenance, UnknownReason, Usage, Words};
+use crate::trace::{Actor, CallNumber, Provenance, UnknownReason, Usage, Words};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiContents,
@@ -108,7 +108,9 @@ impl<'a> Contents<'a> {
         self.run.say(actor, wire::joined(texts));
         for part in parts {
             match call_of(part) {
-                Some((true, call)) => self.call(&Members::of(&mut call.json())),
+                Some((true, call)) => {
+                    self.call(&Members::of(&mut call.json()));
+                }
                 Some((false, response)) => self.answer(&Members::of(&mut response.json())),
                 None if part.member("text").is_some() => {}
                 None => self.others += 1,
@@ -117,10 +119,10 @@ impl<'a> Contents<'a> {
     }
 
     /// Adds a call with `id`, `name` and `args`.
-    pub(super) fn call(&mut self, call: &Members<'a>) {
+    pub(super) fn call(&mut self, call: &Members<'a>) -> CallNumber {
         let id = call.name("id");
         self.ids.extend(id.clone());
-        self.run.call(id, call.name("name"), call.get("args"));
+        self.run.call(id, call.name("name"), call.get("args"))
     }
 
     /// Adds the response to a call.

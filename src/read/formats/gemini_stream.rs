@@ -99,16 +99,14 @@ impl<'a> Session<'a> {
                 self.run.metadata.id = line.name("session_id").map(Cow::into_owned);
                 self.run.model(line.name("model"));
             }
-            Some("message") => match line.name("role").as_deref() {
-                Some("assistant" | "model") => {
-                    self.turn(true, time);
-                    self.said.push_str(&line.name("content").unwrap_or_default());
-                }
-                _ => {
-                    self.turn(false, time);
-                    self.run.say(Actor::User, text("content"));
-                }
-            },
+            Some("message") if line.name("role").as_deref() == Some("user") => {
+                self.turn(false, time);
+                self.run.say(Actor::User, text("content"));
+            }
+            Some("message") => {
+                self.turn(true, time);
+                self.said.push_str(&line.name("content").unwrap_or_default());
+            }
             Some("tool_use") => {
                 self.turn(true, time);
                 self.flush();
