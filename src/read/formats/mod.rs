@@ -2,8 +2,8 @@
 
 pub(super) mod acp;
 pub(super) mod activities;
-pub(super) mod agent_data;
 pub(super) mod adk;
+pub(super) mod agent_data;
 pub(super) mod agentdojo;
 pub(super) mod agentv;
 pub(super) mod antigravity;
