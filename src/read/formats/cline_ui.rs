@@ -47,7 +47,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     // Some texts are JSON, which has to outlive the reading of its message.
     let messages: Vec<_> = document.items().iter().map(|message| members(Some(*message))).collect();
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
-    let mut task = Task { run: Recording::of_agent("cline"), open: Vec::new(), last: None, has_begun: false };
+    let mut task =
+        Task { run: Recording::of_agent("cline"), open: Vec::new(), asked: None, has_begun: false };
     let (mut partial, mut others) = (0, 0);
     for (message, text) in messages.iter().zip(&texts) {
         if message.get("partial").and_then(Raw::boolean) == Some(true) {
@@ -58,6 +59,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             others += 1;
         }
     }
+    task.results("");
     runs.pass_over("messages that are not complete", partial);
     runs.pass_over("messages of other types", others);
     task.run.give(runs);
@@ -65,10 +67,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 struct Task<'a> {
     run: Recording<'a>,
-    /// Calls whose results have not come.
-    open: Vec<CallNumber>,
-    /// The text of the last call: what is asked first and done then is one call.
-    last: Option<&'a str>,
+    /// Calls whose results have not come, with what they have printed.
+    open: Vec<(CallNumber, Vec<&'a str>)>,
+    /// The text of the call that was asked for just now.
+    asked: Option<&'a str>,
     has_begun: bool,
 }
 
@@ -80,26 +82,25 @@ impl<'a> Task<'a> {
         let json = Raw::over(text.as_bytes(), 0);
         let json = if text.starts_with('{') { members(Some(json)) } else { Members::default() };
         let is_call = matches!(&*kind, "tool" | "command" | "use_mcp_server" | "browser_action");
+        // A call that is allowed after it was asked for may be shown again.
+        let asked = self.asked.take();
         if is_call {
-            if self.last != Some(text) {
+            if asked != Some(text) {
                 self.call(&kind, text, &json);
             }
-            self.last = Some(text);
+            self.asked = Some(text).filter(|_| message.name("type").as_deref() == Some("ask"));
             return true;
         }
         match &*kind {
             "api_req_started" => {
-                if let Some(request) = json.get("request").and_then(Raw::string) {
-                    self.results(request);
-                }
+                let request = json.get("request").and_then(Raw::string).unwrap_or_default();
+                self.results(&request);
                 self.run.spent(Some(usage(&json)));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
-                // A command that goes on is asked about with an empty text; one may print several times.
-                if !common::is_blank(text)
-                    && let Some(call) = self.open.pop()
-                {
-                    self.run.answer_call(call, Some(text.into()), Outcome::UNMARKED);
+                // A command that goes on is asked about with an empty text.
+                if let Some((_, printed)) = self.open.last_mut().filter(|_| !common::is_blank(text)) {
+                    printed.push(text);
                 }
             }
             "task" | "user_feedback" => self.run.say(Actor::User, Some(text.into())),
@@ -157,22 +158,45 @@ impl<'a> Task<'a> {
         {
             call.arguments = Content::Present(common::sole_text(kind, text));
         }
-        self.open.push(call);
+        self.open.push((call, Vec::new()));
     }
 
-    /// Gives the calls that are open the results in the text of a request. Of several, they are not told apart.
-    fn results(&mut self, request: Cow<'a, str>) {
-        if !request.contains("] Result:") && !request.contains("<error>") {
-            return;
-        }
-        let outcome = outcome(&request);
-        if let Some(last) = self.open.pop() {
-            for call in self.open.drain(..) {
-                self.run.answer_in_part(call, outcome);
+    /// Gives the open calls their results in the text of a request, or else what they have printed.
+    fn results(&mut self, request: &str) {
+        let results = results(request);
+        let is_each = results.len() == self.open.len();
+        let last = self.open.len().saturating_sub(1);
+        for (at, (call, printed)) in std::mem::take(&mut self.open).into_iter().enumerate() {
+            let result = if is_each { results.get(at).copied() } else { None };
+            // Results that cannot be told apart stand at the last call.
+            let result = result.or((at == last && !results.is_empty()).then_some(request));
+            match result {
+                Some(result) => {
+                    self.run.answer_call(call, Some(result.to_owned().into()), outcome(result));
+                }
+                None if !printed.is_empty() => {
+                    let printed = printed.join("\n");
+                    self.run.answer_call(call, Some(printed.into()), Outcome::UNMARKED);
+                }
+                None if results.is_empty() => {}
+                None => self.run.answer_in_part(call, outcome(request)),
             }
-            self.run.answer_call(last, Some(request.into()), outcome);
         }
     }
+}
+
+/// The results in the text of a request: each begins with a line such as `[read_file for 'a'] Result:`.
+fn results(request: &str) -> Vec<&str> {
+    let begins = |line: &str| line.starts_with('[') && line.contains("] Result:");
+    let (mut at, mut starts) = (0, Vec::new());
+    for line in request.split_inclusive('\n') {
+        if begins(line) {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().copied().skip(1).chain([request.len()]);
+    starts.iter().zip(ends).filter_map(|(start, end)| request.get(*start..end)).collect()
 }
 
 fn outcome(request: &str) -> Outcome {
