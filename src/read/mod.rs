@@ -152,6 +152,12 @@ format::formats! {
     ToolBench => formats::toolbench, "toolbench";
     /// Results of BFCL.
     Bfcl => formats::bfcl, "bfcl";
+    /// Traces of the `OpenAI` Agents SDK.
+    OpenAiAgents => formats::openai_agents, "openai-agents";
+    /// Conversations of the Amazon Q Developer CLI.
+    AmazonQ => formats::amazon_q, "amazon-q";
+    /// Sessions of Continue.
+    Continue => formats::continue_dev, "continue";
     /// Items of `OpenAI`'s Responses.
     OpenAiResponses => formats::chat::responses, "openai-responses";
     /// Messages of Anthropic's models.

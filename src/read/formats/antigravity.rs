@@ -60,15 +60,20 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
     let error = step.get("error").filter(|error| !matches!(error.bytes(), b"null" | b"\"\""));
     match (step.name("type").as_deref(), step.name("source").as_deref()) {
         (Some("USER_INPUT"), _) => run.say(Actor::User, text(content)),
-        (Some("PLANNER_RESPONSE" | "TEXT_RESPONSE" | "TOOL_CALL" | "FINISH"), source) => {
+        (Some(kind @ ("PLANNER_RESPONSE" | "TEXT_RESPONSE" | "TOOL_CALL" | "FINISH")), source) => {
+            let is_call = kind == "TOOL_CALL";
             let is_user = source.is_some_and(|source| source.starts_with("USER"));
             run.say(if is_user { Actor::User } else { Actor::Agent }, text(content));
             for call in items(step.get("tool_calls")) {
                 let arguments = call.member("args").or_else(|| call.member("arguments"));
                 let number =
                     run.call(ident(call.member("id")), call.member("name").and_then(common::name), arguments);
+                // Steps of this type record how the call ended, and not what it returned.
+                let is_done = is_call && step.name("status").as_deref() == Some("DONE");
                 if let Some(error) = error {
                     run.answer_call(number, words::result(error), Outcome::flag(true));
+                } else if is_done {
+                    run.answer_in_part(number, Outcome::flag(false));
                 }
             }
         }

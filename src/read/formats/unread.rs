@@ -36,21 +36,16 @@ impl Known {
 }
 
 /// Formats of JSON. Each has keys that no other format has together.
-const OF_JSON: [Known; 18] = [
+const OF_JSON: [Known; 13] = [
     Known::by_keys("Aider analytics", &["event", "properties", "user_id", "time"]),
     Known::by_keys("Aider benchmark result", &["testdir", "testcase", "edit_format", "tests_outcomes"]),
-    Known::by_text("Amazon Q conversation", &["key", "value"], ("value", "{\"conversation_id\"")),
-    Known::by_keys("Amazon Q conversation", &["conversation_id", "history", "valid_history_range"]),
     Known::by_keys("Braintrust log", &["span_attributes", "root_span_id", "_xact_id"]),
     Known::by_keys("ChatGPT export", &["mapping", "current_node", "create_time"]),
-    Known::by_keys("Continue session", &["sessionId", "workspaceDirectory", "history"]),
     Known::by_keys("Cursor composer", &["composerId", "fullConversationHeadersOnly"]),
     Known::by_keys("HAL upload, which is encrypted", &["encrypted_data", "salt"]),
     Known::by_keys("LangGraph checkpoint", &["channel_versions", "versions_seen", "channel_values"]),
     Known::by_keys("LlamaIndex event", &["qualified_name", "__is_pydantic", "value"]),
     Known::by_keys("n8n execution", &["workflowData", "mode", "startedAt"]),
-    Known::by_text("OpenAI Agents trace", &["object", "span_data"], ("object", "trace.span")),
-    Known::by_text("OpenAI Agents trace", &["object", "workflow_name"], ("object", "trace")),
     Known::by_text("OpenAI Assistants thread", &["object", "thread_id"], ("object", "thread.")),
     Known::by_keys("Semantic Kernel chat history", &["Role", "Items"]),
     Known::by_keys("spans without ids", &["start_time_unix_nano", "end_time_unix_nano", "attributes"]),

@@ -1,0 +1,124 @@
+//! Amazon Q Developer CLI: saved conversations, and the rows of its database that hold them.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, Provenance, UnknownReason, Words};
+
+use super::recorded::{Recording, any_of_first, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::AmazonQ,
+    about: "conversations of the Amazon Q Developer CLI",
+    decisive: "objects with `conversation_id` and a `history` of `user` and `assistant`, or rows with such a `value`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(object) => is_conversation(object) || is_row(object),
+        document => any_of_first(document.items(), |item| is_conversation(item) || is_row(item)),
+    }
+}
+
+fn is_row(row: &Members<'_>) -> bool {
+    row.has("key") && row.name("value").is_some_and(|value| value.starts_with("{\"conversation_id\""))
+}
+
+fn is_conversation(object: &Members<'_>) -> bool {
+    let is_exchange = |item: &Raw<'_>| match item.kind() {
+        Kind::List => items(Some(*item)).first().is_some_and(|user| user.member("content").is_some()),
+        _ => item.member("user").is_some() && item.member("assistant").is_some(),
+    };
+    object.has("conversation_id") && items(object.get("history")).first().is_some_and(is_exchange)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let objects = match document {
+        Document::Object(object) => vec![object.clone()],
+        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+    };
+    let mut others = 0;
+    for object in objects {
+        let row = object.get("value").and_then(Raw::string).filter(|_| is_row(&object));
+        match &row {
+            Some(value) => conversation(&members(Some(Raw::over(value.as_bytes(), 0))), runs),
+            None if is_conversation(&object) => conversation(&object, runs),
+            None => others += 1,
+        }
+    }
+    runs.pass_over("objects of other types", others);
+}
+
+fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::of_agent("amazon-q");
+    run.metadata.id = object.name("conversation_id").map(Into::into);
+    let model = members(object.get("model_info")).name("model_id").or_else(|| object.name("model"));
+    run.model(model);
+    let mut others = 0;
+    for item in items(object.get("history")) {
+        // Older versions write pairs.
+        let pair = items(Some(item));
+        let user = item.member("user").or_else(|| pair.first().copied());
+        let assistant = item.member("assistant").or_else(|| pair.get(1).copied());
+        run.turn(None);
+        others += u64::from(!told(user.and_then(|user| user.member("content")), &mut run));
+        run.turn(None);
+        others += u64::from(!said(assistant, &mut run));
+    }
+    runs.pass_over("messages of other types", others);
+    run.give(runs);
+}
+
+/// Reads what the user says, or the results of tools; `false` if it is neither.
+fn told<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
+    let content = members(content);
+    let cancelled = content.get("CancelledToolUses");
+    if let Some(results) = content.get("ToolUseResults").or(cancelled) {
+        for result in items(results.member("tool_use_results")) {
+            let outcome = match result.member("status").and_then(Raw::string).as_deref() {
+                _ if cancelled.is_some() => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+                Some("Success") => Outcome::flag(false),
+                Some("Error") => Outcome::flag(true),
+                _ => Outcome::UNMARKED,
+            };
+            let told = items(result.member("content")).into_iter().filter_map(result_text).next();
+            run.answer(ident(result.member("tool_use_id")), None, told, outcome);
+        }
+    }
+    let prompt = content.get("Prompt").or(cancelled).and_then(|prompt| prompt.member("prompt"));
+    run.say(Actor::User, text(prompt));
+    content.has("Prompt") || content.has("ToolUseResults") || cancelled.is_some()
+}
+
+/// The text of a block of a result: `{"Text": …}` or `{"Json": …}`.
+fn result_text(block: Raw<'_>) -> Option<Words<'_>> {
+    block.member("Text").or_else(|| block.member("Json")).and_then(words::result)
+}
+
+/// Reads a message of the model; `false` if its type is unknown.
+fn said<'a>(message: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
+    let message = members(message);
+    let Some(response) = message.get("ToolUse").or_else(|| message.get("Response")) else { return false };
+    run.say(Actor::Agent, text(response.member("content")));
+    for call in items(response.member("tool_uses")) {
+        let name: Option<Cow<'_, str>> = call.member("name").and_then(common::name);
+        run.call(ident(call.member("id")), name, call.member("args"));
+    }
+    true
+}

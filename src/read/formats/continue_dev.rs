@@ -1,0 +1,117 @@
+//! Continue: sessions of the editor. The state of a call says how it ended.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, Provenance, TextMap, UnknownReason};
+
+use super::recorded::{Recording, any_of_first, ident, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Continue,
+    about: "sessions of Continue",
+    decisive: "an object with `sessionId`, `workspaceDirectory` and a `history` of objects with a `message`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+    }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(session) => is_session(session),
+        document => any_of_first(document.items(), is_session),
+    }
+}
+
+fn is_session(session: &Members<'_>) -> bool {
+    session.has("sessionId")
+        && session.has("workspaceDirectory")
+        && any_of_first(&items(session.get("history")), |item| item.is("message", Kind::Object))
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let sessions = match document {
+        Document::Object(session) => vec![session.clone()],
+        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+    };
+    let (known, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(is_session);
+    runs.pass_over("objects of other types", others.len() as u64);
+    for session in known {
+        let mut run = Recording::of_agent("continue");
+        run.metadata.id = session.name("sessionId").map(Into::into);
+        run.model(session.name("chatModelTitle"));
+        let mut others = 0;
+        let mut states = TextMap::default();
+        for item in items(session.get("history")) {
+            run.turn(None);
+            others += u64::from(!message(&members(Some(item)), &mut states, &mut run));
+        }
+        // Results that no message repeats stand in the states alone.
+        for (id, state) in states {
+            let told = items(state.member("output")).first().and_then(|item| item.member("content"));
+            if let Some(outcome) = outcome(state) {
+                run.answer(Some(id), None, told.and_then(words::result), outcome);
+            }
+        }
+        runs.pass_over("messages of other types", others);
+        run.give(runs);
+    }
+}
+
+/// Reads an item of a session; `false` if its role is unknown.
+fn message<'a>(
+    item: &Members<'a>,
+    states: &mut TextMap<Cow<'a, str>, Raw<'a>>,
+    run: &mut Recording<'a>,
+) -> bool {
+    let message = members(item.get("message"));
+    let content = message.get("content");
+    match message.name("role").as_deref() {
+        Some("user") => run.say(Actor::User, text(content)),
+        Some("system") => run.say(Actor::System, text(content)),
+        Some("assistant") => {
+            run.say(Actor::Agent, text(content));
+            let own = item.get("toolCallState").into_iter();
+            for state in items(item.get("toolCallStates")).into_iter().chain(own) {
+                states.extend(ident(state.member("toolCallId")).map(|id| (id, state)));
+            }
+            for call in items(message.get("toolCalls")) {
+                let function = members(call.member("function"));
+                let name = function.get("name").and_then(common::name);
+                run.call(ident(call.member("id")), name, function.get("arguments"));
+            }
+        }
+        Some("tool") => {
+            let id = ident(message.get("toolCallId"));
+            let state = id.as_ref().and_then(|id| states.remove(id));
+            let outcome = state.and_then(outcome).unwrap_or(Outcome::UNMARKED);
+            run.answer(id, None, content.and_then(words::result), outcome);
+        }
+        Some("thinking") => {}
+        _ => return false,
+    }
+    true
+}
+
+/// How a call ended, as its state says; `None` if it has not.
+fn outcome(state: Raw<'_>) -> Option<Outcome> {
+    Some(match state.member("status").and_then(Raw::string).as_deref() {
+        Some("done") => Outcome::flag(false),
+        Some("errored") => Outcome::flag(true),
+        Some("canceled") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+        _ => return None,
+    })
+}

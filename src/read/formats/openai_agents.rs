@@ -1,0 +1,105 @@
+//! `OpenAI` Agents SDK: exported traces and their spans. A span of a function is a call and its result.
+
+use std::borrow::Cow;
+
+use crate::json::Kind;
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::time;
+use crate::read::words;
+use crate::trace::{Actor, Call, Content, Usage};
+
+use super::recorded::{Recordings, any_of_first, elements, items, members, text};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::OpenAiAgents,
+    about: "traces of the OpenAI Agents SDK",
+    decisive: "objects `trace` with a `workflow_name`, or `trace.span` with `span_data`",
+    reader: Reader::Document(DocumentReader {
+        claims,
+        read: |document, runs| {
+            read(document, runs);
+            Ok(())
+        },
+        lines_last: false,
+    }),
+};
+
+const LISTS: [&str; 2] = ["data", "spans"];
+
+fn claims(document: &Document<'_>) -> bool {
+    any_of_first(&elements(document, &LISTS), |item| is_trace(item) || is_span(item))
+}
+
+fn is_trace(item: &Members<'_>) -> bool {
+    item.name("object").as_deref() == Some("trace") && item.has("workflow_name")
+}
+
+fn is_span(item: &Members<'_>) -> bool {
+    item.name("object").as_deref() == Some("trace.span") && item.is("span_data", Kind::Object)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut traces = Recordings::of_agent("openai-agents");
+    let (mut spans, mut others) = (Vec::new(), 0);
+    for item in elements(document, &LISTS) {
+        let item = members(Some(item));
+        if is_span(&item) {
+            spans.push(item);
+        } else if is_trace(&item) {
+            let run = traces.run(item.name("id"));
+            run.metadata.domain = item.name("workflow_name").as_deref().map(Into::into);
+        } else {
+            others += 1;
+        }
+    }
+    // Spans are exported when they end.
+    let started = |span: &Members<'_>| span.get("started_at").and_then(time::of_string);
+    spans.sort_by_key(started);
+    for span in &spans {
+        let run = traces.run(span.name("trace_id"));
+        let data = members(span.get("span_data"));
+        let start = started(span);
+        let end = span.get("ended_at").and_then(time::of_string);
+        run.turn(start);
+        let error = span.get("error").filter(|error| error.kind() == Kind::Object);
+        match data.name("type").as_deref() {
+            Some(kind @ ("function" | "handoff")) => {
+                let name = if kind == "handoff" { Some(Cow::Borrowed("handoff")) } else { data.name("name") };
+                let mut call = Call::new(0, None, name.unwrap_or_default());
+                let given = if kind == "handoff" { data.get("to_agent") } else { data.get("input") };
+                call.arguments = given.map_or(Content::Absent, common::arguments);
+                let duration_ns = end.and_then(|end| end.checked_sub(start?));
+                call.usage = duration_ns.map(|_| Box::new(Usage { duration_ns, ..Usage::default() }));
+                let call = run.add(call);
+                // The message is the same for all tools that fail.
+                let detail =
+                    error.and_then(|error| error.member("data")?.member("error").or(error.member("message")));
+                let told = detail.or_else(|| data.get("output"));
+                run.answer_call(call, told.and_then(words::result), Outcome::flag(error.is_some()));
+            }
+            Some("generation") => {
+                run.model(data.name("model"));
+                for message in items(data.get("output")) {
+                    run.say(Actor::Agent, text(message.member("content")));
+                }
+            }
+            Some(
+                "agent" | "response" | "guardrail" | "mcp_tools" | "custom" | "transcription" | "speech",
+            ) => {
+                run.say(
+                    Actor::Environment,
+                    error.and_then(|error| error.member("message")).and_then(words::result),
+                );
+            }
+            _ => others += 1,
+        }
+    }
+    runs.pass_over("objects of other types", others);
+    traces.give(runs);
+}
