@@ -97,7 +97,7 @@ fn told<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
                 Some("Error") => Outcome::flag(true),
                 _ => Outcome::UNMARKED,
             };
-            let told = items(result.member("content")).into_iter().filter_map(result_text).next();
+            let told = items(result.member("content")).into_iter().find_map(result_text);
             run.answer(ident(result.member("tool_use_id")), None, told, outcome);
         }
     }
