@@ -97,6 +97,7 @@ impl<'a> Lines<'a> {
 
     /// Adds a line where it is a sound object.
     fn add(&mut self, line: Raw<'a>) -> Added {
+        let line = tagged(line).unwrap_or(line);
         if line.kind() != Kind::Object {
             return if is_sound(line) { Added::NoObject } else { Added::NoJson };
         }
@@ -199,6 +200,17 @@ impl<'a> Parsed<'a> {
             no_json: 0,
             no_object: 0,
         })
+    }
+}
+
+/// The object of a line such as `["event", {…}]`.
+fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
+    if line.kind() != Kind::List || !is_sound(line) {
+        return None;
+    }
+    match line.items()?.as_slice() {
+        [name, object, ..] if name.kind() == Kind::String && object.kind() == Kind::Object => Some(*object),
+        _ => None,
     }
 }
 

@@ -158,12 +158,20 @@ format::formats! {
     AmazonQ => formats::amazon_q, "amazon-q";
     /// Sessions of Continue.
     Continue => formats::continue_dev, "continue";
+    /// Trajectories of Moatless.
+    Moatless => formats::moatless, "moatless";
+    /// Traces of `MLflow`.
+    MlFlow => formats::mlflow, "mlflow";
+    /// Logs of requests to models.
+    LlmCalls => formats::llm_calls, "llm-calls";
     /// Items of `OpenAI`'s Responses.
     OpenAiResponses => formats::chat::responses, "openai-responses";
     /// Messages of Anthropic's models.
     AnthropicMessages => formats::chat::anthropic, "anthropic-messages";
     /// Messages of `OpenAI`'s chat.
     OpenAiChat => formats::chat::openai, "openai-chat";
+    /// Data sets of chats.
+    ChatRecords => formats::chat_records, "chat-records";
     /// Episodes of `BenchTrace`.
     BenchTrace => formats::bench_trace, "benchtrace";
     /// This crate's own form.

@@ -176,6 +176,13 @@ impl<'a> Element<'a> {
                 b"id" => return wire::ident(value).map(|id| found.id = id),
                 b"call_id" => return wire::ident(value).map(|id| found.call_id = id),
                 b"tool_call_id" => return wire::ident(value).map(|id| found.answers = id),
+                b"tool_call_ids" => {
+                    wire::list(value, |id| {
+                        found.answers = wire::ident(id)?.or(found.answers.take());
+                        Ok(())
+                    })?;
+                    return Ok(());
+                }
                 b"arguments" => return wire::Value::read(value).map(|read| found.arguments = Some(read)),
                 b"action" => return wire::Value::read(value).map(|read| found.action = Some(read)),
                 b"queries" => return wire::Value::read(value).map(|read| found.queries = Some(read)),

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use super::claude_code_line::{Block, Line, Mark, read_line};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::document::{Document, Sign};
+use crate::read::document::{Document, Lines, Sign};
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::{Outcome, broken_off, never_ran};
 use crate::read::runs::{PassedOver, Runs};
+use crate::read::sample::Members;
 use crate::read::session_lines::{self, SessionLines};
 use crate::read::wire;
 use crate::trace::{
@@ -17,7 +18,7 @@ use crate::trace::{
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
-    about: "sessions of Claude Code, an event per line",
+    about: "sessions of Claude Code, an event per line or under `loglines`",
     decisive: "lines of type `user` or `assistant` with an object `message`, and `sessionId` or `uuid`",
     reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
@@ -25,27 +26,47 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::Lines(lines) if lines.may_have(Sign::Message) => lines.iter().copied().any(is_event),
+        Document::Object(members) => {
+            loglines(members).is_some_and(|lines| lines.iter().any(|line| is_turn(*line, false)))
+        }
         _ => false,
     }
 }
 
+/// The lines of a session as claude.ai exports it.
+fn loglines<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
+    let lines = members.get("loglines")?.items()?;
+    Some(lines.into_iter().filter(|line| line.kind() == Kind::Object).collect())
+}
+
 fn is_event(line: Raw<'_>) -> bool {
+    is_turn(line, true)
+}
+
+/// Whether a line is of a message; `named`: one that names its session or itself.
+fn is_turn(line: Raw<'_>, named: bool) -> bool {
     let (mut is_turn, mut has_message, mut has_session, mut has_uuid) = (false, false, false, false);
     let read = line.json().object(|key, value| {
         match key {
             b"type" => is_turn = matches!(wire::name(value)?.as_deref(), Some("user" | "assistant")),
             b"message" => has_message = value.raw()?.kind() == Kind::Object,
-            b"sessionId" => has_session = wire::text(value)?.is_some(),
+            b"sessionId" | b"session_id" => has_session = wire::text(value)?.is_some(),
             b"uuid" => has_uuid = wire::text(value)?.is_some(),
             _ => {}
         }
         Ok(())
     });
-    read.is_ok() && is_turn && has_message && (has_session || has_uuid)
+    read.is_ok() && is_turn && has_message && (has_session || has_uuid || !named)
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    session_lines::read::<Sessions<'_>>(document, runs)
+    match document {
+        Document::Object(members) => {
+            let lines = Lines::of(loglines(members).unwrap_or_default());
+            session_lines::read::<Sessions<'_>>(&Document::Lines(lines), runs)
+        }
+        _ => session_lines::read::<Sessions<'_>>(document, runs),
+    }
 }
 
 /// What a trace is of: a session, and the part of it that is a sub-agent's.

@@ -104,7 +104,12 @@ pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
     json.object(|key, value| {
         match key {
             b"type" => read.kind = wire::name(value)?,
-            b"sessionId" => read.session = wire::name(value)?,
+            b"sessionId" | b"session_id" => read.session = wire::name(value)?,
+            b"parent_tool_use_id" => {
+                // A line that is printed names the call that began its sub-agent.
+                read.agent = wire::name(value)?.or(read.agent.take());
+                read.is_sidechain |= read.agent.is_some();
+            }
             b"uuid" => read.uuid = wire::name(value)?,
             b"parentUuid" => read.parent = wire::name(value)?,
             b"agentId" => read.agent = wire::name(value)?,

@@ -35,8 +35,9 @@ struct Event<'a> {
 
 impl<'a> Event<'a> {
     fn of(line: Raw<'a>) -> Option<Self> {
-        // Events of all directories are in a wrapper.
-        let line = line.member("payload").filter(|payload| payload.kind() == Kind::Object).unwrap_or(line);
+        // Events of all directories, and those given to plugins, are in a wrapper.
+        let inner = line.member("payload").or_else(|| line.member("event"));
+        let line = inner.filter(|inner| inner.kind() == Kind::Object).unwrap_or(line);
         let kind = line.member("type")?.string()?;
         let is_version = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
         let kind = match kind.rsplit_once('.') {

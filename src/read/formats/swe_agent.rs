@@ -18,13 +18,14 @@ use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Text, 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::SweAgent,
     about: "trajectories of SWE-agent (.traj)",
-    decisive: "an object with lists `history` and `trajectory`, whose steps have `action` and `observation`",
+    decisive: "an object with `history` or `instance_id`, and a list `trajectory`, whose steps have `action` and `observation`",
     reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
     let Document::Object(members) = document else { return false };
-    members.is("history", Kind::List)
+    // Parts of trajectories name the instance instead of their history.
+    (members.is("history", Kind::List) || members.is("instance_id", Kind::String))
         && members.get("trajectory").is_some_and(|steps| steps.kind() == Kind::List && are_steps(steps))
 }
 
@@ -74,6 +75,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 fn metadata(members: &Members<'_>) -> Metadata {
     Metadata {
         agent: Some("swe-agent".into()),
+        task: members.name("instance_id").map(Cow::into_owned),
         domain: members.name("environment").map(|domain| domain.as_ref().into()),
         termination: common::exit_status(members).map(Cow::into_owned),
         ..Metadata::default()

@@ -66,25 +66,27 @@ fn row_member<'a>(key: &[u8], value: &mut Json<'a>, row: &mut Row<'a>) -> Read<(
         b"context.span_id" => row.span.span_id = ident(value)?.unwrap_or_default(),
         b"name" | b"span_name" => row.span.name = wire::text(value)?.unwrap_or_default(),
         b"span_kind" | b"kind" => row.kind = wire::text(value)?,
-        b"start_time" | b"startTime" | b"timestamp" | b"startTimeUnixNano" => {
+        b"start_time" | b"startTime" | b"timestamp" | b"startTimeUnixNano" | b"start_timestamp" => {
             row.span.start = moment(value)?.unwrap_or_default();
         }
-        b"end_time" | b"endTime" | b"endTimeUnixNano" => {
+        b"end_time" | b"endTime" | b"endTimeUnixNano" | b"end_timestamp" => {
             row.span.end = moment(value)?.filter(|end| *end != 0);
         }
         b"duration" | b"duration_ns" => row.duration = took(key, value)?,
         b"status" => (row.span.status, row.span.message) = wire::status(value)?,
-        b"status_code" => row.span.status = wire::code(value)?,
-        b"status_message" => row.span.message = wire::text(value)?.unwrap_or_default(),
+        b"status_code" | b"otel_status_code" => row.span.status = wire::code(value)?,
+        b"status_message" | b"otel_status_message" => {
+            row.span.message = wire::text(value)?.unwrap_or_default();
+        }
         b"attributes" | b"span_attributes" => row.span.attributes = wire::attributes(value)?,
-        b"scope_name" => row.span.scope = wire::text(value)?.unwrap_or_default(),
+        b"scope_name" | b"otel_scope_name" => row.span.scope = wire::text(value)?.unwrap_or_default(),
         b"instrumentation_scope" | b"instrumentationScope" if value.kind()? == Kind::Object => {
             value.object(|key, value| match key {
                 b"name" => wire::text(value).map(|name| row.span.scope = name.unwrap_or_default()),
                 _ => value.skip(),
             })?;
         }
-        b"events" if value.kind()? == Kind::List => row.span.events = events(value)?,
+        b"events" | b"otel_events" if value.kind()? == Kind::List => row.span.events = events(value)?,
         b"child_spans" | b"children" if value.kind()? == Kind::List => {
             value.list(|child| {
                 row.children.push(child.raw()?);

@@ -1,0 +1,212 @@
+//! Data sets of chats: a list of objects that each hold a conversation, or one object that holds it anywhere but at its
+//! top. Messages have `role` and `content`, or `from` and `value` as `ShareGPT` writes them.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use super::chat::Form;
+use super::chat_element::Look;
+use super::chat_messages::Conversation;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::ChatRecords,
+    about: "data sets of chats: objects with `messages`, `conversation` or `conversations`, also as ShareGPT writes them",
+    decisive: "a list of objects that hold messages, or an object with `conversation`, `conversations` or, within other \
+               objects, `messages`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+/// The keys of lists of messages.
+const LISTS: [&str; 3] = ["messages", "conversations", "conversation"];
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        // Each of several lines is a document.
+        Document::Lines(_) => false,
+        Document::Object(members) => held(members, DEPTH).is_some(),
+        Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
+        Document::List(items) => {
+            !items.is_empty() && items.iter().take(words::DECISIVE_ITEMS).all(|item| record(*item).is_some())
+        }
+    }
+}
+
+/// So deep are conversations looked for in objects within objects.
+const DEPTH: usize = 3;
+
+/// The messages of an object, with the members of the object that holds them.
+fn held<'a>(members: &Members<'a>, depth: usize) -> Option<(Raw<'a>, Members<'a>)> {
+    if let Some(list) = LISTS.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list)) {
+        return Some((list, members.clone()));
+    }
+    let inner = |value: Raw<'a>| held(&Members::of(&mut value.json()), depth - 1);
+    let objects = members.iter().map(|(_, value)| value).filter(|value| value.kind() == Kind::Object);
+    if depth == 0 { None } else { objects.into_iter().find_map(inner) }
+}
+
+/// The messages of an item of a list, with what else it says.
+fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
+    match item.kind() {
+        Kind::Object => held(&Members::of(&mut item.json()), 0),
+        Kind::List if is_conversation(item) => Some((item, Members::default())),
+        _ => None,
+    }
+}
+
+fn is_conversation(list: Raw<'_>) -> bool {
+    let is_message =
+        |item: Raw<'_>| is_spoken(item) || Look::at(&mut item.json()).is_ok_and(|look| look.is_message);
+    list.kind() == Kind::List && list.items().is_some_and(|items| are_messages(&items, &is_message))
+}
+
+fn are_messages(items: &[Raw<'_>], is_message: &dyn Fn(Raw<'_>) -> bool) -> bool {
+    let mut first = items.iter().take(words::DECISIVE_ITEMS).peekable();
+    first.peek().is_some() && first.all(|item| item.kind() == Kind::Object && is_message(*item))
+}
+
+/// Whether an object is a message as `ShareGPT` writes it.
+fn is_spoken(item: Raw<'_>) -> bool {
+    let is_text = |key| item.member(key).is_some_and(|value: Raw<'_>| value.kind() == Kind::String);
+    item.kind() == Kind::Object && is_text("from") && is_text("value")
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    match document {
+        Document::Lines(_) => Ok(()),
+        Document::Object(members) => match held(members, DEPTH) {
+            Some((list, around)) => {
+                let inner = metadata(&around);
+                let metadata = Metadata { id: inner.id.or_else(|| metadata(members).id), ..inner };
+                converse(&list.items().unwrap_or_default(), &around, metadata, runs)
+            }
+            None => Ok(()),
+        },
+        Document::List(items) if items.first().is_some_and(|item| is_spoken(*item)) => {
+            converse(items, &Members::default(), Metadata::default(), runs)
+        }
+        Document::List(items) => {
+            for item in items {
+                if let Some((list, around)) = record(*item) {
+                    converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs)?;
+                } else {
+                    runs.pass_over("items without messages", 1);
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Gives the run of a list of messages.
+fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
+    let mut others = 0;
+    let reward = reward(around);
+    let system = around.get("system").and_then(words::message);
+    if messages.first().is_some_and(|first| is_spoken(*first)) {
+        let mut spoken = Spoken::default();
+        spoken.steps.begin(true);
+        if let Some(system) = system {
+            spoken.steps.message(Actor::System, 0, system);
+        }
+        for (turn, message) in (0..).zip(messages) {
+            others += u64::from(!spoken.add(turn, *message));
+        }
+        runs.pass_over("elements that are no messages", others);
+        runs.give_unrouted(&mut spoken.steps, metadata, reward);
+        return Ok(());
+    }
+    let mut conversation = Conversation::new(Form::Messages);
+    if let Some(system) = system {
+        conversation.assembler.message(Actor::System, 0, system);
+    }
+    for message in messages {
+        others += u64::from(!conversation.element(&mut message.json())?);
+    }
+    runs.pass_over("elements that are no messages", others + conversation.unknown());
+    let exit = conversation.exit_status().map(str::to_owned);
+    let metadata = Metadata { termination: metadata.termination.or(exit), ..metadata };
+    runs.give_unrouted(&mut conversation.assembler, metadata, reward);
+    Ok(())
+}
+
+/// A conversation of `ShareGPT`. Calls have no ids: results answer them in their order.
+#[derive(Default)]
+struct Spoken<'a> {
+    steps: Assembler<'a>,
+    asked: VecDeque<CallNumber>,
+}
+
+impl<'a> Spoken<'a> {
+    /// Adds a message; `false`: it is none.
+    fn add(&mut self, turn: u64, message: Raw<'a>) -> bool {
+        let from = message.member("from").and_then(Raw::string);
+        let (Some(from), Some(value)) = (from, message.member("value").and_then(words::result)) else {
+            return false;
+        };
+        match &*from {
+            "function_call" | "tool_call" if self.call(turn, &value.text().to_str()) => {}
+            "gpt" | "assistant" | "model" | "function_call" | "tool_call" => {
+                self.steps.message(Actor::Agent, turn, value);
+            }
+            "human" | "user" => self.steps.message(Actor::User, turn, value),
+            "system" => self.steps.message(Actor::System, turn, value),
+            _ => match self.asked.pop_front() {
+                Some(call) => {
+                    self.steps.answer_call(call, Outcome::UNMARKED.answer(Content::Present(value)));
+                }
+                None => self.steps.message(Actor::Environment, turn, value),
+            },
+        }
+        true
+    }
+
+    /// Adds the calls `{name, arguments}` that a text is; `false`: it is something else.
+    fn call(&mut self, turn: u64, text: &str) -> bool {
+        if Json::new(text.as_bytes()).check().is_err() {
+            return false;
+        }
+        let json = Raw::over(text.trim().as_bytes(), 0);
+        let calls = if json.kind() == Kind::List { json.items().unwrap_or_default() } else { vec![json] };
+        let name = |call: &Raw<'_>| call.member("name").and_then(common::name).map(Cow::into_owned);
+        if calls.is_empty() || !calls.iter().all(|call| call.kind() == Kind::Object && name(call).is_some()) {
+            return false;
+        }
+        for json in calls {
+            let mut call = Call::new(turn, None, name(&json).unwrap_or_default());
+            if let Some(arguments) = json.member("arguments") {
+                let text = arguments.string().unwrap_or_else(|| arguments.spelling());
+                call.arguments = common::arguments_of_text(Cow::Owned(text.into_owned()));
+            }
+            self.asked.push_back(self.steps.call(call));
+        }
+        true
+    }
+}
+
+fn metadata(members: &Members<'_>) -> Metadata {
+    let first = |keys: &[&str]| keys.iter().filter_map(|key| members.get(key)).find_map(common::ident);
+    Metadata {
+        id: first(&["traj_id", "run_id", "conversation_id", "session_id", "id", "uuid"]).map(Cow::into_owned),
+        task: first(&["instance_id", "task_id", "task_name"]).map(Cow::into_owned),
+        model: first(&["model", "model_name"]).map(|model| model.as_ref().into()),
+        termination: common::exit_status(members).map(Cow::into_owned),
+        ..Metadata::default()
+    }
+}
+
+/// The reward, or whether the task was resolved.
+fn reward(members: &Members<'_>) -> Option<f64> {
+    let number = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
+    let resolved = || members.get("resolved")?.boolean().map(|resolved| f64::from(u8::from(resolved)));
+    number.and_then(|reward| reward.json().float().ok()).or_else(resolved)
+}

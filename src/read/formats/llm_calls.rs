@@ -1,0 +1,233 @@
+//! Logs of requests to a model and its responses: `AppWorld`'s `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs. A
+//! request repeats what was said before it, and a run is the last request of a conversation with its response.
+
+use std::borrow::Cow;
+
+use super::chat::Form;
+use super::chat_element::Element;
+use super::chat_messages::Conversation;
+use super::llm_code::Coder;
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::tokens;
+use crate::read::words;
+use crate::trace::{Actor, Metadata};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::LlmCalls,
+    about: "logs of requests to a model and its responses",
+    decisive: "objects with `request` and `response`, or `input` and `output`, the first of which has `messages`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(members) => Exchange::of(members).is_some(),
+        Document::Lines(lines) => lines.iter().any(|line| exchange(*line).is_some()),
+        Document::List(items) => items.first().is_some_and(|item| exchange(*item).is_some()),
+    }
+}
+
+fn exchange(item: Raw<'_>) -> Option<Exchange<'_>> {
+    if item.kind() == Kind::Object { Exchange::of(&Members::of(&mut item.json())) } else { None }
+}
+
+/// A request and its response, as they are logged.
+struct Exchange<'a> {
+    request: Body<'a>,
+    response: Option<Body<'a>>,
+    /// Whether the log begins with the run: an answer of the model that the first request has is an example.
+    is_whole: bool,
+    id: Option<Cow<'a, str>>,
+}
+
+/// An object of the API, which may be logged as a text.
+enum Body<'a> {
+    Object(Raw<'a>),
+    Text(String),
+}
+
+impl<'a> Body<'a> {
+    /// The body of a request or of a response: the value itself, or what it has under `body`.
+    fn of(value: Raw<'a>) -> Self {
+        let value = ["body", "json"].iter().find_map(|key| value.member(key)).unwrap_or(value);
+        match value.string() {
+            Some(text) if Json::new(text.as_bytes()).check().is_ok() => Self::Text(text.into_owned()),
+            _ => Self::Object(value),
+        }
+    }
+
+    fn json(&self) -> Raw<'_> {
+        match self {
+            Self::Object(value) => *value,
+            Self::Text(text) => Raw::over(text.as_bytes(), 0),
+        }
+    }
+
+    /// The messages, or the items of Responses, of a request.
+    fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
+        let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
+        let messages = list("messages").map(|messages| (messages, Form::Messages));
+        messages.or_else(|| list("input").map(|items| (items, Form::Items)))
+    }
+}
+
+impl<'a> Exchange<'a> {
+    fn of(members: &Members<'a>) -> Option<Self> {
+        let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
+        let (request, response, is_whole) = match (object("request"), object("input")) {
+            (Some(request), _) => (request, members.get("response"), false),
+            (None, Some(input)) => (input, object("output"), true),
+            (None, None) => return None,
+        };
+        if is_whole && response.is_none() || !is_whole && !members.has("response") {
+            return None;
+        }
+        let request = Body::of(request);
+        request.messages()?;
+        let response = response.filter(|response| response.kind() != Kind::Null).map(Body::of);
+        let id = ["session_id", "conversation_id", "task_id"].iter().find_map(|key| members.name(key));
+        Some(Self { request, response, is_whole, id })
+    }
+
+    /// What tells a message from others, whatever marks a client sets for its cache.
+    fn keys(&self) -> Vec<String> {
+        let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
+        messages.into_iter().map(key).collect()
+    }
+
+    fn model(&self) -> Option<Cow<'_, str>> {
+        let model = |body: &Body<'a>| body.json().member("model").and_then(common::name).map(Cow::into_owned);
+        self.response.as_ref().and_then(model).or_else(|| model(&self.request)).map(Cow::Owned)
+    }
+}
+
+fn key(message: Raw<'_>) -> String {
+    let mut key = message.member("role").and_then(Raw::string).unwrap_or_default().into_owned();
+    let mut add = |value: Option<Raw<'_>>| {
+        if let Some(value) = value {
+            key.push('\n');
+            key.push_str(&value.spelling());
+        }
+    };
+    match message.member("content").and_then(Raw::items) {
+        Some(parts) => {
+            for part in parts {
+                for key in ["text", "id", "tool_use_id"] {
+                    add(part.member(key));
+                }
+            }
+        }
+        None => add(message.member("content")),
+    }
+    for key in ["tool_calls", "tool_call_id", "call_id"] {
+        add(message.member(key));
+    }
+    key
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut exchanges = Vec::new();
+    match document {
+        Document::Object(members) => exchanges.extend(Exchange::of(members)),
+        Document::List(_) | Document::Lines(_) => {
+            exchanges.extend(document.items().iter().filter_map(|item| exchange(*item)));
+            let others = document.items().len() - exchanges.len();
+            runs.pass_over("items that are no requests with responses", others as u64);
+        }
+    }
+    let mut conversations: Vec<(Vec<String>, Vec<&Exchange<'_>>)> = Vec::new();
+    for exchange in &exchanges {
+        let keys = exchange.keys();
+        let open = conversations.iter_mut().rev().find(|(before, _)| keys.starts_with(before));
+        match open {
+            Some((before, all)) => {
+                *before = keys;
+                all.push(exchange);
+            }
+            None => conversations.push((keys, vec![exchange])),
+        }
+    }
+    conversations.iter().try_for_each(|(_, exchanges)| give(exchanges, runs))
+}
+
+/// Gives the run of the requests of one conversation.
+fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
+    let (Some(first), Some(last)) = (exchanges.first(), exchanges.last()) else { return Ok(()) };
+    let Some((messages, form)) = last.request.messages() else { return Ok(()) };
+    let count =
+        |exchange: &Exchange<'_>| exchange.request.messages().map_or(0, |(messages, _)| messages.len());
+    let response = last.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default();
+    let metadata = Metadata {
+        id: last.id.as_deref().map(str::to_owned),
+        model: last.model().map(|model| model.as_ref().into()),
+        ..Metadata::default()
+    };
+    let prompt = if last.is_whole { count(first) } else { 0 };
+    let (examples, said) = messages.split_at_checked(prompt).unwrap_or((&messages, &[]));
+    if last.is_whole
+        && let Some(mut coder) = Coder::of(examples, said, &response)
+    {
+        runs.give_unrouted(&mut coder.steps, metadata, None);
+        return Ok(());
+    }
+    let mut conversation = Conversation::new(form);
+    for key in ["system", "instructions"] {
+        if let Some(text) = last.request.json().member(key).and_then(words::message) {
+            conversation.assembler.message(Actor::System, 0, text);
+        }
+    }
+    for example in examples {
+        super::llm_code::prompt(*example, &mut conversation.assembler);
+    }
+    let mut others = 0;
+    for (place, message) in (prompt..).zip(said) {
+        // Where a request ended, its response begins.
+        if let Some(exchange) = exchanges.iter().find(|exchange| count(exchange) == place) {
+            conversation.of_one_response(usage(exchange));
+        }
+        others += u64::from(!add(*message, &mut conversation)?);
+    }
+    conversation.of_one_response(usage(last));
+    for message in response {
+        others += u64::from(!add(message, &mut conversation)?);
+    }
+    runs.pass_over("elements that are neither messages, calls nor results", others + conversation.unknown());
+    runs.give_unrouted(&mut conversation.assembler, metadata, None);
+    Ok(())
+}
+
+/// Adds a message; one of a response may name no role.
+fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> {
+    let mut element = Element::default();
+    element.read(&mut message.json())?;
+    if element.role.is_none() && element.item.is_none() {
+        element.role = Some("assistant".into());
+    }
+    conversation.add(&mut element)
+}
+
+fn usage(exchange: &Exchange<'_>) -> Option<crate::trace::Usage> {
+    exchange.response.as_ref()?.json().member("usage").and_then(tokens::usage)
+}
+
+/// The messages or items of a response.
+fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
+    let choice = response
+        .member("choices")
+        .and_then(Raw::items)
+        .and_then(|choices| choices.first()?.member("message"));
+    if let Some(message) = choice.or_else(|| response.member("message")) {
+        return vec![message];
+    }
+    if let Some(items) = response.member("output").and_then(Raw::items) {
+        return items;
+    }
+    let is_message = ["content", "tool_calls"].iter().any(|key| response.member(key).is_some());
+    if is_message { vec![response] } else { Vec::new() }
+}

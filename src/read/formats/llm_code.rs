@@ -1,0 +1,86 @@
+//! Runs whose calls are blocks of code in the texts of the model, as `AppWorld` logs them.
+
+use crate::json::Raw;
+use crate::read::common;
+use crate::read::outcome::Outcome;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, Content, Provenance, Words};
+
+/// A run in the middle of being read.
+pub(in crate::read) struct Coder<'a> {
+    pub(in crate::read) steps: Assembler<'a>,
+}
+
+impl<'a> Coder<'a> {
+    /// Reads the messages behind a prompt, and the last response. `None`: no response has a block of code.
+    pub(in crate::read) fn of(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Self> {
+        let mut steps = Assembler::default();
+        steps.begin(true);
+        for example in examples {
+            prompt(*example, &mut steps);
+        }
+        let (mut asked, mut is_response) = (None, false);
+        let responses = response.iter().map(|message| (message, true));
+        for (turn, (message, is_last)) in
+            (1..).zip(said.iter().map(|message| (message, false)).chain(responses))
+        {
+            let is_agent = is_last || role(*message) == "assistant";
+            let Some(text) = message.member("content").and_then(words::message) else { continue };
+            match asked.take() {
+                Some(call) if !is_agent => {
+                    let outcome = outcome(&text);
+                    steps.answer_call(call, outcome.answer(Content::Present(text)));
+                }
+                _ if is_agent => {
+                    let code =
+                        block(&text.text().to_str()).map(|(name, code)| (name.to_owned(), code.to_owned()));
+                    steps.message(Actor::Agent, turn, text);
+                    if let Some((name, code)) = code {
+                        let mut call = Call::new(turn, None, name);
+                        call.arguments = Content::Present(common::sole_text("code", &code));
+                        asked = Some(steps.call(call));
+                        is_response = true;
+                    }
+                }
+                _ => steps.message(words::actor_of(&role(*message)), turn, text),
+            }
+        }
+        is_response.then_some(Self { steps })
+    }
+}
+
+fn role(message: Raw<'_>) -> String {
+    message.member("role").and_then(Raw::string).unwrap_or_default().into_owned()
+}
+
+/// Adds a message of the prompt. What the model says there is an example that was written for it.
+pub(in crate::read) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
+    let actor = match words::actor_of(&role(message)) {
+        Actor::Agent => Actor::System,
+        other => other,
+    };
+    if let Some(text) = message.member("content").and_then(words::message) {
+        steps.message(actor, 0, text);
+    }
+}
+
+/// The language and the code of the first fenced block of a text, which ends with the text where it is not closed.
+fn block(text: &str) -> Option<(&str, &str)> {
+    let (_, rest) = text.split_once("```")?;
+    let (language, code) = rest.split_once('\n')?;
+    let code = code.split_once("```").map_or(code, |(code, _)| code);
+    let language = common::trim(language);
+    let is_word = !language.is_empty() && language.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_word.then_some((language, common::trim(code)))
+}
+
+/// How code ended, by what it printed.
+fn outcome(text: &Words<'_>) -> Outcome {
+    let text = text.text().to_str();
+    let text = text.trim_start_matches("Output:").trim_start_matches(common::SPACE).trim_start_matches("```");
+    let text = text.trim_start_matches(common::SPACE);
+    let failed = ["Execution failed", "Traceback (most recent call last):"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
+}

@@ -1,0 +1,121 @@
+//! Traces of `MLflow`, whose spans keep what they are of, their inputs and their outputs in attributes of its own.
+
+use std::borrow::Cow;
+
+use super::otel::observed::{self, Observed};
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::tokens;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::MlFlow,
+    about: "traces of MLflow",
+    decisive: "an object with `info`, and `spans` under `data` whose attributes are named `mlflow.…`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    match document {
+        Document::Object(members) => spans(members).is_some(),
+        Document::List(items) => items.first().is_some_and(|item| of_item(*item).is_some()),
+        // Each of several lines is a document.
+        Document::Lines(_) => false,
+    }
+}
+
+fn of_item(item: Raw<'_>) -> Option<Vec<Raw<'_>>> {
+    if item.kind() == Kind::Object { spans(&Members::of(&mut item.json())) } else { None }
+}
+
+fn spans<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
+    let spans = members.get("data")?.member("spans")?.items()?;
+    let is_own = |span: &Raw<'_>| {
+        let mut found = false;
+        if let Some(attributes) =
+            span.member("attributes").filter(|attributes| attributes.kind() == Kind::Object)
+        {
+            let _ = attributes.json().object(|key, _| {
+                found |= key.starts_with(b"mlflow.");
+                Ok(())
+            });
+        }
+        found
+    };
+    (members.is("info", Kind::Object) && spans.first().is_some_and(is_own)).then_some(spans)
+}
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut found = Vec::new();
+    match document {
+        Document::Object(members) => found.extend(spans(members).unwrap_or_default()),
+        Document::List(_) | Document::Lines(_) => {
+            for item in document.items() {
+                match of_item(*item) {
+                    Some(spans) => found.extend(spans),
+                    None => runs.pass_over("items that are no traces", 1),
+                }
+            }
+        }
+    }
+    let spans = found.into_iter().map(|span| self::span(&Members::of(&mut span.json())));
+    observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
+    Ok(())
+}
+
+/// The span of a span: of the second version with a `context`, of the third as OTLP names its members.
+fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
+    let context =
+        |key: &str| members.get("context").and_then(|context| context.member(key)).and_then(common::name);
+    let name = |keys: [&str; 2]| keys.iter().find_map(|key| members.name(key));
+    let moment = |keys: [&str; 2]| {
+        let time = keys.iter().find_map(|key| members.get(key)).and_then(common::ident);
+        time.and_then(|time| time.parse().ok())
+    };
+    let own = |id: &str| members.name(id).or_else(|| context(id)).unwrap_or_default();
+    let mut span = Observed::new(own("trace_id"), own("span_id"), name(["parent_id", "parent_span_id"]));
+    span.name(members.name("name").unwrap_or_default());
+    span.lasted(moment(["start_time", "start_time_unix_nano"]), moment(["end_time", "end_time_unix_nano"]));
+    let status = members.get("status");
+    let within = |key: &str| status.and_then(|status| status.member(key)).and_then(common::name);
+    let code = members.name("status_code").or_else(|| within("code")).unwrap_or_default();
+    match code.rsplit('_').next() {
+        Some("ERROR") => span.ended(true, members.name("status_message").or_else(|| within("message"))),
+        Some("OK") => span.ended(false, None),
+        _ => {}
+    }
+    let Some(attributes) = members.get("attributes") else { return Ok(span) };
+    span.attributes(attributes)?;
+    let kind = attributes.member("mlflow.spanType").and_then(text);
+    let kind = match kind.as_deref() {
+        Some("LLM" | "CHAT_MODEL") => Some("LLM"),
+        Some("TOOL") => Some("TOOL"),
+        Some("AGENT") => Some("AGENT"),
+        Some(_) => Some("CHAIN"),
+        None => None,
+    };
+    span.text("openinference.span.kind", kind.map(Cow::Borrowed));
+    span.text("input.value", attributes.member("mlflow.spanInputs").and_then(text));
+    span.text("output.value", attributes.member("mlflow.spanOutputs").and_then(text));
+    if let Some(usage) = attributes.member("mlflow.chat.tokenUsage").and_then(text) {
+        let usage = tokens::usage(Raw::over(usage.as_bytes(), 0));
+        span.count("llm.token_count.prompt", usage.and_then(|usage| usage.input_tokens));
+        span.count("llm.token_count.completion", usage.and_then(|usage| usage.output_tokens));
+    }
+    Ok(span)
+}
+
+/// The text of an attribute: a value that is written as JSON within a text, of which a text is that text.
+fn text(value: Raw<'_>) -> Option<Cow<'_, str>> {
+    let Some(outer) = value.string() else {
+        return (value.kind() != Kind::Null).then(|| value.spelling());
+    };
+    if outer.starts_with('"') && Json::new(outer.as_bytes()).check().is_ok() {
+        return Raw::over(outer.as_bytes(), 0).string().map(|inner| Cow::Owned(inner.into_owned()));
+    }
+    Some(outer)
+}

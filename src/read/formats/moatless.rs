@@ -1,0 +1,160 @@
+//! Trajectories of Moatless: steps or transitions with their actions, and trees of nodes, which are read as one run in
+//! the order in which they were expanded.
+
+use std::borrow::Cow;
+
+use crate::json::{Kind, Raw, Read};
+use crate::read::Format;
+use crate::read::common;
+use crate::read::document::Document;
+use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::outcome::Outcome;
+use crate::read::runs::Runs;
+use crate::read::sample::Members;
+use crate::read::words;
+use crate::trace::{Actor, Assembler, Call, Content, Metadata};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Moatless,
+    about: "trajectories and search trees of Moatless",
+    decisive: "an object with `transitions` or `steps` that have `actions`, or with `nodes` or a `root` that have `node_id`",
+    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+};
+
+fn claims(document: &Document<'_>) -> bool {
+    let Document::Object(members) = document else { return false };
+    transitions(members).is_some() || !nodes(members).is_empty()
+}
+
+/// The transitions, or the steps of the first version, each with a list of actions.
+fn transitions<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
+    let has_actions = |item: &Raw<'_>| {
+        let actions = item.member("actions").and_then(Raw::items);
+        let is_action = |action: &Raw<'_>| {
+            action.member("action").is_some()
+                || action.member("name").is_some() && action.member("input").is_some()
+        };
+        actions.is_some_and(|actions| actions.iter().all(is_action))
+    };
+    let list = |key| members.get(key).and_then(Raw::items).filter(|list: &Vec<Raw<'_>>| !list.is_empty());
+    let items = ["transitions", "steps"].into_iter().find_map(list)?;
+    items.iter().take(words::DECISIVE_ITEMS).all(has_actions).then_some(items)
+}
+
+/// The nodes of a tree, by their numbers.
+fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
+    fn collect<'a>(node: Raw<'a>, nodes: &mut Vec<(i64, Raw<'a>)>) {
+        if let Some(number) = node.member("node_id").and_then(Raw::integer) {
+            nodes.push((number, node));
+        }
+        node.member("children")
+            .and_then(Raw::items)
+            .unwrap_or_default()
+            .into_iter()
+            .for_each(|node| collect(node, nodes));
+    }
+    let mut found = Vec::new();
+    match (members.get("root"), members.get("nodes").and_then(Raw::items)) {
+        (Some(root), _) if root.kind() == Kind::Object => collect(root, &mut found),
+        (_, Some(list)) => list.into_iter().for_each(|node| collect(node, &mut found)),
+        _ => {}
+    }
+    found.sort_by_key(|(number, _)| *number);
+    let has_action =
+        |node: &Raw<'_>| node.member("action").is_some() || node.member("action_steps").is_some();
+    let nodes: Vec<Raw<'a>> = found.into_iter().map(|(_, node)| node).collect();
+    if nodes.iter().any(has_action) { nodes } else { Vec::new() }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let mut steps = Assembler::default();
+    steps.begin(true);
+    let task = members.get("initial_message").or_else(|| members.get("input")?.member("problem_statement"));
+    if let Some(text) = task.and_then(words::message) {
+        steps.message(Actor::User, 0, text);
+    }
+    let mut others = 0;
+    match transitions(members) {
+        Some(transitions) => {
+            for (turn, transition) in (1..).zip(transitions) {
+                let state = transition.member("name").or_else(|| transition.member("state")?.member("name"));
+                for action in transition.member("actions").and_then(Raw::items).unwrap_or_default() {
+                    let outcome = action.member("output").or_else(|| action.member("observation"));
+                    let asked = action.member("action").unwrap_or(action);
+                    others += u64::from(!add(asked, state, outcome, turn, &mut steps));
+                }
+            }
+        }
+        None => {
+            for (turn, node) in (1..).zip(nodes(members)) {
+                if let Some(text) = node.member("user_message").and_then(words::message) {
+                    steps.message(Actor::User, turn, text);
+                }
+                if let Some(text) = node.member("assistant_message").and_then(words::message) {
+                    steps.message(Actor::Agent, turn, text);
+                }
+                let several = node.member("action_steps").and_then(Raw::items).unwrap_or_default();
+                for step in if several.is_empty() { vec![node] } else { several } {
+                    let action = step.member("action").filter(|action| action.kind() == Kind::Object);
+                    let observation = step.member("observation").or_else(|| step.member("output"));
+                    others += u64::from(
+                        action.is_some_and(|action| !add(action, None, observation, turn, &mut steps)),
+                    );
+                }
+            }
+        }
+    }
+    runs.pass_over("actions without a name", others);
+    let info = |key: &str| members.get("info").and_then(|info| info.member(key)).and_then(common::name);
+    let instance =
+        members.get("metadata").and_then(|metadata| metadata.member("instance_id")).and_then(common::name);
+    let metadata = Metadata {
+        id: info("trace_id").map(Cow::into_owned),
+        task: info("instance_id").or(instance).map(Cow::into_owned),
+        agent: Some("moatless".into()),
+        termination: info("status").map(Cow::into_owned),
+        ..Metadata::default()
+    };
+    runs.give_unrouted(&mut steps, metadata, None);
+    Ok(())
+}
+
+/// Adds an action with its outcome; `false`: nothing names it.
+fn add<'a>(
+    action: Raw<'a>,
+    state: Option<Raw<'a>>,
+    outcome: Option<Raw<'a>>,
+    turn: u64,
+    steps: &mut Assembler<'a>,
+) -> bool {
+    // Where the action is in another, the outer one has no more than its thoughts.
+    let action = action.member("action").filter(|inner| inner.kind() == Kind::Object).unwrap_or(action);
+    let class = action.member("action_args_class").and_then(common::name);
+    let class =
+        class.map(|class| class.rsplit('.').next().unwrap_or_default().trim_end_matches("Args").to_owned());
+    let named = ["action_name", "name"].iter().find_map(|key| action.member(key).and_then(common::name));
+    let name = class.map(Cow::Owned).or(named).or_else(|| state.and_then(common::name));
+    let Some(name) = name else { return false };
+    let mut call = Call::new(turn, None, name);
+    call.arguments = common::arguments(action.member("input").unwrap_or(action));
+    if !call.arguments.is_present() {
+        call.arguments = Content::Absent;
+    }
+    let call = steps.call(call);
+    let Some(outcome) = outcome.filter(|outcome| outcome.kind() != Kind::Null) else { return true };
+    let message = outcome.member("message").filter(|_| outcome.member("properties").is_some());
+    let text = words::result(message.unwrap_or(outcome));
+    steps.answer_call(call, self::outcome(outcome).answer(text.into()));
+    true
+}
+
+fn outcome(observation: Raw<'_>) -> Outcome {
+    let is_there = |value: Option<Raw<'_>>| value.is_some_and(|value| value.kind() != Kind::Null);
+    let within = |key: &str| observation.member("properties").and_then(|properties| properties.member(key));
+    let corrects = observation.member("expect_correction").and_then(Raw::boolean) == Some(true);
+    let fails =
+        ["fail_reason", "error"].iter().any(|key| is_there(within(key)) || is_there(observation.member(key)));
+    if corrects || fails { Outcome::flag(true) } else { Outcome::UNMARKED }
+}
