@@ -97,7 +97,11 @@ impl<'a> Lines<'a> {
 
     /// Adds a line where it is a sound object.
     fn add(&mut self, line: Raw<'a>) -> Added {
-        let line = tagged(line).unwrap_or(line);
+        if let Some(object) = tagged(line) {
+            Members::of(&mut object.json()).keys().for_each(|key| self.note(key.as_bytes()));
+            self.objects.push(object);
+            return Added::Object;
+        }
         if line.kind() != Kind::Object {
             return if is_sound(line) { Added::NoObject } else { Added::NoJson };
         }

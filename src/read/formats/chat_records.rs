@@ -15,6 +15,7 @@ use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
 use crate::read::sample::Members;
+use crate::read::text_grammars::{self, Written};
 use crate::read::words;
 use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata};
 
@@ -35,9 +36,7 @@ fn claims(document: &Document<'_>) -> bool {
         Document::Lines(_) => false,
         Document::Object(members) => held(members, DEPTH).is_some(),
         Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
-        Document::List(items) => {
-            !items.is_empty() && items.iter().take(words::DECISIVE_ITEMS).all(|item| record(*item).is_some())
-        }
+        Document::List(items) => items.first().is_some_and(|item| record(*item).is_some()),
     }
 }
 
@@ -155,9 +154,12 @@ impl<'a> Spoken<'a> {
         };
         match &*from {
             "function_call" | "tool_call" if self.call(turn, &value.text().to_str()) => {}
-            "gpt" | "assistant" | "model" | "function_call" | "tool_call" => {
+            "function_call" | "tool_call" => {
+                let text = value.text().to_str().into_owned();
                 self.steps.message(Actor::Agent, turn, value);
+                self.written(turn, &text);
             }
+            "gpt" | "assistant" | "model" => self.steps.message(Actor::Agent, turn, value),
             "human" | "user" => self.steps.message(Actor::User, turn, value),
             "system" => self.steps.message(Actor::System, turn, value),
             _ => match self.asked.pop_front() {
@@ -168,6 +170,18 @@ impl<'a> Spoken<'a> {
             },
         }
         true
+    }
+
+    /// Adds the calls that are written in a text.
+    fn written(&mut self, turn: u64, text: &str) {
+        let grammars: [fn(&str) -> Vec<Written>; 3] =
+            [text_grammars::functions, text_grammars::tool_calls, text_grammars::executions];
+        let written = grammars.iter().map(|read| read(text)).find(|written| !written.is_empty());
+        for written in written.unwrap_or_default() {
+            let mut call = Call::new(turn, None, written.name);
+            call.arguments = common::arguments_of_text(Cow::Owned(written.arguments));
+            self.asked.push_back(self.steps.call(call));
+        }
     }
 
     /// Adds the calls `{name, arguments}` that a text is; `false`: it is something else.

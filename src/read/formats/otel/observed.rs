@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::attributes::Value;
 use super::collection::SpanCollection;
-use super::model::{Code, Span};
+use super::model::{self, Code, Span};
 use super::names::is_read;
 use super::wire;
 use crate::json::{Kind, Raw, Read};
@@ -16,7 +16,9 @@ pub(in crate::read) struct Observed<'a>(Span<'a>);
 
 impl<'a> Observed<'a> {
     pub(in crate::read) fn new(trace: Cow<'a, str>, id: Cow<'a, str>, parent: Option<Cow<'a, str>>) -> Self {
-        Self(Span { trace_id: trace, span_id: id, parent, ..Span::default() })
+        let own = |text: Cow<'a, str>| model::id(text).unwrap_or_default();
+        let parent = parent.and_then(model::id);
+        Self(Span { trace_id: own(trace), span_id: own(id), parent, ..Span::default() })
     }
 
     pub(in crate::read) fn name(&mut self, name: Cow<'a, str>) {
