@@ -8,6 +8,7 @@ mod document;
 mod format;
 mod formats;
 mod framing;
+mod in_order;
 mod mended;
 mod outcome;
 mod recognise;

@@ -252,7 +252,7 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<Words<'a>>> {
 
 /// Whether the `type` of a part is one of text.
 pub(super) fn is_kind_of_text(kind: Option<Text<'_>>) -> bool {
-    kind.is_some_and(|kind| matches!(&*kind.to_str(), "text" | "input_text" | "output_text"))
+    kind.is_some_and(|kind| matches!(&*kind.to_str(), "text" | "input_text" | "output_text" | "tool_output"))
 }
 
 /// Texts joined by line feeds; `None` where there are none.

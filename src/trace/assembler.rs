@@ -215,6 +215,14 @@ impl<'a> Assembler<'a> {
         &self.queue
     }
 
+    /// The calls among what has come from this place on, of a run of which nothing was handed on.
+    pub(crate) fn calls_from(&self, place: usize) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
+        self.queue.iter().zip(self.gone..).skip(place).filter_map(|(entry, number)| match entry {
+            Entry::Call(call, ..) => Some((CallNumber(number), call)),
+            _ => None,
+        })
+    }
+
     /// Takes out the entries of a run that is held to its end, to be given again in another form.
     pub(crate) fn take_entries(&mut self) -> VecDeque<Entry<'a>> {
         self.seen = self.gone;

@@ -251,7 +251,19 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     runs.pass_over("elements that are neither messages, calls nor results", conversation.unknown());
     let termination = metadata.termination.or_else(|| conversation.exit_status().map(str::to_owned));
     let metadata = Metadata { termination, ..metadata };
+    let parent = metadata.id.clone().unwrap_or_default();
+    let model = metadata.model.clone();
     runs.give_unrouted(&mut conversation.assembler, metadata, reward);
+    for (name, mut chat) in conversation.take_sub_agents() {
+        let metadata = Metadata {
+            id: Some(format!("{parent}/{name}")),
+            parent: Some(parent.clone()),
+            agent: Some(name.into()),
+            model: model.clone(),
+            ..Metadata::default()
+        };
+        runs.give_unrouted(&mut chat.assembler, metadata, None);
+    }
 }
 
 /// What the object around the elements says.
@@ -265,8 +277,11 @@ fn metadata(members: &Members<'_>) -> Metadata {
     let is_response = members.name("object").is_some_and(|object| object == "response");
     let status = || members.name("status").filter(|_| is_response);
     let model = members.name("model").or_else(|| info.and_then(model_of));
+    let session =
+        || members.get("meta")?.member("session_meta")?.member("session_id").and_then(common::ident);
+    let id = ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident);
     Metadata {
-        id: ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident),
+        id: id.or_else(|| session().map(Cow::into_owned)),
         task: ident("task_id").or_else(|| ident("instance_id")),
         model: model.map(|model| model.as_ref().into()),
         agent: members.name("agent").or_else(mini).map(|agent| agent.as_ref().into()),

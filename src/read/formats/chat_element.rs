@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+
 use super::chat_call::ToolCall;
 use super::chat_items::Item;
 use super::codex_text::is_failure_code;
@@ -44,23 +46,43 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// The blocks with results that a result consists of.
+    pub(in crate::read) fn results(&self) -> Vec<Block<'a>> {
+        let Self::Value(wire::Value::Other(raw)) = self else { return Vec::new() };
+        let may_be = RESULT_KINDS.iter().any(|kind| memmem::find(raw.bytes(), kind.as_bytes()).is_some());
+        let (_, mut blocks) =
+            if may_be { parts(&mut raw.json()).unwrap_or_default() } else { return Vec::new() };
+        blocks.retain(|block| !block.is_call);
+        blocks
+    }
+
     /// As the text of a message, with the blocks beside it.
     pub(in crate::read) fn into_message(self) -> Read<(Option<Words<'a>>, Vec<Block<'a>>)> {
         let (texts, blocks) = match self {
             Self::Value(wire::Value::Text(text)) => (vec![Text::from(text).into()], Vec::new()),
-            Self::Value(wire::Value::Other(raw)) if raw.kind() == Kind::List => parts(&mut raw.json())?,
-            Self::Value(_) => (Vec::new(), Vec::new()),
+            Self::Value(wire::Value::Other(raw)) => parts(&mut raw.json())?,
             Self::Parts(texts, blocks) => (texts, blocks),
         };
         Ok((wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks))
     }
 }
 
+/// Reads the parts of a content: a list, or an object that is the only one.
 fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
-    json.list(|part| self::part(part, &mut texts, &mut blocks))?;
+    match json.kind()? {
+        Kind::List => json.list(|part| self::part(part, &mut texts, &mut blocks))?,
+        Kind::Object => part(json, &mut texts, &mut blocks)?,
+        _ => json.skip()?,
+    }
     Ok((texts, blocks))
 }
+
+/// The types of blocks that are calls.
+const CALL_KINDS: [&str; 4] = ["tool_use", "tool_call", "tool-call", "toolCall"];
+
+/// The types of blocks that are results.
+const RESULT_KINDS: [&str; 3] = ["tool_result", "tool-result", "toolResult"];
 
 /// Reads a part of a content: a text, a block, or something else.
 fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<Words<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
@@ -68,32 +90,34 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<Words<'a>>, blocks: &mut Vec<Bl
         texts.push(Text::from(json.text()?).into());
         return Ok(());
     }
-    let (mut is_call, mut is_text, mut text) = (None, true, None);
+    let (mut is_call, mut is_text, mut text, mut other_id) = (None, true, None, None);
     let mut block = Block::default();
     wire::object(json, |key, value| {
         match key {
             b"type" => {
                 let kind = wire::text(value)?;
-                is_call = match kind.map(|kind| kind.to_str()).as_deref() {
-                    Some("tool_use") => Some(true),
-                    Some("tool_result") => Some(false),
-                    _ => None,
-                };
+                let is_one = |kinds: &[&str]| kind.is_some_and(|kind| kinds.contains(&&*kind.to_str()));
+                is_call =
+                    if is_one(&CALL_KINDS) { Some(true) } else { is_one(&RESULT_KINDS).then_some(false) };
                 is_text = wire::is_kind_of_text(kind);
             }
             b"text" => text = wire::text(value)?,
             b"id" => block.id = wire::ident(value)?,
-            b"name" => block.name = wire::name(value)?,
-            b"input" => block.arguments = common::read_arguments(value)?,
             b"tool_use_id" => block.answers = wire::ident(value)?,
-            b"content" => block.content = wire::result(value)?,
-            b"is_error" => block.is_error = wire::boolean(value)?,
+            b"tool_call_id" | b"toolCallId" | b"tool_id" | b"call_id" => other_id = wire::ident(value)?,
+            b"name" | b"tool_name" | b"toolName" => block.name = wire::name(value)?,
+            b"input" | b"arguments" | b"args" => block.arguments = common::read_arguments(value)?,
+            b"content" | b"output" | b"result" => block.content = wire::result(value)?,
+            b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
             _ => value.skip()?,
         }
         Ok(())
     })?;
     match (is_call, text) {
-        (Some(is_call), _) => {
+        (Some(is_call), text) => {
+            let id = if is_call { &mut block.id } else { &mut block.answers };
+            *id = id.take().or(other_id);
+            block.content = block.content.take().or(text.map(Words::from));
             // Most messages have one block, and blocks are large.
             blocks.reserve_exact(usize::from(blocks.is_empty()));
             blocks.push(Block { is_call, ..block });
@@ -112,6 +136,8 @@ pub(in crate::read) struct Element<'a> {
     has_body: bool,
     is_foreign: bool,
     pub(in crate::read) role: Option<Cow<'a, str>>,
+    /// The role that an exporter put another in place of.
+    pub(in crate::read) original_role: Option<Cow<'a, str>>,
     pub(in crate::read) content: Option<Body<'a>>,
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) call_id: Option<Cow<'a, str>>,
@@ -190,9 +216,23 @@ impl<'a> Element<'a> {
                 b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
+                b"_metadata" => return found.metadata(value),
                 _ => return value.skip(),
             };
             *place = Some(value.raw()?);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Reads what an exporter adds to a message.
+    fn metadata(&mut self, json: &mut Json<'a>) -> Read<()> {
+        wire::object(json, |key, value| {
+            match key {
+                b"timestamp" => self.timestamp = self.timestamp.or(wire::value(value)?),
+                b"original_role" => self.original_role = wire::name(value)?,
+                _ => value.skip()?,
+            }
             Ok(())
         })?;
         Ok(())
@@ -209,6 +249,19 @@ impl<'a> Element<'a> {
             Ok(())
         })?;
         Ok(())
+    }
+
+    /// Whether it has calls outside of its content.
+    pub(in crate::read) fn has_calls(&self) -> bool {
+        !self.tool_calls.is_empty() || self.function_call.is_some_and(|call| call.kind() == Kind::Object)
+    }
+
+    /// The name of the sub-agent whose element it is (`assistant-subagent-7`). Gives it the role that it has there.
+    pub(in crate::read) fn sub_agent(&mut self) -> Option<String> {
+        let name = self.role.as_deref()?.strip_prefix("assistant-")?.to_owned();
+        let role = if self.answers.is_some() { Some("tool".into()) } else { self.original_role.take() };
+        self.role = Some(role.unwrap_or_else(|| "assistant".into()));
+        Some(name)
     }
 
     /// Whether it may stand among messages.

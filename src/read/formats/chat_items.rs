@@ -1,5 +1,7 @@
 //! Items of `OpenAI`'s Responses: calls, their outputs, and calls that answer themselves.
 
+use std::borrow::Cow;
+
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::codex_text;
@@ -7,7 +9,7 @@ use crate::json::{Kind, Raw};
 use crate::read::outcome::{Outcome, never_ran};
 use crate::read::wire;
 use crate::read::words;
-use crate::trace::{Answer, Call, Content, Status, Words};
+use crate::trace::{Answer, Call, Content, Provenance, Status, Words};
 
 /// What an item is, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,8 +110,9 @@ fn output(value: Option<wire::Value<'_>>) -> Answer<'_> {
     if let Some(outcome) = never_ran(text.text()) {
         return outcome.answer(Content::Present(text));
     }
+    let nested = nested_outcome(&text.text().to_str());
     let (by_text, observation) = codex_result(text);
-    let outcome = match (by_text, success) {
+    let outcome = match (by_text.or(nested), success) {
         (Some(outcome), _) if outcome.status == Status::Unknown => outcome,
         (_, Some(success)) => Outcome::flag(!success),
         (by_text, None) => by_text.unwrap_or(Outcome::UNMARKED),
@@ -124,4 +127,39 @@ pub(in crate::read) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<
         None => (None, None),
     };
     (outcome, rest.unwrap_or(text))
+}
+
+/// The outcome of a result that is JSON with the result proper inside, as MCP writes it: by its flag, or by its text.
+pub(in crate::read) fn nested_outcome(text: &str) -> Option<Outcome> {
+    const MOST_NESTED: usize = 4;
+    let mut text = Cow::Borrowed(text);
+    for depth in 0..MOST_NESTED {
+        let start = text.trim_start();
+        if depth > 0
+            && ["Error:", "error:", "Failed to ", "failed to "].iter().any(|word| start.starts_with(word))
+        {
+            return Some(Outcome::error(Provenance::Text));
+        }
+        if !start.starts_with(['{', '[']) {
+            return None;
+        }
+        let value = Raw::over(start.as_bytes(), 0);
+        let flag = ["isError", "is_error"].iter().find_map(|key| value.member(key)?.boolean());
+        if flag == Some(true) {
+            return Some(Outcome::flag(true));
+        }
+        if depth > 0 && value.member("object").and_then(Raw::string).is_some_and(|object| object == "error") {
+            return Some(Outcome::error(Provenance::Text));
+        }
+        let inner = match value.member("content") {
+            Some(content) if content.kind() == Kind::List => words::result(content)?.into_cow().into_owned(),
+            _ => value
+                .member("type")
+                .and_then(Raw::string)
+                .filter(|kind| kind == "text")
+                .and_then(|_| value.member("text").and_then(Raw::string).map(Cow::into_owned))?,
+        };
+        text = Cow::Owned(inner);
+    }
+    None
 }

@@ -2,7 +2,7 @@
 //! Anthropic.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeSet;
 
 use super::chat::Form;
 use super::chat_call::legacy_call;
@@ -10,9 +10,13 @@ use super::chat_element::{Block, Body, Element};
 use super::chat_items::codex_result;
 use crate::json::{Json, Kind, Read};
 use crate::read::Format;
+use crate::read::in_order::InOrder;
 use crate::read::outcome::Outcome;
 use crate::read::words;
-use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Provenance, Usage};
+use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Provenance, Usage, Words};
+
+/// How texts of results begin that report a failure.
+const FAILURES: [&str; 3] = ["Error:", "ENOENT:", "EISDIR:"];
 
 /// A chat in the middle of being read.
 pub(in crate::read) struct Conversation<'a> {
@@ -29,7 +33,9 @@ pub(in crate::read) struct Conversation<'a> {
     /// The tokens of the one response that all elements from here on are.
     whole_usage: Option<Usage>,
     time: Option<u64>,
-    anonymous: Anonymous<'a>,
+    in_order: InOrder<'a>,
+    /// The chats of sub-agents, each by its name.
+    sub_agents: Vec<(String, Self)>,
     has_blocks: bool,
     exit_status: Option<Cow<'a, str>>,
     unknown: u64,
@@ -48,7 +54,8 @@ impl<'a> Conversation<'a> {
             usage: None,
             whole_usage: None,
             time: None,
-            anonymous: Anonymous::default(),
+            in_order: InOrder::default(),
+            sub_agents: Vec::new(),
             has_blocks: false,
             exit_status: None,
             unknown: 0,
@@ -58,7 +65,9 @@ impl<'a> Conversation<'a> {
     pub(in crate::read) fn format(&self) -> Format {
         match self.form {
             Form::Items => Format::OpenAiResponses,
-            Form::Messages if self.has_blocks => Format::AnthropicMessages,
+            Form::Messages if self.has_blocks || self.sub_agents.iter().any(|(_, chat)| chat.has_blocks) => {
+                Format::AnthropicMessages
+            }
             Form::Messages => Format::OpenAiChat,
         }
     }
@@ -70,7 +79,24 @@ impl<'a> Conversation<'a> {
 
     /// How many elements were passed over.
     pub(in crate::read) fn unknown(&self) -> u64 {
-        self.unknown
+        self.unknown + self.sub_agents.iter().map(|(_, chat)| chat.unknown()).sum::<u64>()
+    }
+
+    /// The chats of sub-agents, each with its name.
+    pub(in crate::read) fn take_sub_agents(&mut self) -> Vec<(String, Self)> {
+        std::mem::take(&mut self.sub_agents)
+    }
+
+    /// Adds an element to the chat of a sub-agent.
+    fn add_to(&mut self, name: String, element: &mut Element<'a>) -> Read<bool> {
+        self.place += 1;
+        if let Some((_, chat)) = self.sub_agents.iter_mut().find(|(known, _)| *known == name) {
+            return chat.add(element);
+        }
+        let mut chat = Self::new(self.form);
+        let added = chat.add(element);
+        self.sub_agents.push((name, chat));
+        added
     }
 
     /// All that comes is one response, which took these tokens.
@@ -95,6 +121,9 @@ impl<'a> Conversation<'a> {
         };
         if !fits {
             return Ok(false);
+        }
+        if let Some(name) = element.sub_agent() {
+            return self.add_to(name, element);
         }
         match (element.item, element.role.is_some()) {
             (Some(item), _) => self.item(item, element),
@@ -132,61 +161,64 @@ impl<'a> Conversation<'a> {
     pub(in crate::read) fn call(&mut self, mut call: Call<'a>, time: Option<u64>) -> CallNumber {
         call.usage = self.usage.map(Box::new);
         call.time = time.or(self.time);
-        let name = call.id.is_none().then(|| call.name.clone());
-        let number = self.assembler.call(call);
-        if let Some(name) = name {
-            self.anonymous.add(name, number);
-        }
-        number
+        self.assembler.call(call)
     }
 
     fn message(&mut self, element: &mut Element<'a>) -> Read<()> {
         let role = element.role.take().unwrap_or_default();
         match &*role {
-            "assistant" => self.assistant(element),
             "tool" | "function" => {
                 let turn = self.end_turn();
                 self.result(turn, role == "function", element);
-                Ok(())
+                return Ok(());
             }
             "exit" => {
                 self.end_turn();
                 self.exit_status = element.extra.exit_status.take().or(self.exit_status.take());
-                Ok(())
+                return Ok(());
             }
-            _ => {
-                let turn = self.end_turn();
-                let time = element.time();
-                let Some(content) = element.content.take() else { return Ok(()) };
-                let (text, blocks) = content.into_message()?;
-                if let Some(text) = text {
-                    self.assembler.message_at(words::actor_of(&role), turn, text, time);
-                }
-                for mut block in blocks {
-                    self.has_blocks = true;
-                    if !block.is_call {
-                        let id = block.answers.take();
-                        self.answer(turn, id, None, block.into_answer());
-                    }
-                }
-                Ok(())
-            }
+            _ => {}
         }
-    }
-
-    /// A message of the model, with its calls.
-    fn assistant(&mut self, element: &mut Element<'a>) -> Read<()> {
-        let turn = self.turn();
-        // Of a response that was split, one part alone has the tokens.
-        self.usage = element.usage().or(self.usage);
-        self.time = element.time();
         let (text, blocks) = match element.content.take() {
             Some(content) => content.into_message()?,
             None => (None, Vec::new()),
         };
+        let has_calls = || element.has_calls() || blocks.iter().any(|block| block.is_call);
+        match words::actor_of(&role) {
+            Actor::Agent => self.agent(element, text, blocks),
+            // Agents have names of their own in chats of several.
+            Actor::Environment if has_calls() => self.agent(element, text, blocks),
+            actor => {
+                let turn = self.end_turn();
+                if let Some(text) = text {
+                    self.assembler.message_at(actor, turn, text, element.time());
+                }
+                self.blocks(turn, blocks);
+            }
+        }
+        Ok(())
+    }
+
+    /// A message of the model, with its calls.
+    fn agent(&mut self, element: &mut Element<'a>, text: Option<Words<'a>>, mut blocks: Vec<Block<'a>>) {
+        let turn = self.turn();
+        // Of a response that was split, one part alone has the tokens.
+        self.usage = element.usage().or(self.usage);
+        self.time = element.time();
         if let Some(text) = text {
             self.assembler.message_at(Actor::Agent, turn, text, self.time);
             self.assembler.spent(turn, self.usage);
+        }
+        if !blocks.is_empty() && !element.tool_calls.is_empty() {
+            // An exporter may write each call in both ways.
+            let calls = || element.tool_calls.iter().flatten();
+            let ids: BTreeSet<_> = calls().filter_map(|call| call.id.as_deref()).collect();
+            let names: BTreeSet<_> = calls().map(|call| &*call.name).collect();
+            let is_double = |block: &Block<'_>| match (block.id.as_deref(), block.name.as_deref()) {
+                (Some(id), _) if !ids.is_empty() => ids.contains(id),
+                (_, name) => name.is_some_and(|name| names.contains(name)),
+            };
+            blocks.retain(|block| !block.is_call || !is_double(block));
         }
         for call in element.tool_calls.drain(..) {
             match call {
@@ -199,26 +231,37 @@ impl<'a> Conversation<'a> {
         if let Some(function) = element.function_call.filter(|function| function.kind() == Kind::Object) {
             self.call(Call { turn, ..legacy_call(function) }, None);
         }
-        for Block { is_call, id, name, arguments, .. } in blocks {
+        self.blocks(turn, blocks);
+    }
+
+    /// Adds the calls and the results in a message.
+    fn blocks(&mut self, turn: u64, blocks: Vec<Block<'a>>) {
+        for mut block in blocks {
             self.has_blocks = true;
-            if is_call {
-                let mut call = Call::new(turn, id, name.unwrap_or_default());
-                call.arguments = arguments;
+            if block.is_call {
+                let mut call = Call::new(turn, block.id, block.name.unwrap_or_default());
+                call.arguments = block.arguments;
                 self.call(call, None);
+            } else {
+                let (id, name) = (block.answers.take(), block.name.take());
+                self.answer(turn, id, name.as_deref(), block.into_answer());
             }
         }
-        Ok(())
     }
 
     /// A message that is a result.
     fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
         let content = element.content.take();
+        let blocks = content.as_ref().map(Body::results).unwrap_or_default();
+        if !blocks.is_empty() {
+            return self.blocks(turn, blocks);
+        }
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {
                 let marked = element.outcome(text.text());
                 let (codex, observation) = codex_result(text);
                 let outcome = marked.or(codex).unwrap_or_else(|| {
-                    let failed = observation.text().starts_with("Error:");
+                    let failed = FAILURES.iter().any(|start| observation.text().starts_with(start));
                     if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
                 });
                 outcome.answer(Content::Present(observation))
@@ -229,42 +272,14 @@ impl<'a> Conversation<'a> {
         self.answer(turn, id, element.name.as_deref(), answer);
     }
 
-    /// Gives an answer to the call of this id, or, without one, to the oldest without an id that has this name.
+    /// Gives an answer to the call of this id, or, without one, to the oldest open one that has this name.
     fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, name: Option<&str>, answer: Answer<'a>) {
         if id.is_none()
-            && let Some(call) = self.anonymous.take(name, &mut self.assembler)
+            && let Some(call) = self.in_order.take(name, &mut self.assembler)
         {
             self.assembler.answer_call(call, answer);
             return;
         }
         self.assembler.answer(turn, id, answer);
-    }
-}
-
-/// Calls without an id, which their names find.
-#[derive(Default)]
-struct Anonymous<'a> {
-    all: VecDeque<CallNumber>,
-    by_name: BTreeMap<Cow<'a, str>, VecDeque<CallNumber>>,
-}
-
-impl<'a> Anonymous<'a> {
-    fn add(&mut self, name: Cow<'a, str>, call: CallNumber) {
-        self.all.push_back(call);
-        self.by_name.entry(name).or_default().push_back(call);
-    }
-
-    /// The oldest of this name, or of any, that nothing has answered.
-    fn take(&mut self, name: Option<&str>, steps: &mut Assembler<'_>) -> Option<CallNumber> {
-        let queue = match name {
-            Some(name) => self.by_name.get_mut(name)?,
-            None => &mut self.all,
-        };
-        loop {
-            let call = queue.pop_front()?;
-            if !steps.is_answered(call) {
-                return Some(call);
-            }
-        }
     }
 }

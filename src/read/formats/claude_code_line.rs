@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, Kind, Read};
+use crate::json::{Json, Kind, Raw, Read};
 use crate::read::common;
 use crate::read::tokens;
 use crate::read::wire;
@@ -97,13 +97,23 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads a line.
+/// Reads a line. One about the progress of a sub-agent is the line of the sub-agent that it holds.
 pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
+    let (mut line, data) = read_outer(json)?;
+    let is_progress = line.kind.as_deref() == Some("progress");
+    let inner = data.filter(|_| is_progress).and_then(|data| progress_of_agent(data, &mut line));
+    Ok(inner.unwrap_or(line))
+}
+
+/// Reads a line, and what it has under `data`.
+fn read_outer<'a>(json: &mut Json<'a>) -> Read<(Line<'a>, Option<Raw<'a>>)> {
     let mut read = Line::default();
     let (mut skips, mut is_synthetic) = ([false; 4], false);
+    let mut data = None;
     json.object(|key, value| {
         match key {
             b"type" => read.kind = wire::name(value)?,
+            b"data" => data = Some(value.raw()?),
             b"sessionId" | b"session_id" => read.session = wire::name(value)?,
             b"parent_tool_use_id" => {
                 // A line that is printed names the call that began its sub-agent.
@@ -125,13 +135,32 @@ pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
         }
         Ok(())
     })?;
-    read.is_assistant = match read.kind.as_deref() {
-        Some("assistant") => Some(true),
-        Some("user") => Some(false),
-        _ => None,
-    };
+    read.is_assistant = read.kind.as_deref().and_then(is_assistant);
     read.is_skipped = is_synthetic || skips.contains(&true);
-    Ok(read)
+    Ok((read, data))
+}
+
+/// Whose line it is, by its type or role.
+fn is_assistant(kind: &str) -> Option<bool> {
+    match kind {
+        "assistant" => Some(true),
+        "user" => Some(false),
+        _ => None,
+    }
+}
+
+/// The line of a sub-agent that a line about its progress holds.
+fn progress_of_agent<'a>(data: Raw<'a>, outer: &mut Line<'a>) -> Option<Line<'a>> {
+    let message = data.member("message")?;
+    let (mut line, _) = read_outer(&mut message.json()).ok().filter(|(line, _)| line.has_message)?;
+    let role = || message.member("message")?.member("role")?.string();
+    line.is_assistant = line.is_assistant.or_else(|| is_assistant(&role()?));
+    line.agent = data.member("agentId").and_then(common::name).or(line.agent);
+    line.session = outer.session.take().or(line.session);
+    line.uuid = line.uuid.or(outer.uuid.take());
+    line.time = line.time.or(outer.time);
+    line.is_sidechain = true;
+    Some(line)
 }
 
 /// Reads a message; `true` where the program made it up in place of the model.

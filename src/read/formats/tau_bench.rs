@@ -8,6 +8,7 @@ use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::format::{Entry, Reader, RecordReader};
+use crate::read::in_order::InOrder;
 use crate::read::runs::{Header, OpenRun};
 use crate::read::sample::{Members, Sample};
 use crate::read::wire;
@@ -170,6 +171,7 @@ struct Message<'a> {
     content: Option<wire::Value<'a>>,
     calls: Vec<Call<'a>>,
     id: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
 }
 
 impl<'a> Message<'a> {
@@ -191,6 +193,7 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
                 b"role" => message.role = value.string()?,
                 b"content" => message.content = Some(wire::Value::read_checked(value)?),
                 b"tool_call_id" => message.id = common::name(value.raw()?),
+                b"name" => message.name = common::name(value.raw()?),
                 b"tool_calls" => {
                     message.calls.clear();
                     value.list_or_null(|call| {
@@ -236,7 +239,7 @@ const OUTPUT: &str = "API output: ";
 
 fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
     let steps = &mut *run.assembler;
-    let mut waiting = None;
+    let (mut waiting, mut in_order) = (None, InOrder::default());
     let mut messages = (0_u64..).zip(messages).peekable();
     while let Some((turn, message)) = messages.next() {
         let text = message.text();
@@ -244,7 +247,14 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         let actor = match &*message.role {
             "tool" => {
                 let answer = answer(message.content.and_then(wire::Value::result));
-                steps.answer(turn, message.id, answer);
+                let call = match message.id {
+                    None => in_order.take(message.name.as_deref(), steps),
+                    Some(_) => None,
+                };
+                match call {
+                    Some(call) => _ = steps.answer_call(call, answer),
+                    None => steps.answer(turn, message.id, answer),
+                }
                 continue;
             }
             "assistant" => Actor::Agent,

@@ -123,6 +123,7 @@ impl<'r, 's> Sources<'r, 's> {
 fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
     span.attributes.first_of(&[
         "output.value",
+        "tool.output",
         "gen_ai.task.output",
         "traceloop.entity.output",
         "gen_ai.output.messages",

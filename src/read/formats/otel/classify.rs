@@ -48,7 +48,8 @@ pub(super) fn kind(span: &Span<'_>) -> Kind {
             _ => Kind::Chain,
         };
     }
-    if tool.is_some() {
+    // Some tracers write no kind, but name the span after the tool.
+    if tool.is_some() || span.name.starts_with("tool.") && attributes.name("tool.name").is_some() {
         return Kind::Tool;
     }
     if attributes.name("gen_ai.completion.0.role").is_some()
