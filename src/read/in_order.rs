@@ -10,19 +10,32 @@ use crate::trace::{Assembler, CallNumber};
 pub(super) struct InOrder<'a> {
     /// How many entries of the run have been looked at.
     seen: usize,
+    without_id: Queue<'a>,
+    with_id: Queue<'a>,
+}
+
+#[derive(Debug, Default)]
+struct Queue<'a> {
     all: VecDeque<CallNumber>,
     by_name: BTreeMap<Cow<'a, str>, VecDeque<CallNumber>>,
 }
 
 impl<'a> InOrder<'a> {
-    /// The oldest call of this name, or of any, that nothing has answered.
+    /// The oldest call of this name, or of any, that nothing has answered: one without an id, if there is one.
     pub(super) fn take(&mut self, name: Option<&str>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         steps.pair_new();
         for (number, call) in steps.calls_from(self.seen) {
-            self.all.push_back(number);
-            self.by_name.entry(call.name.clone()).or_default().push_back(number);
+            let queue = if call.id.is_none() { &mut self.without_id } else { &mut self.with_id };
+            queue.all.push_back(number);
+            queue.by_name.entry(call.name.clone()).or_default().push_back(number);
         }
         self.seen = steps.entries().len();
+        self.without_id.take(name, steps).or_else(|| self.with_id.take(name, steps))
+    }
+}
+
+impl<'a> Queue<'a> {
+    fn take(&mut self, name: Option<&str>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         let queue = match name {
             Some(name) => self.by_name.get_mut(name)?,
             None => &mut self.all,

@@ -179,13 +179,19 @@ impl<'a> Conversation<'a> {
             }
             _ => {}
         }
-        let (text, blocks) = match element.content.take() {
+        let (text, mut blocks) = match element.content.take() {
             Some(content) => content.into_message()?,
             None => (None, Vec::new()),
         };
         let has_calls = || element.has_calls() || blocks.iter().any(|block| block.is_call);
         match words::actor_of(&role) {
-            Actor::Agent => self.agent(element, text, blocks),
+            Actor::Agent => {
+                let all = blocks.len();
+                // The model may make up results.
+                blocks.retain(|block| block.is_call);
+                self.unknown += (all - blocks.len()) as u64;
+                self.agent(element, text, blocks);
+            }
             // Agents have names of their own in chats of several.
             Actor::Environment if has_calls() => self.agent(element, text, blocks),
             actor => {
@@ -252,7 +258,10 @@ impl<'a> Conversation<'a> {
     /// A message that is a result.
     fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
         let content = element.content.take();
-        let blocks = content.as_ref().map(Body::results).unwrap_or_default();
+        let blocks = match &content {
+            Some(content) if element.answers.is_none() => content.results(),
+            _ => Vec::new(),
+        };
         if !blocks.is_empty() {
             return self.blocks(turn, blocks);
         }

@@ -151,11 +151,12 @@ fn is_assistant(kind: &str) -> Option<bool> {
 
 /// The line of a sub-agent that a line about its progress holds.
 fn progress_of_agent<'a>(data: Raw<'a>, outer: &mut Line<'a>) -> Option<Line<'a>> {
+    let agent = data.member("agentId").and_then(common::name)?;
     let message = data.member("message")?;
     let (mut line, _) = read_outer(&mut message.json()).ok().filter(|(line, _)| line.has_message)?;
     let role = || message.member("message")?.member("role")?.string();
     line.is_assistant = line.is_assistant.or_else(|| is_assistant(&role()?));
-    line.agent = data.member("agentId").and_then(common::name).or(line.agent);
+    line.agent = Some(agent);
     line.session = outer.session.take().or(line.session);
     line.uuid = line.uuid.or(outer.uuid.take());
     line.time = line.time.or(outer.time);
