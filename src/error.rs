@@ -31,6 +31,8 @@ pub enum ErrorKind {
     TooLarge,
     /// The input is of no known format, or of one that this build cannot read.
     Format,
+    /// The input has calls that its reader did not read.
+    Unread,
     /// A record breaks a rule of an evaluation's input.
     Evaluation,
     /// A statistic is not defined for its input.

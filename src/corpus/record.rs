@@ -147,6 +147,10 @@ pub struct FileSummary {
     pub runs_lost: u64,
     /// What was passed over because no rule reads it, by reason.
     pub passed_over: PassedOver,
+    /// Calls that stand in the file and were not read. An error names the first.
+    pub unread_calls: u64,
+    /// Calls and answers of all its runs that found no partner.
+    pub unpaired: Unpaired,
 }
 
 impl FileSummary {
@@ -163,6 +167,8 @@ impl FileSummary {
             errors: 0,
             runs_lost: 0,
             passed_over: PassedOver::new(),
+            unread_calls: 0,
+            unpaired: Unpaired::default(),
         }
     }
 
@@ -196,6 +202,8 @@ impl FileSummary {
         self.format = self.format.or(reading.format).filter(|_| !self.is_mixed);
         self.runs += reading.runs;
         self.runs_without_actions += reading.runs_without_actions;
+        self.unread_calls += reading.unread_calls;
+        self.unpaired.add(reading.unpaired);
         for (reason, count) in reading.passed_over {
             *self.passed_over.entry(reason).or_default() += count;
         }

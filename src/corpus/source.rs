@@ -43,6 +43,7 @@ impl SourceFile {
             is_header: matches!(self.role, Role::Header),
             joins,
             known_tasks,
+            is_recount: false,
         }
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::corpus::FileSummary;
 use crate::read::{Format, PassedOver};
+use crate::trace::Unpaired;
 
 /// How many names and errors are kept of a file.
 const KEPT: usize = 10;
@@ -36,6 +37,12 @@ pub struct FileReport {
     without_actions: First,
     /// What was passed over because no rule reads it, by reason.
     pub passed_over: PassedOver,
+    /// Calls that were not read.
+    #[serde(default)]
+    pub unread_calls: u64,
+    /// Calls and answers that found no partner.
+    #[serde(default)]
+    pub unpaired: Unpaired,
     /// How much could not be read.
     pub errors: u64,
     /// How much of that is content of no known format.
@@ -83,6 +90,12 @@ pub struct FileSums {
     pub runs_without_actions: u64,
     /// What was passed over because no rule reads it, by reason.
     pub passed_over: PassedOver,
+    /// Calls that were not read.
+    #[serde(default)]
+    pub unread_calls: u64,
+    /// Calls and answers that found no partner.
+    #[serde(default)]
+    pub unpaired: Unpaired,
     /// How much could not be read.
     pub errors: u64,
     /// Of how many files everything was read, of how many something, of how many nothing.
@@ -137,6 +150,8 @@ impl FileReport {
             runs_without_actions: summary.runs_without_actions,
             without_actions: First::of(summary.without_actions.iter().cloned()),
             passed_over: summary.passed_over.clone(),
+            unread_calls: summary.unread_calls,
+            unpaired: summary.unpaired,
             errors: summary.errors,
             foreign,
             first_errors: First::of(errors.iter().cloned()),
@@ -174,6 +189,8 @@ impl FileReport {
         add(&mut self.runs_without_actions, other.runs_without_actions);
         self.without_actions.merge(&other.without_actions);
         add_all(&mut self.passed_over, &other.passed_over);
+        add(&mut self.unread_calls, other.unread_calls);
+        self.unpaired.add(other.unpaired);
         add(&mut self.errors, other.errors);
         add(&mut self.foreign, other.foreign);
         self.first_errors.merge(&other.first_errors);
@@ -199,6 +216,8 @@ impl FileSums {
         add(&mut self.runs_lost, file.runs_lost);
         add(&mut self.runs_without_actions, file.runs_without_actions);
         add_all(&mut self.passed_over, &file.passed_over);
+        add(&mut self.unread_calls, file.unread_calls);
+        self.unpaired.add(file.unpaired);
         add(&mut self.errors, file.errors);
         add_parts(&mut self.parts, file.parts);
         if file.errors > 0 {
@@ -221,6 +240,8 @@ impl FileSums {
         add(&mut self.runs_lost, other.runs_lost);
         add(&mut self.runs_without_actions, other.runs_without_actions);
         add_all(&mut self.passed_over, &other.passed_over);
+        add(&mut self.unread_calls, other.unread_calls);
+        self.unpaired.add(other.unpaired);
         add(&mut self.errors, other.errors);
         add_parts(&mut self.parts, other.parts);
         for (place, fault) in &other.faults {

@@ -26,6 +26,7 @@ mod text_grammars;
 mod time;
 mod timestamp;
 mod tokens;
+mod unread;
 mod walk;
 mod whole;
 mod window;
@@ -58,7 +59,7 @@ pub(crate) use window::Window;
 pub(crate) use zstd::Frames;
 
 use crate::error::{Error, ErrorKind};
-use crate::trace::{StepSink, Trace, TraceCollector};
+use crate::trace::{StepSink, Trace, TraceCollector, Unpaired};
 
 format::formats! {
     /// Results of tau2-bench.
@@ -249,6 +250,10 @@ pub struct Reading {
     pub errors: Vec<Error>,
     /// What was passed over because no rule reads it, by reason.
     pub passed_over: PassedOver,
+    /// Calls that stand in the input and were not read. An error names the first.
+    pub unread_calls: u64,
+    /// Calls and answers of all runs that found no partner.
+    pub unpaired: Unpaired,
     /// Spans and log records that were set aside, to be joined with those of other inputs.
     #[serde(skip)]
     pub(crate) set_aside: Option<SpanBatch>,
@@ -343,6 +348,8 @@ pub(crate) struct Beside<'b> {
     pub(crate) joins: bool,
     /// Lists of tasks that other inputs had.
     pub(crate) known_tasks: Option<&'b KnownTasks>,
+    /// Whether calls that are not read have been counted already.
+    pub(crate) is_recount: bool,
 }
 
 /// Reads the runs of a window into a sink.

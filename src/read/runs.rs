@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::tasks::{KnownTasks, Tasks};
 use super::text_calls;
+use super::unread::{self, Tally};
 use super::window::Window;
 use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, Json, Read, is_line};
-use crate::trace::{Assembler, Ending, Event, Metadata, Routing, Step, StepSink, Trace};
+use crate::trace::{Actor, Assembler, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired};
 
 /// What a file says of all its runs, beside them.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +55,11 @@ pub(super) struct Runs<'s> {
     pub(super) joins: bool,
     /// Lists of tasks that other inputs had.
     pub(super) known_tasks: Option<&'s KnownTasks>,
+    /// What was read so far.
+    actions: u64,
+    strangers: u64,
+    /// Whether calls that are not read have been counted already.
+    pub(super) is_recount: bool,
     /// What is wrong with parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
 }
@@ -68,13 +74,21 @@ impl<'s> Runs<'s> {
             reading: Reading::default(),
             joins: false,
             known_tasks: None,
+            actions: 0,
+            strangers: 0,
+            is_recount: false,
             faults: Vec::new(),
         }
     }
 
     /// The runs of an input of which this is known beside its bytes.
     pub(super) fn beside(options: &'s ReadOptions, beside: &Beside<'s>, sink: &'s mut dyn StepSink) -> Self {
-        Self { joins: beside.joins, known_tasks: beside.known_tasks, ..Self::new(options, sink) }
+        Self {
+            joins: beside.joins,
+            known_tasks: beside.known_tasks,
+            is_recount: beside.is_recount,
+            ..Self::new(options, sink)
+        }
     }
 
     /// The runs from here on are numbered from this position.
@@ -152,13 +166,18 @@ impl<'s> Runs<'s> {
     pub(super) fn give(&mut self, run: &mut Assembler<'_>, ending: Result<Ending>, routing: &Routing) {
         text_calls::read(run);
         self.sink.begin(self.position, routing);
+        let mut strangers = 0;
         let ended = run
-            .finish(&mut |step| self.sink.step(step))
+            .finish(&mut |step| {
+                strangers += u64::from(step.actor() == Actor::Environment);
+                self.sink.step(step);
+            })
             .and_then(|unpaired| Ok(ending?.with_unpaired(unpaired)));
+        self.strangers += strangers;
         match ended {
             Ok(ending) => {
+                self.count(run.actions(), ending.unpaired());
                 self.sink.end(ending);
-                self.count(run.actions());
             }
             Err(error) => {
                 self.sink.abandon();
@@ -173,10 +192,30 @@ impl<'s> Runs<'s> {
     }
 
     /// Counts a run that was given to the sink, with so many actions.
-    fn count(&mut self, actions: u64) {
+    fn count(&mut self, actions: u64, unpaired: Unpaired) {
         self.position += 1;
+        self.actions += actions;
         self.reading.runs += 1;
         self.reading.runs_without_actions += u64::from(actions == 0);
+        self.reading.unpaired.add(unpaired);
+    }
+
+    /// What was read so far.
+    pub(super) fn tally(&self) -> Tally {
+        Tally {
+            runs: self.reading.runs,
+            runs_without_actions: self.reading.runs_without_actions,
+            actions: self.actions,
+            strangers: self.strangers,
+            passed_over: self.reading.passed_over.values().sum(),
+        }
+    }
+
+    /// So many calls were not read, the first of them at this place.
+    pub(super) fn fail_unread(&mut self, calls: u64, first: &str) {
+        self.reading.unread_calls += calls;
+        let are = if calls == 1 { "call was" } else { "calls were" };
+        self.fail(Error::new(ErrorKind::Unread, format!("{calls} {are} not read, the first at {first}")));
     }
 
     /// Reads one run where it stands, by the reader of its format.
@@ -217,8 +256,12 @@ impl<'s> Runs<'s> {
         match &checked {
             Ok(()) => {
                 let OpenRun { sink, ending, actions, .. } = run;
+                let (position, unpaired) = (self.position, ending.unpaired());
                 sink.end(ending);
-                self.count(actions);
+                self.count(actions, unpaired);
+                if actions == 0 {
+                    unread::report_run(json.since(start), position, self);
+                }
             }
             Err(_) if run.begun => run.sink.abandon(),
             Err(_) => {}

@@ -1,23 +1,22 @@
 //! Calls that stand in an input and were not read: counted without regard to its format, and reported.
 //!
-//! The count costs a second pass, which is taken only where what was read is suspicious: a run without a call, speakers
-//! of no known role, answers without their calls, or few calls for so many bytes.
-
-use std::collections::HashSet;
-use std::hash::Hash;
+//! The count costs a second pass, which is taken only if what was read is suspicious: a run without a call, speakers in
+//! no known role, answers without their calls, more passed over than read, or few calls for so many bytes.
 
 use memchr::memmem;
 
 use super::runs::Runs;
-use super::{Format, ReadOptions, Window};
-use crate::error::{Error, ErrorKind};
+use super::{Beside, Format, ReadOptions, Window, read_window};
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Actors, Digest, Ending, Event, Routing, Step, StepSink};
+use crate::trace::{Digest, DigestSet, Ending, Event, Routing, Step, StepSink};
 
-/// Keys of lists of calls, of single calls, and the types of objects that are calls. All but the last hold `tool` or
-/// `function`.
-const LISTS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
+/// Keys of lists of calls.
+const LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
+
+/// Keys of single calls.
 const SINGLE: [&str; 2] = ["function_call", "functionCall"];
+
+/// Types of objects that are calls.
 const KINDS: [&str; 8] = [
     "tool_use",
     "tool_call",
@@ -29,38 +28,204 @@ const KINDS: [&str; 8] = [
     "custom_tool_call",
 ];
 
+/// Keys of values that hold no calls, whatever they look like.
+const NO_CALLS: [&str; 5] = ["arguments", "args", "parameters", "tools", "functions"];
+
 /// More bytes for each call than this are suspicious.
 const BYTES_PER_CALL: u64 = 128 << 10;
 
-/// What was read so far, as far as it can be suspicious.
+/// What was read of an input so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) runs: u64,
-    pub(super) without_actions: u64,
+    pub(super) runs_without_actions: u64,
     pub(super) actions: u64,
     /// Messages of speakers in no known role, and answers without a call.
     pub(super) strangers: u64,
     pub(super) passed_over: u64,
-    pub(super) set_aside: bool,
 }
 
 impl Tally {
-    /// Reports the calls among these bytes, which were read since, as far as there are more than were read.
+    /// Reports calls in these bytes that were not read, given what had been read before them.
     pub(super) fn report(self, bytes: &[u8], runs: &mut Runs<'_>) {
         let now = runs.tally();
         let actions = now.actions - self.actions;
         let is_suspicious = now.runs == self.runs
-            || now.without_actions > self.without_actions
+            || now.runs_without_actions > self.runs_without_actions
             || now.strangers > self.strangers
             || now.passed_over - self.passed_over > actions
             || bytes.len() as u64 / BYTES_PER_CALL > actions;
-        if !is_suspicious || !runs.counts_unread || now.set_aside || now.faults_since(&self) || !may_hold_calls(bytes) {
+        let Some(format) = runs.reading.format.filter(|_| is_suspicious) else { return };
+        if runs.is_recount || runs.reading.set_aside.is_some() || !may_hold_calls(bytes) {
             return;
         }
-        let found = Found::in_bytes(bytes);
-        if let Some(unread) = found.count().checked_sub(actions).filter(|unread| *unread > 0) {
-            let first = found.first_besides(&ids_read(bytes, runs.format(), runs.options));
-            runs.fail_unread(unread, &first);
+        let found = Found::of(bytes);
+        let unread = found.count().saturating_sub(actions);
+        if unread > 0 {
+            let first = found.first_besides(&ids_read(bytes, format, runs.options));
+            runs.fail_unread(unread, first);
         }
     }
+}
+
+/// Reports the calls in a run in which no call was read.
+pub(super) fn report_run(run: &[u8], position: u64, runs: &mut Runs<'_>) {
+    if runs.is_recount || !may_hold_calls(run) {
+        return;
+    }
+    let found = Found::of(run);
+    if found.count() > 0 {
+        let first = found.first_besides(&DigestSet::default());
+        runs.fail_unread(found.count(), &format!("{first} of run {position}"));
+    }
+}
+
+/// Whether there may be a call: `false` only if there is none.
+fn may_hold_calls(bytes: &[u8]) -> bool {
+    ["\"tool", "\"function", "\"custom_tool"]
+        .iter()
+        .any(|part| memmem::find(bytes, part.as_bytes()).is_some())
+}
+
+/// The calls that stand in an input, each once.
+#[derive(Debug, Default)]
+struct Found {
+    /// The ids, or the digests of calls without one.
+    known: DigestSet,
+    /// Where each call stands.
+    places: Vec<(Digest, String)>,
+}
+
+impl Found {
+    /// Counts the calls in a document, or in the documents in lines.
+    fn of(bytes: &[u8]) -> Self {
+        let mut found = Self::default();
+        let mut json = Json::new(bytes);
+        let (mut line, mut counted_to) = (1, 0);
+        while json.peek_byte().is_some() {
+            let start = json.offset();
+            line += memchr::memchr_iter(b'\n', bytes.get(counted_to..start).unwrap_or_default()).count();
+            counted_to = start;
+            let mut path = if line > 1 { format!("line {line}: ") } else { String::new() };
+            if found.value(&mut json, &mut path).is_err() {
+                let rest = bytes.get(start..).unwrap_or_default();
+                let Some(end) = memchr::memchr(b'\n', rest) else { break };
+                json = Json::starting_at(bytes, start + end + 1, 0);
+            }
+        }
+        found
+    }
+
+    fn count(&self) -> u64 {
+        self.known.len() as u64
+    }
+
+    /// Where the first call stands that has none of these ids.
+    fn first_besides(&self, ids: &DigestSet) -> &str {
+        let unread = self.places.iter().find(|(id, _)| !ids.contains(id));
+        unread.or(self.places.first()).map_or("", |(_, place)| place)
+    }
+
+    fn add(&mut self, call: Raw<'_>, path: &str) {
+        let id = ["call_id", "tool_call_id", "toolCallId", "callId", "tool_id", "id"];
+        let id = id.iter().find_map(|key| call.member(key)?.string().filter(|id| !id.is_empty()));
+        let digest = Digest::of_text(&id.unwrap_or_else(|| call.spelling()));
+        if self.known.insert(digest) {
+            self.places.push((digest, path.to_owned()));
+        }
+    }
+
+    /// Walks through a value; `path` is its JSON pointer.
+    fn value(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
+        let length = path.len();
+        match json.peek_byte() {
+            Some(b'[') => {
+                let mut place = 0_u64;
+                json.list(|item| {
+                    path.push_str(&format!("/{place}"));
+                    place += 1;
+                    let walked = self.value(item, path);
+                    path.truncate(length);
+                    walked
+                })
+            }
+            Some(b'{') => self.object(json, path),
+            _ => json.skip(),
+        }
+    }
+
+    fn object(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
+        let (start, length) = (json.offset(), path.len());
+        let (mut is_call, mut has_content) = (false, false);
+        json.object(|key, value| {
+            let is_one = |keys: &[&str]| keys.iter().any(|known| known.as_bytes() == key);
+            path.push('/');
+            path.push_str(&String::from_utf8_lossy(key));
+            let first = value.peek_byte();
+            let walked = if key == b"type" && first == Some(b'"') {
+                let kind = value.text()?.decode();
+                is_call = KINDS.contains(&&*kind);
+                Ok(())
+            } else if first == Some(b'[') && is_one(&LISTS) {
+                self.list_of_calls(value, path)
+            } else if first == Some(b'{') && is_one(&SINGLE) {
+                let call = value.raw()?;
+                self.add(call, path);
+                Ok(())
+            } else if is_one(&NO_CALLS) {
+                has_content = true;
+                value.skip()
+            } else {
+                has_content |= is_one(&["name", "input", "toolName", "tool_name", "function"]);
+                self.value(value, path)
+            };
+            path.truncate(length);
+            walked
+        })?;
+        if is_call && has_content {
+            self.add(json.raw_since(start), path);
+        }
+        Ok(())
+    }
+
+    fn list_of_calls(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
+        let length = path.len();
+        let mut place = 0_u64;
+        json.list(|item| {
+            let call = item.raw()?;
+            if call.kind() == Kind::Object {
+                path.push_str(&format!("/{place}"));
+                self.add(call, path);
+                path.truncate(length);
+            }
+            place += 1;
+            Ok(())
+        })
+    }
+}
+
+/// The ids of the calls that are read in these bytes.
+fn ids_read(bytes: &[u8], format: Format, options: &ReadOptions) -> DigestSet {
+    let mut ids = Ids::default();
+    let options = ReadOptions { format: Some(format), ..options.clone() };
+    let beside = Beside { is_recount: true, ..Beside::default() };
+    read_window(&mut Window::over_slice(bytes), &beside, &options, &mut ids);
+    ids.0
+}
+
+#[derive(Default)]
+struct Ids(DigestSet);
+
+impl StepSink for Ids {
+    fn begin(&mut self, _: u64, _: &Routing) {}
+
+    fn step(&mut self, step: &Step<'_>) {
+        if let Event::Action(action) = step.event() {
+            self.0.extend(action.call_id.map(Digest::of_text));
+        }
+    }
+
+    fn end(&mut self, _: Ending) {}
+
+    fn abandon(&mut self) {}
 }

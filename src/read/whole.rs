@@ -13,10 +13,12 @@ use crate::json::{Ends, Raw};
 /// Reads an input that has to be seen whole. `ends`: what is known of its beginning.
 pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Format>, runs: &mut Runs<'_>) {
     hold_all(window, runs);
+    let tally = runs.tally();
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         ends.cover(bytes.len());
-        return read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
+        read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
+        return tally.report(bytes, runs);
     }
     runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
     let mended = Mended::of(bytes);
@@ -166,12 +168,16 @@ fn read_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &
 
 fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     let parsed = Parsed::of_line(line);
+    let tally = runs.tally();
     if !matches!(parsed.document, Document::Object(_)) {
         runs.pass_over("lines that are no JSON", parsed.no_json);
         return runs.pass_over("lines that are no object", parsed.no_object);
     }
     match recognise::claimed(&parsed.document, wanted) {
-        Some(entry) => read_or_fail(entry, &parsed, window, runs),
+        Some(entry) => {
+            read_or_fail(entry, &parsed, window, runs);
+            tally.report(line.bytes(), runs);
+        }
         None => match unread::of_document(&parsed.document) {
             Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
             None => runs.pass_over("lines of no known format", 1),

@@ -11,6 +11,7 @@ use super::table::TEXT_WIDTH;
 use super::table::{Kind, Table};
 use super::wrap::wrapped;
 use crate::partial::{FileReport, FileSums, Files};
+use crate::trace::Unpaired;
 
 /// How many runs without an action are named of a file.
 const NAMED: usize = 5;
@@ -60,6 +61,20 @@ fn line(path: &str, file: &FileReport) -> String {
     for (reason, count) in &file.passed_over {
         text += &format!("  passed over: {count} {reason}\n");
     }
+    text + &left_over(file.unread_calls, file.unpaired)
+}
+
+/// Calls that were not read, and calls and answers without a partner.
+fn left_over(unread_calls: u64, unpaired: Unpaired) -> String {
+    let counts = [(unread_calls, "not read"), (unpaired.calls, "without an answer")];
+    let mut text: String = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("  {} {what}\n", counted(*count, "call")))
+        .collect();
+    if unpaired.messages > 0 {
+        text += &format!("  {} without a call\n", counted(unpaired.messages, "answer"));
+    }
     text
 }
 
@@ -94,7 +109,7 @@ fn summed(sums: &FileSums) -> String {
     for (reason, count) in &sums.passed_over {
         text += &format!("  passed over: {count} {reason}\n");
     }
-    text
+    text + &left_over(sums.unread_calls, sums.unpaired)
 }
 
 /// How many files that could not be read whole a page lists.

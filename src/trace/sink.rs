@@ -58,6 +58,11 @@ pub struct Unpaired {
 }
 
 impl Unpaired {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.messages = self.messages.saturating_add(other.messages);
+    }
+
     pub(crate) fn is_zero(&self) -> bool {
         *self == Self::default()
     }

@@ -52,6 +52,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     for (reason, count) in &summary.passed_over {
                         notes += &format!("note: {name}: passed over: {count} {reason}\n");
                     }
+                    let wrongturn::Unpaired { calls, messages, .. } = summary.unpaired;
+                    if calls + messages > 0 {
+                        notes += &format!(
+                            "note: {name}: {calls} calls without an answer, {messages} answers without a call\n"
+                        );
+                    }
                     // The runs of spans are put together behind all files.
                     if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
                         notes += &format!("note: {name}: no runs\n");

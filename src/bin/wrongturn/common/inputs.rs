@@ -225,6 +225,8 @@ struct Input {
     runs_skipped: u64,
     runs_without_actions: u64,
     passed_over: wrongturn::PassedOver,
+    unread_calls: u64,
+    unpaired: wrongturn::Unpaired,
     /// The first of them.
     errors: Vec<String>,
 }
@@ -245,6 +247,8 @@ pub(crate) fn figures(files: &Files) -> impl Serialize {
         runs_skipped: report.runs_lost,
         runs_without_actions: report.runs_without_actions,
         passed_over: report.passed_over.clone(),
+        unread_calls: report.unread_calls,
+        unpaired: report.unpaired,
         errors: report.first_errors().map(str::to_owned).collect(),
     };
     Inputs::Listed(listed.into_iter().map(input).collect())
