@@ -28,8 +28,8 @@ const KINDS: [&str; 8] = [
     "custom_tool_call",
 ];
 
-/// Keys of values that hold no calls, whatever they look like.
-const NO_CALLS: [&str; 5] = ["arguments", "args", "parameters", "tools", "functions"];
+/// Keys of values that hold no calls, whatever they look like, or calls of which each is an event of its own.
+const NO_CALLS: [&str; 6] = ["arguments", "args", "parameters", "tools", "functions", "model_response"];
 
 /// More bytes for each call than this are suspicious.
 const BYTES_PER_CALL: u64 = 128 << 10;
@@ -172,7 +172,7 @@ impl Found {
                 let call = value.raw()?;
                 self.add(call, path);
                 Ok(())
-            } else if is_one(&NO_CALLS) {
+            } else if is_one(&NO_CALLS) || is_call && key == b"input" {
                 has_content = true;
                 value.skip()
             } else {

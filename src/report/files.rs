@@ -66,12 +66,12 @@ fn line(path: &str, file: &FileReport) -> String {
 
 /// Calls that were not read, and calls and answers without a partner.
 fn left_over(unread_calls: u64, unpaired: Unpaired) -> String {
-    let counts = [(unread_calls, "not read"), (unpaired.calls, "without an answer")];
-    let mut text: String = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("  {} {what}\n", counted(*count, "call")))
-        .collect();
+    let mut text = String::new();
+    for (count, what) in [(unread_calls, "not read"), (unpaired.calls, "without an answer")] {
+        if count > 0 {
+            text += &format!("  {} {what}\n", counted(count, "call"));
+        }
+    }
     if unpaired.messages > 0 {
         text += &format!("  {} without a call\n", counted(unpaired.messages, "answer"));
     }

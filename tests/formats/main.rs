@@ -2,6 +2,8 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod unread;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read};

@@ -1,0 +1,56 @@
+//! No call vanishes: a counter that knows no format finds as many as were read and reported.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use wrongturn::{Actors, ReadOptions, read_traces};
+
+/// The calls in a JSON value, by id or, without one, by all that they say.
+fn calls(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| calls(item, found)),
+        Value::Object(members) => {
+            let kind = members.get("type").and_then(Value::as_str).unwrap_or_default();
+            let kinds =
+                ["tool_use", "tool_call", "tool-call", "toolCall", "function_call", "custom_tool_call"];
+            if kinds.contains(&kind)
+                && ["name", "arguments", "input", "toolName"].iter().any(|key| members.contains_key(*key))
+            {
+                found.insert(name(value));
+            }
+            for (key, member) in members {
+                match (key.as_str(), member) {
+                    ("tool_calls" | "toolCalls", Value::Array(items)) => {
+                        found.extend(items.iter().filter(|item| item.is_object()).map(name));
+                    }
+                    ("function_call" | "functionCall", Value::Object(_)) => _ = found.insert(name(member)),
+                    ("arguments" | "args" | "parameters" | "tools" | "functions" | "model_response", _) => {}
+                    ("input", _) if kinds.contains(&kind) => {}
+                    _ => calls(member, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn name(call: &Value) -> String {
+    let ids = ["call_id", "tool_call_id", "toolCallId", "callId", "tool_id", "id"];
+    let id = ids.iter().find_map(|key| call.get(key)?.as_str());
+    id.map_or_else(|| call.to_string(), str::to_owned)
+}
+
+#[test]
+fn every_call_is_read_or_reported() {
+    super::on_each(|_, path, bytes| {
+        let mut found = BTreeSet::new();
+        for value in serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().map_while(Result::ok) {
+            calls(&value, &mut found);
+        }
+        let (traces, reading) = read_traces(bytes, &ReadOptions::default());
+        let steps = traces.iter().flat_map(|trace| trace.steps());
+        let read = steps.filter(|step| step.action_of(Actors::All).is_some()).count() as u64;
+        let unread = (found.len() as u64).saturating_sub(read);
+        assert_eq!(reading.unread_calls, unread, "{}: {} calls, {read} read", path.display(), found.len());
+    });
+}
