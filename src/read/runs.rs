@@ -211,6 +211,11 @@ impl<'s> Runs<'s> {
         }
     }
 
+    /// So many calls are left out, which another run has.
+    pub(super) fn leave_out(&mut self, calls: u64) {
+        self.actions += calls;
+    }
+
     /// So many calls were not read, the first of them at this place.
     pub(super) fn fail_unread(&mut self, calls: u64, first: &str) {
         self.reading.unread_calls += calls;

@@ -239,6 +239,7 @@ struct Trajectory<'a> {
     model: Option<Cow<'a, str>>,
     termination: Option<Cow<'a, str>>,
     copied: u64,
+    copied_calls: u64,
     no_objects: u64,
 }
 
@@ -253,6 +254,7 @@ impl<'a> Trajectory<'a> {
             model: None,
             termination: None,
             copied: 0,
+            copied_calls: 0,
             no_objects: 0,
         }
     }
@@ -282,6 +284,7 @@ impl<'a> Trajectory<'a> {
         };
         self.pass_over(runs);
         runs.pass_over("steps copied from another trajectory", self.copied);
+        runs.leave_out(self.copied_calls);
         runs.give_unrouted(&mut self.steps, metadata, None);
         id
     }
@@ -293,6 +296,7 @@ impl<'a> Trajectory<'a> {
     fn step(&mut self, turn: u64, mut step: Step<'a>) {
         if step.is_copied {
             self.copied += 1;
+            self.copied_calls += step.calls.len() as u64;
             return;
         }
         self.model = self.model.take().or_else(|| step.model.take());
