@@ -26,7 +26,7 @@ mod text_grammars;
 mod time;
 mod timestamp;
 mod tokens;
-mod unread;
+mod unread_calls;
 mod walk;
 mod whole;
 mod window;

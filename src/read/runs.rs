@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::tasks::{KnownTasks, Tasks};
 use super::text_calls;
-use super::unread::{self, Tally};
+use super::unread_calls::{self, Tally};
 use super::window::Window;
 use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
@@ -265,7 +265,7 @@ impl<'s> Runs<'s> {
                 sink.end(ending);
                 self.count(actions, unpaired);
                 if actions == 0 {
-                    unread::report_run(json.since(start), position, self);
+                    unread_calls::report_run(json.since(start), position, self);
                 }
             }
             Err(_) if run.begun => run.sink.abandon(),

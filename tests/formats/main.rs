@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod unread;
+mod unread_calls;
 
 use std::fmt::Write as _;
 use std::fs;
