@@ -90,8 +90,9 @@ fn may_hold_calls(bytes: &[u8]) -> bool {
 /// The calls that stand in an input, each once.
 #[derive(Debug, Default)]
 struct Found {
-    /// The ids, or the digests of calls without one.
-    known: DigestSet,
+    /// The ids, and the digests of calls without one, which may be other records of the same calls.
+    with_id: DigestSet,
+    without_id: DigestSet,
     /// Where each call stands.
     places: Vec<(Digest, String)>,
 }
@@ -117,7 +118,7 @@ impl Found {
     }
 
     fn count(&self) -> u64 {
-        self.known.len() as u64
+        self.with_id.len().max(self.without_id.len()) as u64
     }
 
     /// Where the first call stands that has none of these ids.
@@ -129,8 +130,9 @@ impl Found {
     fn add(&mut self, call: Raw<'_>, path: &str) {
         let id = ["call_id", "tool_call_id", "toolCallId", "callId", "tool_id", "id"];
         let id = id.iter().find_map(|key| call.member(key)?.string().filter(|id| !id.is_empty()));
+        let known = if id.is_some() { &mut self.with_id } else { &mut self.without_id };
         let digest = Digest::of_text(&id.unwrap_or_else(|| call.spelling()));
-        if self.known.insert(digest) {
+        if known.insert(digest) {
             self.places.push((digest, path.to_owned()));
         }
     }

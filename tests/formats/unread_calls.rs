@@ -50,7 +50,10 @@ fn every_call_is_read_or_reported() {
         let (traces, reading) = read_traces(bytes, &ReadOptions::default());
         let steps = traces.iter().flat_map(|trace| trace.steps());
         let read = steps.filter(|step| step.action_of(Actors::All).is_some()).count() as u64;
-        let unread = (found.len() as u64).saturating_sub(read);
-        assert_eq!(reading.unread_calls, unread, "{}: {} calls, {read} read", path.display(), found.len());
+        let with_id = found.iter().filter(|name| !name.starts_with('{')).count();
+        // Those without an id may be other records of the same calls.
+        let count = with_id.max(found.len() - with_id) as u64;
+        let unread = count.saturating_sub(read);
+        assert_eq!(reading.unread_calls, unread, "{}: {count} calls, {read} read", path.display());
     });
 }
