@@ -3,6 +3,7 @@
 
 mod by_folder;
 mod companion;
+mod composed;
 mod folding;
 mod joined;
 mod open;

@@ -77,10 +77,14 @@ pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
         file.seek(SeekFrom::Start(offset)).ok()?;
         return Some(Box::new(file));
     }
+    pass(open(path).ok()?, offset)
+}
+
+/// The bytes of an input from an offset on, which is reached by reading; `None` where that fails or would take long.
+pub(super) fn pass(mut input: Box<dyn Read>, offset: u64) -> Option<Box<dyn Read>> {
     if offset > MOST_PASSED {
         return None;
     }
-    let mut input = open(path).ok()?;
     std::io::copy(&mut input.by_ref().take(offset), &mut std::io::sink()).ok()?;
     Some(input)
 }

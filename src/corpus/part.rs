@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::folding::{Kept, Sink};
-use super::open::open_at;
 use super::order::Batch;
 use super::record::{Progress, ScanEvent, TraceRecord};
 use super::source::SourceFile;
@@ -49,7 +48,7 @@ where
     pub(super) fn read(&mut self, window: &mut Window<'_>, sink: Sink<'_>) -> Reading {
         let (work, source) = (self.work, self.source);
         let options = &work.scanner.options.read;
-        let again = |offset| open_at(&source.path, offset);
+        let again = |offset| source.open_at(offset);
         let known_tasks = Some(&work.scanner.known_tasks);
         let beside = source.beside(&again, options, work.scanner.options.join, known_tasks);
         let cut = work.threads > 1 && !window.is_whole();

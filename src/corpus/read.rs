@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::companion::{Companion, result_of_trial};
 use super::joined::Joined;
-use super::open::{open, open_at};
 use super::record::{FileSummary, ScanEvent};
 use super::source::{Discovered, SourceFile, discover};
 use crate::error::Error;
@@ -104,8 +103,8 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     if let Some(reading) = result_of_trial(&file.path) {
         return reading;
     }
-    let again = |offset| open_at(&file.path, offset);
-    match open(&file.path) {
+    let again = |offset| file.open_at(offset);
+    match file.open() {
         Ok(input) => {
             let beside = file.beside(&again, options, joins, None);
             let mut window = Window::over_stream(input, options.most_held);

@@ -9,9 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::by_folder::ByFolder;
 use super::companion::{Companion, Companions};
-use super::open::{is_input, open};
+use super::composed::{self, Composed, Piece};
+use super::open::{is_input, open, open_at, pass};
 use super::record::{FileSummary, ScanEvent};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::read::{Beside, Format, Header, KnownTasks, ReadOptions, read_companion};
 
 /// A file to read.
@@ -23,11 +24,29 @@ pub(super) struct SourceFile {
     /// Whether it can be opened again and gives the same.
     pub(super) is_regular: bool,
     pub(super) role: Role,
+    /// Where it is composed of several files: those.
+    pieces: Option<Arc<[Piece]>>,
     /// What may stand beside it.
     pub(super) companion: Option<Arc<Companion>>,
 }
 
 impl SourceFile {
+    /// The bytes of the file from its start.
+    pub(super) fn open(&self) -> Result<Box<dyn Read>> {
+        match &self.pieces {
+            Some(pieces) => Ok(Box::new(Composed::new(Arc::clone(pieces)))),
+            None => open(&self.path),
+        }
+    }
+
+    /// The bytes of the file from an offset on; `None` where it cannot be opened, or that would take long.
+    pub(super) fn open_at(&self, offset: u64) -> Option<Box<dyn Read>> {
+        match &self.pieces {
+            Some(pieces) => pass(Box::new(Composed::new(Arc::clone(pieces))), offset),
+            None => open_at(&self.path, offset),
+        }
+    }
+
     /// What its reader needs beside its bytes. `again` opens it once more, at an offset.
     pub(super) fn beside<'b>(
         &'b self,
@@ -83,11 +102,13 @@ impl SharedHeader {
 }
 
 /// What is known of a file before it is opened.
-struct FoundFile {
+pub(super) struct FoundFile {
     /// As given.
-    path: PathBuf,
-    size: u64,
-    is_regular: bool,
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    pub(super) is_regular: bool,
+    /// Where it is composed of several files: those.
+    pub(super) pieces: Option<Arc<[Piece]>>,
 }
 
 /// What a path leads to.
@@ -171,7 +192,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     sorted.dedup();
     for path in sorted {
         if path.as_os_str() == "-" {
-            found.files.push(FoundFile { path, size: 0, is_regular: false });
+            found.files.push(FoundFile { path, size: 0, is_regular: false, pieces: None });
         } else {
             let before = found.files.len() + found.errors.len();
             found.visit(path.clone(), None, &mut BTreeSet::new(), true);
@@ -192,10 +213,9 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     found.files.sort_by(|one, other| one.path.cmp(&other.path));
     let mut headers = ByFolder::default();
     let mut companions = Companions::default();
-    let files = found
-        .files
+    let files = composed::join(found.files)
         .into_iter()
-        .map(|FoundFile { path, size, is_regular }| {
+        .map(|FoundFile { path, size, is_regular, pieces }| {
             let header = path.parent().and_then(|folder| headers.of(folder, || header_of_runs(folder)));
             let role = match header {
                 Some(header) => Role::RunOf(header),
@@ -205,7 +225,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
             let path: Arc<Path> = path.into();
             let may_have = is_regular && matches!(role, Role::Runs);
             let companion = may_have.then(|| companions.of(&path));
-            SourceFile { path, size, is_regular, role, companion }
+            SourceFile { path, size, is_regular, role, pieces, companion }
         })
         .collect();
     Discovered { files, unread: Unread { errors: found.errors, directories } }
@@ -237,7 +257,7 @@ impl Found {
             self.errors.push(Error::new(ErrorKind::Io, what).in_file(&path));
         } else if self.is_new(place) {
             let size = if target.is_file { target.size } else { 0 };
-            self.files.push(FoundFile { path, size, is_regular: target.is_file });
+            self.files.push(FoundFile { path, size, is_regular: target.is_file, pieces: None });
         }
     }
 

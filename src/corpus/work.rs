@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::companion::result_of_trial;
 use super::folding::{Kept, KeptItem, Sink};
-use super::open::{Compression, open};
+use super::open::Compression;
 use super::order::{Batch, Item, Key, Order};
 use super::part::Part;
 use super::record::{Progress, ScanEvent, TraceRecord};
@@ -221,7 +221,7 @@ where
 
     /// Reads a file that is small into the buffer, or opens it.
     fn open<'b>(&self, source: &SourceFile, buffer: &'b mut Vec<u8>) -> Result<Opened<'b>> {
-        let mut input = open(&source.path)?;
+        let mut input = source.open()?;
         let small = source.is_regular
             && source.size <= self.scanner.options.whole_file_limit
             && Compression::of(&source.path) == Compression::None;

@@ -54,6 +54,68 @@ fn directories_give_their_json_files_in_sorted_order() {
     assert_eq!(not_read, [(folder.0.clone(), all), (folder.path("a"), endings(&[("", 1), ("bak", 1)]))]);
 }
 
+/// Directories with a file for each event, message or part are runs.
+#[test]
+fn a_run_in_many_files_is_read_as_one() {
+    let folder = Folder::new("composed");
+    let action = r#"{"id": 2, "timestamp": "2026-01-01T00:00:00", "source": "agent", "action": "run",
+        "args": {"command": "ls"}}"#;
+    let observation = r#"{"id": 10, "timestamp": "2026-01-01T00:00:01", "source": "agent", "observation": "run",
+        "content": "a", "cause": 2, "extras": {}}"#;
+    folder.write("v0/events/10.json", observation);
+    folder.write("v0/events/2.json", action);
+    folder.write("v0/event_cache/0-25.json", format!("[{action}, {observation}]"));
+    folder.write("v1/base_state.json", r#"{"id": "conversation", "agent": {"llm": {"model": "m"}}}"#);
+    folder.write(
+        "v1/events/event-00000-b.json",
+        r#"{"id": "b", "kind": "ActionEvent", "source": "agent", "thought": [], "action": {"kind": "A"},
+            "tool_name": "look", "tool_call_id": "c"}"#,
+    );
+    folder.write(
+        "v1/events/event-00001-a.json",
+        r#"{"id": "a", "kind": "AgentErrorEvent", "source": "agent", "tool_name": "look", "tool_call_id": "c", "error": "no"}"#,
+    );
+    let message = |id: &str, role: &str| {
+        folder.write(
+            &format!("storage/message/ses_1/{id}.json"),
+            format!(r#"{{"id": "{id}", "role": "{role}"}}"#),
+        );
+    };
+    message("msg_1", "user");
+    message("msg_2", "assistant");
+    folder.write("storage/session/global/ses_1.json", r#"{"id": "ses_1", "title": "t"}"#);
+    folder.write("storage/part/msg_1/prt_1.json", r#"{"type": "text", "text": "look"}"#);
+    folder.write("storage/part/msg_2/prt_2.json", r#"{"type": "text", "text": "I look"}"#);
+    folder.write(
+        "storage/part/msg_2/prt_3.json",
+        r#"{"type": "tool", "tool": "look", "callID": "c", "state": {"status": "error", "error": "no"}}"#,
+    );
+    for options in [threads(1), threads(2), ScanOptions { whole_file_limit: 0, ..threads(2) }] {
+        let files = scanner(options).collect(std::slice::from_ref(&folder.0)).unwrap();
+        assert_eq!(names(&files, &folder), ["storage/session/global/ses_1.json", "v0/events", "v1/events"]);
+        let found: Vec<_> = files
+            .iter()
+            .map(|file| {
+                assert!(file.errors.is_empty(), "{:?}", file.errors);
+                let record = &file.traces[0];
+                (file.format, file.traces.len(), record.trace_id(), record.actions, record.unpaired)
+            })
+            .collect();
+        let expected = [
+            (Format::OpenCode, "ses_1"),
+            (Format::OpenHands, "events#0"),
+            (Format::OpenHandsSdk, "conversation"),
+        ];
+        let expected =
+            expected.map(|(format, id)| (Some(format), 1, id.to_owned(), 1, wrongturn::Unpaired::default()));
+        assert_eq!(found, expected);
+        assert_eq!(files[2].traces[0].metadata.model.as_deref(), Some("m"));
+    }
+    // One event by itself is a file as any other.
+    let files = scan(&[folder.path("v0/events/2.json")]);
+    assert_eq!((names(&files, &folder), files[0].traces[0].actions), (vec!["v0/events/2.json".into()], 1));
+}
+
 /// A tau2 directory: what the runs have in common lies in `results.json`.
 pub(crate) fn split_results(folder: &Folder) {
     folder.write(

@@ -58,6 +58,7 @@ pub(super) mod opencode_events;
 pub(super) mod openhands;
 pub(super) mod openhands_output;
 pub(super) mod openhands_sdk;
+pub(super) mod openhands_sdk_conversation;
 pub(super) mod osworld;
 pub(super) mod otel;
 pub(super) mod owl;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::openhands_sdk_conversation::Conversation;
 use super::{openhands, openhands_sdk};
 use crate::json::{Kind, Raw, Read};
 use crate::read::Format;
@@ -73,7 +74,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let result =
         ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
     if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::is_event(*event)) {
-        let mut conversation = openhands_sdk::Conversation::new();
+        let mut conversation = Conversation::new();
         for event in events {
             conversation.read(&mut event.json())?;
         }

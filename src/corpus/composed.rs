@@ -1,0 +1,203 @@
+//! Directories that hold one run in many files: `OpenHands` keeps a file for each event, `OpenCode` one for each
+//! message and each part of it. Such a run is read as one input that is composed of its files.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::open::open;
+use super::source::FoundFile;
+
+/// A piece of a composed input.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Text(String),
+    File(PathBuf),
+}
+
+/// The bytes of a composed input. Line ends within files become spaces, so that each file is part of one line.
+pub(super) struct Composed {
+    pieces: Arc<[Piece]>,
+    next: usize,
+    current: Option<Box<dyn Read>>,
+}
+
+impl Composed {
+    pub(super) fn new(pieces: Arc<[Piece]>) -> Self {
+        Self { pieces, next: 0, current: None }
+    }
+}
+
+impl Read for Composed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let is_file = match self.pieces.get(self.next) {
+                None => return Ok(0),
+                Some(piece) => matches!(piece, Piece::File(_)),
+            };
+            let current = match (&mut self.current, self.pieces.get(self.next)) {
+                (Some(current), _) => current,
+                (none, Some(Piece::Text(text))) => none.insert(Box::new(io::Cursor::new(text.clone()))),
+                (none, Some(Piece::File(path))) => {
+                    let named = |error| io::Error::other(format!("{}: {error}", path.display()));
+                    none.insert(open(path).map_err(named)?)
+                }
+                (None, None) => return Ok(0),
+            };
+            let read = current.read(buffer)?;
+            if read == 0 && !buffer.is_empty() {
+                self.current = None;
+                self.next += 1;
+                continue;
+            }
+            if is_file {
+                let bytes = buffer.iter_mut().take(read);
+                bytes.filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+            }
+            return Ok(read);
+        }
+    }
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// The directory so many levels above a file.
+fn above(path: &Path, levels: usize) -> &Path {
+    path.ancestors().nth(levels).unwrap_or(Path::new(""))
+}
+
+/// The number of an event, if a file of this path holds one: `events/40.json` or `events/event-00040-<id>.json`.
+fn event_number(path: &Path) -> Option<u64> {
+    let stem = name(path).split('.').next()?;
+    let digits = stem.strip_prefix("event-").map_or(stem, |rest| rest.split('-').next().unwrap_or_default());
+    (name(above(path, 1)) == "events").then(|| digits.parse().ok())?
+}
+
+/// What a file is to a store of `OpenCode`, with the id that it belongs to.
+enum Stored {
+    Session(String),
+    Message(String),
+    Part(String),
+}
+
+/// The `storage` directory of a store, and what the file is to it.
+fn stored(path: &Path) -> Option<(PathBuf, Stored)> {
+    let stem = name(path).strip_suffix(".json")?;
+    let root = path.ancestors().find(|folder| name(folder) == "storage")?.to_path_buf();
+    let [folder, two, three] = [1, 2, 3].map(|levels| name(above(path, levels)));
+    let stored = match stem.get(..4)? {
+        "ses_" if two == "session" || folder == "info" => Stored::Session(stem.to_owned()),
+        "msg_" if two == "message" => Stored::Message(folder.to_owned()),
+        "prt_" if two == "part" || three == "part" => Stored::Part(folder.to_owned()),
+        _ => return None,
+    };
+    Some((root, stored))
+}
+
+/// Puts the files that together are one run in one input, sorted as before.
+pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
+    let mut rest: BTreeMap<PathBuf, FoundFile> = BTreeMap::new();
+    let mut events: BTreeMap<PathBuf, Vec<(u64, FoundFile)>> = BTreeMap::new();
+    let mut stores: BTreeMap<PathBuf, Store> = BTreeMap::new();
+    for file in files {
+        let number = event_number(&file.path).filter(|_| file.is_regular);
+        match (number, stored(&file.path)) {
+            (Some(number), _) => events.entry(above(&file.path, 1).into()).or_default().push((number, file)),
+            (None, Some((root, stored))) => stores.entry(root).or_default().add(stored, file),
+            (None, None) => drop(rest.insert(file.path.clone(), file)),
+        }
+    }
+    for (folder, mut files) in events {
+        files.sort_by(|(one, first), (other, second)| {
+            one.cmp(other).then_with(|| first.path.cmp(&second.path))
+        });
+        let mut files: Vec<_> = files.into_iter().map(|(_, file)| file).collect();
+        if files.len() > 1 {
+            let session = above(&folder, 1);
+            // Pages of the same events.
+            let cache = session.join("event_cache");
+            rest.retain(|path, _| above(path, 1) != cache);
+            files.splice(0..0, rest.remove(&session.join("base_state.json")));
+            let lines = files.into_iter().flat_map(|file| [Part::File(file), Part::Text("\n".to_owned())]);
+            rest.insert(folder.clone(), composed(folder, lines));
+        } else {
+            rest.extend(files.into_iter().map(|file| (file.path.clone(), file)));
+        }
+    }
+    for store in stores.into_values() {
+        rest.extend(store.join().into_iter().map(|file| (file.path.clone(), file)));
+    }
+    rest.into_values().collect()
+}
+
+/// A part of a run that is being composed.
+enum Part {
+    Text(String),
+    File(FoundFile),
+}
+
+/// A run at this path, of these parts.
+fn composed(path: PathBuf, parts: impl IntoIterator<Item = Part>) -> FoundFile {
+    let mut size = 0;
+    let pieces = parts.into_iter().map(|part| match part {
+        Part::Text(text) => Piece::Text(text),
+        Part::File(file) => {
+            size += file.size;
+            Piece::File(file.path)
+        }
+    });
+    let pieces: Vec<_> = pieces.collect();
+    FoundFile { path, size, is_regular: true, pieces: Some(pieces.into()) }
+}
+
+/// The files of a store of `OpenCode`: sessions, messages by session, parts by message.
+#[derive(Default)]
+struct Store {
+    sessions: BTreeMap<String, FoundFile>,
+    messages: BTreeMap<String, Vec<FoundFile>>,
+    parts: BTreeMap<String, Vec<FoundFile>>,
+}
+
+impl Store {
+    fn add(&mut self, stored: Stored, file: FoundFile) {
+        match stored {
+            Stored::Session(id) => drop(self.sessions.insert(id, file)),
+            Stored::Message(session) => self.messages.entry(session).or_default().push(file),
+            Stored::Part(message) => self.parts.entry(message).or_default().push(file),
+        }
+    }
+
+    /// Composes each session as `OpenCode` exports it. Its ids are in the order of time.
+    fn join(mut self) -> Vec<FoundFile> {
+        let mut joined = Vec::new();
+        for (id, messages) in self.messages {
+            let text = |text: &str| Part::Text(text.to_owned());
+            let (path, info) = match self.sessions.remove(&id) {
+                Some(session) => (session.path.clone(), Part::File(session)),
+                None => {
+                    let folder = messages.first().map(|message| above(&message.path, 1).to_path_buf());
+                    (folder.unwrap_or_default(), Part::Text(format!("{{\"id\": \"{id}\"}}")))
+                }
+            };
+            let mut all = vec![text("{\"info\": "), info, text(", \"messages\": [")];
+            for (place, message) in messages.into_iter().enumerate() {
+                let parts = name(&message.path).strip_suffix(".json").and_then(|id| self.parts.remove(id));
+                all.push(text(if place == 0 { "{\"info\": " } else { ", {\"info\": " }));
+                all.extend([Part::File(message), text(", \"parts\": [")]);
+                for (place, part) in parts.unwrap_or_default().into_iter().enumerate() {
+                    all.extend((place > 0).then(|| text(", ")));
+                    all.push(Part::File(part));
+                }
+                all.push(text("]}"));
+            }
+            all.push(text("]}\n"));
+            joined.push(composed(path, all));
+        }
+        let lone_parts = self.parts.into_values().flatten();
+        joined.into_iter().chain(self.sessions.into_values()).chain(lone_parts).collect()
+    }
+}
