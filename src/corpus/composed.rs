@@ -107,7 +107,7 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
         let number = event_number(&file.path).filter(|_| file.is_regular);
         match (number, stored(&file.path)) {
             (Some(number), _) => events.entry(above(&file.path, 1).into()).or_default().push((number, file)),
-            (None, Some((root, stored))) => stores.entry(root).or_default().add(stored, file),
+            (None, Some((root, kind))) => stores.entry(root).or_default().add(kind, file),
             (None, None) => drop(rest.insert(file.path.clone(), file)),
         }
     }
@@ -176,12 +176,11 @@ impl Store {
         let mut joined = Vec::new();
         for (id, messages) in self.messages {
             let text = |text: &str| Part::Text(text.to_owned());
-            let (path, info) = match self.sessions.remove(&id) {
-                Some(session) => (session.path.clone(), Part::File(session)),
-                None => {
-                    let folder = messages.first().map(|message| above(&message.path, 1).to_path_buf());
-                    (folder.unwrap_or_default(), Part::Text(format!("{{\"id\": \"{id}\"}}")))
-                }
+            let (path, info) = if let Some(session) = self.sessions.remove(&id) {
+                (session.path.clone(), Part::File(session))
+            } else {
+                let folder = messages.first().map(|message| above(&message.path, 1).to_path_buf());
+                (folder.unwrap_or_default(), Part::Text(format!("{{\"id\": \"{id}\"}}")))
             };
             let mut all = vec![text("{\"info\": "), info, text(", \"messages\": [")];
             for (place, message) in messages.into_iter().enumerate() {
