@@ -47,7 +47,14 @@ fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut sessions = Sessions { runs: Recordings::of_agent("acp"), open: TextMap::default(), others: 0 };
+    let mut sessions = Sessions {
+        runs: Recordings::of_agent("acp"),
+        open: TextMap::default(),
+        requests: TextMap::default(),
+        prompts: TextMap::default(),
+        current: None,
+        others: 0,
+    };
     for message in document.items() {
         sessions.message(&members(Some(*message)));
     }
@@ -62,6 +69,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 struct Sessions<'a> {
     runs: Recordings<'a>,
     open: TextMap<Option<Cow<'a, str>>, Open<'a>>,
+    /// The requests for permission, by their ids.
+    requests: TextMap<Cow<'a, str>, Request<'a>>,
+    /// The sessions of prompts, by the ids of these.
+    prompts: TextMap<Cow<'a, str>, Option<Cow<'a, str>>>,
+    /// The session of the last update.
+    current: Option<Cow<'a, str>>,
     others: u64,
 }
 
@@ -72,11 +85,10 @@ struct Open<'a> {
     chunks: Vec<Words<'a>>,
     actor: Option<Actor>,
     calls: TextMap<Cow<'a, str>, Called<'a>>,
-    /// The requests for permission, by their ids.
-    requests: TextMap<Cow<'a, str>, Request<'a>>,
 }
 
 struct Request<'a> {
+    session: Option<Cow<'a, str>>,
     call: Cow<'a, str>,
     /// The options that reject the call.
     rejecting: Vec<Cow<'a, str>>,
@@ -94,6 +106,9 @@ impl<'a> Sessions<'a> {
         let (params, update) = update(message);
         let session = ident(params.get("sessionId"));
         let kind = update.name("sessionUpdate");
+        if kind.is_some() {
+            self.current.clone_from(&session);
+        }
         match (message.name("method").as_deref(), kind.as_deref()) {
             (_, Some("agent_message_chunk")) => self.chunk(session, Actor::Agent, &update),
             (_, Some("user_message_chunk")) => self.chunk(session, Actor::User, &update),
@@ -110,15 +125,12 @@ impl<'a> Sessions<'a> {
                 let rejecting = options.filter_map(|option| ident(option.member("optionId"))).collect();
                 if let (Some(request), Some(call)) = (ident(message.get("id")), ident(call.get("toolCallId")))
                 {
-                    self.open
-                        .entry(session)
-                        .or_default()
-                        .requests
-                        .insert(request, Request { call, rejecting });
+                    self.requests.insert(request, Request { session, call, rejecting });
                 }
             }
             (Some("session/prompt"), _) => {
                 self.say(session.clone());
+                self.prompts.extend(ident(message.get("id")).map(|id| (id, session.clone())));
                 let run = self.runs.run(session);
                 run.turn(None);
                 for part in items(params.get("prompt")) {
@@ -182,24 +194,19 @@ impl<'a> Sessions<'a> {
     fn response(&mut self, message: &Members<'a>) {
         let result = members(message.get("result"));
         let outcome = members(result.get("outcome"));
-        let request = ident(message.get("id"));
-        if let (Some(chosen), Some(request)) = (outcome.name("outcome"), request) {
-            for open in self.open.values_mut() {
-                if let Some(Request { call, rejecting }) = open.requests.remove(&request)
-                    && let Some(called) = open.calls.get_mut(&call)
-                {
-                    let option = ident(outcome.get("optionId"));
-                    called.is_rejected =
-                        chosen == "cancelled" || option.is_some_and(|option| rejecting.contains(&option));
-                }
-            }
+        let id = ident(message.get("id"));
+        if let (Some(chosen), Some(id)) = (outcome.name("outcome"), &id)
+            && let Some(Request { session, call, rejecting }) = self.requests.remove(id)
+            && let Some(called) = self.open.get_mut(&session).and_then(|open| open.calls.get_mut(&call))
+        {
+            let option = ident(outcome.get("optionId"));
+            called.is_rejected =
+                chosen == "cancelled" || option.is_some_and(|option| rejecting.contains(&option));
         }
         if let Some(reason) = result.name("stopReason") {
-            let open: Vec<_> = self.open.keys().cloned().collect();
-            for session in open {
-                self.say(session.clone());
-                self.runs.run(session).metadata.termination = Some(reason.clone().into_owned());
-            }
+            let session = id.and_then(|id| self.prompts.remove(&id)).unwrap_or_else(|| self.current.clone());
+            self.say(session.clone());
+            self.runs.run(session).metadata.termination = Some(reason.into_owned());
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::read::sample::Members;
 use crate::read::words;
 use crate::trace::{Actor, Provenance, UnknownReason, Words};
 
-use super::recorded::{Recording, any_of_first, ident, items, members, text};
+use super::recorded::{Recording, any_of_first, ident, items, json, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AmazonQ,
@@ -56,8 +56,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut others = 0;
     for object in objects {
         let row = object.get("value").and_then(Raw::string).filter(|_| is_row(&object));
-        match &row {
-            Some(value) => conversation(&members(Some(Raw::over(value.as_bytes(), 0))), runs),
+        match row.as_deref().map(json) {
+            Some(Some(value)) => conversation(&members(Some(value)), runs),
+            Some(None) => others += 1,
             None if is_conversation(&object) => conversation(&object, runs),
             None => others += 1,
         }

@@ -16,7 +16,7 @@ use crate::read::tokens;
 use crate::read::wire;
 use crate::trace::{Actor, CallNumber, Content, Provenance, UnknownReason, Usage};
 
-use super::recorded::{Recording, any_of_first, members};
+use super::recorded::{Recording, any_of_first, json, members};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClineUi,
@@ -79,8 +79,7 @@ impl<'a> Task<'a> {
     fn message(&mut self, message: &Members<'a>, text: &'a str) -> bool {
         let kind = message.name("type").and_then(|kind| message.name(&kind)).unwrap_or_default();
         self.run.turn(message.get("ts").and_then(time::of_milliseconds));
-        let json = Raw::over(text.as_bytes(), 0);
-        let json = if text.starts_with('{') { members(Some(json)) } else { Members::default() };
+        let json = members(Some(text).filter(|text| text.starts_with('{')).and_then(json));
         let is_call = matches!(&*kind, "tool" | "command" | "use_mcp_server" | "browser_action");
         // A call that is allowed after it was asked for may be shown again.
         let asked = self.asked.take();

@@ -15,7 +15,7 @@ use crate::read::time;
 use crate::read::words;
 use crate::trace::{Actor, Words};
 
-use super::recorded::{Recording, Recordings, any_of_first, elements, ident, items, members, text};
+use super::recorded::{Recording, Recordings, any_of_first, elements, ident, items, json, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Goose,
@@ -73,9 +73,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         session.turn(time.and_then(time::of_seconds));
         let is_agent = message.name("role").as_deref() == Some("assistant");
         let parts = match row {
-            Some(row) => items(Some(Raw::over(row.as_bytes(), 0))),
+            Some(row) => items(json(row)),
             None => items(message.get("content")),
         };
+        unread += u64::from(row.as_deref().is_some_and(|row| json(row).is_none()));
         for part in parts {
             unread += u64::from(!read_part(part, is_agent, session));
         }

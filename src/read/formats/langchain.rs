@@ -12,9 +12,9 @@ use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
 use crate::read::sample::Members;
 use crate::read::words;
-use crate::trace::{Actor, Usage};
+use crate::trace::{Actor, TextSet, Usage};
 
-use super::recorded::{Recording, any_of_first, elements, ident, items, members, text};
+use super::recorded::{Recording, SHOWN, any_of_first, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LangChain,
@@ -31,19 +31,30 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 };
 
 fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&messages(document), |message| kind(message).is_some())
+    let first = document.items().iter().take(SHOWN).copied();
+    let mut shown = match document {
+        Document::Object(object) => within(object),
+        _ => first.flat_map(|item| within(&members(Some(item)))).collect(),
+    };
+    shown.truncate(SHOWN);
+    any_of_first(&shown, |message| kind(message).is_some())
 }
 
-/// The messages of a document: those of a list or of lines, of an object, or of the state in it.
-fn messages<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
-    let Document::Object(object) = document else { return document.items().to_vec() };
-    let own = elements(document, &["messages", "chat_history"]);
-    if !own.is_empty() {
-        return own;
+/// The messages that an object is, or holds: in its own list, in the state of a graph, or in the update of a node.
+fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
+    let held = items(object.get("messages").or_else(|| object.get("chat_history")));
+    if kind(object).is_some() {
+        return object.whole().into_iter().collect();
     }
-    let states = ["values", "state", "output", "channel_values", "kwargs", "data"];
-    let inner = states.iter().filter_map(|key| object.get(key)?.member("messages"));
-    items(inner.into_iter().next())
+    if !held.is_empty() {
+        return held;
+    }
+    // The update of a node is all there is in its object.
+    let is_update = object.keys().count() == 1;
+    let is_state = |key: &str| is_update || matches!(key, "values" | "state" | "output" | "channel_values");
+    let states = object.iter().filter(|(key, state)| is_state(key) && state.kind() == Kind::Object);
+    let inner = states.map(|(_, state)| items(state.member("messages"))).find(|inner| !inner.is_empty());
+    inner.unwrap_or_default()
 }
 
 /// The type of a message, if it is one.
@@ -69,17 +80,24 @@ fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let held: Vec<_> = match document {
+        Document::Object(object) => vec![within(object)],
+        document => document.items().iter().map(|item| within(&members(Some(*item)))).collect(),
+    };
     let mut run = Recording::of_agent("langchain");
-    let mut others = 0;
-    for item in messages(document) {
+    let mut seen = TextSet::default();
+    let mut others = held.iter().filter(|held| held.is_empty()).count() as u64;
+    for item in held.into_iter().flatten() {
         let item = members(Some(item));
-        match kind(&item) {
-            Some(kind) => {
-                let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
-                let body = body.map_or_else(|| item.clone(), |body| members(Some(body)));
-                others += u64::from(!message(&kind, &body, &mut run));
-            }
-            None => others += 1,
+        let Some(kind) = kind(&item) else {
+            others += 1;
+            continue;
+        };
+        let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
+        let body = body.map_or_else(|| item.clone(), |body| members(Some(body)));
+        // States that follow each other repeat their messages.
+        if body.name("id").is_none_or(|id| seen.insert(id)) {
+            others += u64::from(!message(&kind, &body, &mut run));
         }
     }
     runs.pass_over("elements of other types", others);

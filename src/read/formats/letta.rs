@@ -66,7 +66,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut conversation = Recording::of_agent("letta");
     let mut has_messages = false;
     let mut others = 0;
-    for item in elements(document, &["messages", "results"]) {
+    let mut items = elements(document, &["messages", "results"]);
+    let date = |item: Option<&Raw<'_>>| item.and_then(|item| item.member("date")).and_then(time::of_string);
+    // The server lists the newest first, unless it is asked for the oldest.
+    if date(items.first()) > date(items.last()) && date(items.last()).is_some() {
+        items.reverse();
+    }
+    for item in items {
         let object = members(Some(item));
         if let Some(result) = evaluated(&object) {
             sample(document, &result, runs);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use crate::json::{Kind, Raw};
+use crate::json::{Json, Kind, Raw};
 use crate::read::common;
 use crate::read::document::Document;
 use crate::read::outcome::Outcome;
@@ -13,7 +13,7 @@ use crate::read::wire;
 use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, TextMap, Usage, Words};
 
 /// How many elements of a list, or lines, show the format.
-const SHOWN: usize = 64;
+pub(super) const SHOWN: usize = 64;
 
 /// Returns true if one of the first objects of a list, or of lines, fits.
 pub(super) fn any_of_first(items: &[Raw<'_>], fits: impl Fn(&Members<'_>) -> bool) -> bool {
@@ -40,6 +40,13 @@ pub(super) fn members(value: Option<Raw<'_>>) -> Members<'_> {
 /// The items of a list; of anything else, none.
 pub(super) fn items(value: Option<Raw<'_>>) -> Vec<Raw<'_>> {
     value.and_then(Raw::items).unwrap_or_default()
+}
+
+/// The value of a text that is sound JSON.
+pub(super) fn json(text: &str) -> Option<Raw<'_>> {
+    let mut json = Json::new(text.as_bytes());
+    let is_sound = json.check().is_ok() && json.peek_byte().is_none();
+    is_sound.then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
 
 /// A number.
