@@ -56,11 +56,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut others = 0;
     for object in objects {
         let row = object.get("value").and_then(Raw::string).filter(|_| is_row(&object));
-        match row.as_deref().map(json) {
-            Some(Some(value)) => conversation(&members(Some(value)), runs),
-            Some(None) => others += 1,
-            None if is_conversation(&object) => conversation(&object, runs),
-            None => others += 1,
+        if let Some(value) = row.as_deref().and_then(json) {
+            conversation(&members(Some(value)), runs);
+        } else if row.is_none() && is_conversation(&object) {
+            conversation(&object, runs);
+        } else {
+            others += 1;
         }
     }
     runs.pass_over("objects of other types", others);
