@@ -21,7 +21,8 @@ use crate::trace::{Actor, Metadata};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LlmCalls,
     about: "logs of requests to a model and its responses",
-    decisive: "objects with `request` and `response`, or `input` and `output`, the first of which has `messages`",
+    decisive: "objects with `request` and `response`, or `input` and `output`, the first of which has `messages`; or with \
+               `messages` and a `response` that has `choices`",
     reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
 };
 
@@ -72,7 +73,9 @@ impl<'a> Body<'a> {
     /// The messages, or the items of Responses, of a request.
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
-        let messages = list("messages").map(|messages| (messages, Form::Messages));
+        // Where a model knows no calls, those of the log are what its texts were turned into.
+        let messages = list("fncall_messages").or_else(|| list("messages"));
+        let messages = messages.map(|messages| (messages, Form::Messages));
         messages.or_else(|| list("input").map(|items| (items, Form::Items)))
     }
 }
@@ -83,7 +86,7 @@ impl<'a> Exchange<'a> {
         let (request, response, is_whole) = match (object("request"), object("input")) {
             (Some(request), _) => (request, members.get("response"), false),
             (None, Some(input)) => (input, object("output"), true),
-            (None, None) => return None,
+            (None, None) => return Self::flat(members),
         };
         if is_whole && response.is_none() || !is_whole && !members.has("response") {
             return None;
@@ -93,6 +96,25 @@ impl<'a> Exchange<'a> {
         let response = response.filter(|response| response.kind() != Kind::Null).map(Body::of);
         let id = ["session_id", "conversation_id", "task_id"].iter().find_map(|key| members.name(key));
         Some(Self { request, response, is_whole, id })
+    }
+
+    /// A request whose members stand next to its response, as `OpenHands` logs it.
+    fn flat(members: &Members<'a>) -> Option<Self> {
+        let keys: &[&str] = if members.has("fncall_messages") {
+            &["fncall_response", "response"]
+        } else {
+            // The response before the calls in its text were read, like those in the messages.
+            &["raw_response", "response"]
+        };
+        let is_response = |response: &Raw<'_>| {
+            ["choices", "output"]
+                .iter()
+                .any(|key| response.member(key).is_some_and(|list| list.kind() == Kind::List))
+        };
+        let response = keys.iter().filter_map(|key| members.get(key)).find(is_response)?;
+        let request = Body::Object(members.whole()?);
+        request.messages()?;
+        Some(Self { request, response: Some(Body::Object(response)), is_whole: false, id: None })
     }
 
     /// What tells a message from others, whatever marks a client sets for its cache.
