@@ -166,7 +166,7 @@ const OWN: &[Own] = &[
 const FOREIGN: &[(&str, &[u8])] = &[
     ("f01.json", br#"{"name": "package", "version": "1.0.0", "scripts": {"test": "x"}, "steps": "many"}"#),
     ("f02.json", br#"{"compilerOptions": {"strict": true}, "messages": {"role": "user"}}"#),
-    ("f03.json", br#"[{"conversations": [{"from": "human", "value": "x"}]}]"#),
+    ("f03.json", br#"[{"conversations": [{"speaker": "human", "words": "x"}]}]"#),
     ("f04.json", br#"[{"role": "user", "parts": [{"text": "x"}]}]"#),
     ("f05.json", br#"{"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "chat"}]}]}]}"#),
     ("f06.jsonl", b"{\"v\": 1, \"agent\": \"claude\", \"cli_version\": \"2\", \"type\": \"user\"}\n{\"type\": \"end\"}\n"),

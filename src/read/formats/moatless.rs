@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Kind, Raw, Read};
+use crate::json::{Kind, Raw, Read, spelling_of};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -12,7 +12,7 @@ use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
 use crate::read::sample::Members;
 use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, Content, Metadata};
+use crate::trace::{Actor, Arguments, Assembler, Call, Content, Metadata};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Moatless,
@@ -81,15 +81,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             for (turn, transition) in (1..).zip(transitions) {
                 let state = transition.member("name").or_else(|| transition.member("state")?.member("name"));
                 for action in transition.member("actions").and_then(Raw::items).unwrap_or_default() {
-                    let outcome = action.member("output").or_else(|| action.member("observation"));
+                    let outcome = ["output", "observation"].iter().find_map(|key| action.member(key));
+                    let refused = action.member("retry_message").filter(|text| text.kind() == Kind::String);
                     let asked = action.member("action").unwrap_or(action);
-                    others += u64::from(!add(asked, state, outcome, turn, &mut steps));
+                    others += u64::from(!add(asked, state, refused.or(outcome), turn, &mut steps));
                 }
             }
         }
         None => {
             for (turn, node) in (1..).zip(nodes(members)) {
-                if let Some(text) = node.member("user_message").and_then(words::message) {
+                if let Some(text) =
+                    ["user_message", "message"].iter().find_map(|key| words::message(node.member(key)?))
+                {
                     steps.message(Actor::User, turn, text);
                 }
                 if let Some(text) = node.member("assistant_message").and_then(words::message) {
@@ -130,6 +133,11 @@ fn add<'a>(
     steps: &mut Assembler<'a>,
 ) -> bool {
     // Where the action is in another, the outer one has no more than its thoughts.
+    for thoughts in ["thoughts", "scratch_pad"].iter().filter_map(|key| action.member(key)) {
+        if let Some(text) = words::message(thoughts) {
+            steps.message(Actor::Agent, turn, text);
+        }
+    }
     let action = action.member("action").filter(|inner| inner.kind() == Kind::Object).unwrap_or(action);
     let class = action.member("action_args_class").and_then(common::name);
     let class =
@@ -138,10 +146,7 @@ fn add<'a>(
     let name = class.map(Cow::Owned).or(named).or_else(|| state.and_then(common::name));
     let Some(name) = name else { return false };
     let mut call = Call::new(turn, None, name);
-    call.arguments = common::arguments(action.member("input").unwrap_or(action));
-    if !call.arguments.is_present() {
-        call.arguments = Content::Absent;
-    }
+    call.arguments = arguments(action.member("input").unwrap_or(action));
     let call = steps.call(call);
     let Some(outcome) = outcome.filter(|outcome| outcome.kind() != Kind::Null) else { return true };
     let message = outcome.member("message").filter(|_| outcome.member("properties").is_some());
@@ -150,11 +155,23 @@ fn add<'a>(
     true
 }
 
+/// The members of an action, without its class and what the model thought.
+fn arguments(action: Raw<'_>) -> Content<Arguments<'static>> {
+    let members = Members::of(&mut action.json());
+    let kept =
+        members.iter().filter(|(key, _)| !matches!(*key, "thoughts" | "scratch_pad" | "action_args_class"));
+    let kept: Vec<_> =
+        kept.map(|(key, value)| format!("\"{}\":{}", spelling_of(key), value.spelling())).collect();
+    common::arguments_of_text(Cow::Owned(format!("{{{}}}", kept.join(","))))
+}
+
 fn outcome(observation: Raw<'_>) -> Outcome {
     let is_there = |value: Option<Raw<'_>>| value.is_some_and(|value| value.kind() != Kind::Null);
     let within = |key: &str| observation.member("properties").and_then(|properties| properties.member(key));
+    // A text asks the model to try again.
+    let is_refused = observation.kind() == Kind::String;
     let corrects = observation.member("expect_correction").and_then(Raw::boolean) == Some(true);
     let fails =
         ["fail_reason", "error"].iter().any(|key| is_there(within(key)) || is_there(observation.member(key)));
-    if corrects || fails { Outcome::flag(true) } else { Outcome::UNMARKED }
+    if is_refused || corrects || fails { Outcome::flag(true) } else { Outcome::UNMARKED }
 }
