@@ -400,7 +400,7 @@ impl Recovery {
                 Some(failure)
                     if attempt.excuse != Some(Excuse::Transient) && failure.kind != FailureKind::Killed =>
                 {
-                    let (shown, line) = (attempt.call.shown(), failure.line.clone());
+                    let (shown, line) = (attempt.call.shown_part(Some(told)), failure.line.clone());
                     checks.failed.push(FailedCheck {
                         program: Arc::clone(&told.program),
                         step: attempt.step,
@@ -489,8 +489,8 @@ impl Recovery {
             self.goals.push(Goal {
                 does: told.does,
                 is_shell: call.is_shell,
-                shown: attempt.call.shown(),
-                program: call.program.clone(),
+                shown: String::new(),
+                program: told.program.clone(),
                 place: (attempt.step, attempt.step),
                 failures: 0,
                 turns: Vec::new(),
@@ -505,6 +505,7 @@ impl Recovery {
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
+        goal.shown = attempt.call.shown_part(Some(told));
         goal.line = attempt.failure().map(|failure| failure.line.clone()).unwrap_or_default();
         if goal.turns.last() != Some(&attempt.turn) {
             goal.turns.push(attempt.turn);

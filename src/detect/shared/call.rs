@@ -202,10 +202,13 @@ impl Call {
             }
             let does = Does::of_command(command, tool);
             let (check, script) = if does == Does::Run { Check::of_command(command) } else { (None, None) };
+            let start = text.len();
+            append(&mut text, command);
+            let added = text.get(start..).unwrap_or_default();
             parts.push(Part {
                 does,
                 program: program(command, tool).into(),
-                shown: first_chars(&command.words.join(" "), 60).into(),
+                shown: first_chars(added.strip_prefix(SEPARATOR).unwrap_or(added), 60).into(),
                 file: match does {
                     Does::Write if is_own => own_file(command),
                     Does::Write => written_file(command),
@@ -215,16 +218,18 @@ impl Call {
                 check,
             });
             target = target.or_else(|| target_of(command));
-            append(&mut text, command);
         }
         if parts.is_empty() || is_own {
             text = line.split_whitespace().collect::<Vec<_>>().join(" ");
         }
         text.make_ascii_lowercase();
-        // A line that runs something is named after that, else after what it writes, else after what it reads.
-        let main = [Does::Run, Does::Write, Does::Read]
-            .into_iter()
-            .find_map(|does| parts.iter().find(|part| part.does == does && !part.program.is_empty()));
+        // A line is named after what it checks, else after what it runs, writes or reads.
+        let first = |wanted: &dyn Fn(&&Part) -> bool| {
+            parts.iter().filter(|part| !part.program.is_empty()).find(wanted)
+        };
+        let main = first(&|part| part.check.is_some()).or_else(|| {
+            [Does::Run, Does::Write, Does::Read].into_iter().find_map(|does| first(&|part| part.does == does))
+        });
         let does_any = |does: Does| parts.iter().any(|part| part.does == does);
         Self {
             does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(Does::Read),
@@ -251,9 +256,12 @@ impl Call {
     }
 }
 
+/// What separates the simple commands of a normal text.
+const SEPARATOR: &str = " ; ";
+
 /// Adds a simple command to a normal text: its words, its redirection and its here-document, blanks collapsed.
 fn append(text: &mut String, command: &Command) {
-    text.push_str(if text.is_empty() { "" } else { " ; " });
+    text.push_str(if text.is_empty() { "" } else { SEPARATOR });
     let written = command.writes.iter().flat_map(|file| [">", &**file]);
     let words = command.words.iter().map(|word| &**word).chain(written).chain([&*command.heredoc]);
     for (number, part) in words.flat_map(str::split_whitespace).enumerate() {

@@ -93,10 +93,14 @@ fn outcome(action: &Action<'_>, digests: &Digests, call: &Call, failure: Option<
 impl Facts {
     /// The call as a message shows it: the tool and the beginning of the command line, or what it is about.
     pub(crate) fn shown(&self) -> String {
-        let call = &self.call;
-        match call.parts().find(|part| part.program == call.program) {
-            Some(part) if call.is_shell => format!("`{}: {}`", quoted(&self.tool), part.shown),
-            _ => match &call.target {
+        self.shown_part(self.call.parts().find(|part| part.program == self.call.program))
+    }
+
+    /// As [`Facts::shown`], with the beginning of this command.
+    pub(crate) fn shown_part(&self, part: Option<&Part>) -> String {
+        match part {
+            Some(part) if self.call.is_shell => format!("`{}: {}`", quoted(&self.tool), part.shown),
+            _ => match &self.call.target {
                 Some(target) => format!("`{} {}`", quoted(&self.tool), first_chars(target, 60)),
                 None => format!("`{}`", quoted(&self.tool)),
             },
