@@ -13,11 +13,11 @@ use super::published::LoopRepeat;
 use super::rule::{Grid, Rule};
 use super::shared::{
     Attempt, Attempts, Does, Excuse, Facts, Gains, History, Looks, NoCall, PassedOver, Past, PollingCall,
-    TransientRules, excerpt, no_call,
+    Said, TransientRules, after_colon, excerpt, no_call,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Actors, Routing, Step, Text};
+use crate::trace::{Actors, Digest, Routing, Step, Text};
 
 /// What counts as a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -234,7 +234,12 @@ struct Span {
     confidence: Confidence,
     /// The call or tool that repeats.
     call: Option<Arc<Facts>>,
+    /// The call as it is shown, and what it said: of failures, the most frequent.
+    shown: String,
     said: String,
+    /// In how many ways it failed, and whether the calls differ.
+    ways: u64,
+    varied: bool,
     /// The step at which it was found, and those at which others were that it took in.
     found: u64,
     merged: Vec<u64>,
@@ -303,7 +308,7 @@ impl Stuck {
     /// Equal failures: `min_failures` of them, or one less directly after one another, or two less with an exact repeat
     /// among those.
     fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
-        let (mut later, mut count, mut on_end) = (now, 1, vec![now.key]);
+        let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
         for earlier in self.history.same_failures(now).take(LOOK_BACK) {
             if later.number - earlier.number > APART {
                 break;
@@ -312,6 +317,7 @@ impl Stuck {
                 on_end.push(earlier.key);
             }
             count += 1;
+            varied |= earlier.key != now.key;
             later = earlier;
         }
         let exact = on_end
@@ -320,12 +326,14 @@ impl Stuck {
             .any(|(at, key)| key.is_some() && on_end.iter().skip(at + 1).any(|other| other == key));
         let (count, on_end, min) = (count as u64, on_end.len() as u64, self.config.min_failures);
         let (count, since) = (count.max(attempt.excused + 1), attempt.excused_since.unwrap_or(later.step));
-        let span = Span::of(LoopKind::RepeatedFailure, count, since.min(later.step), attempt);
+        let mut span = Span::of(LoopKind::RepeatedFailure, count, since.min(later.step), attempt);
+        span.varied = varied;
+        span.quote(now.failure.and_then(|failure| self.history.said(failure)));
         if count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact {
             return (span, true);
         }
         // Or exact repeats among the failures of the program since it last succeeded, with nothing changed in between.
-        let row: Vec<&Past> = self.history.row(now).take(LOOK_BACK).collect();
+        let row: Vec<&Past> = self.history.row(now).take(4 * LOOK_BACK).collect();
         let Some(first) = row.last() else { return (span, false) };
         let repeats = |past: &&&Past| {
             let mut before = self.history.same_calls(past);
@@ -339,7 +347,20 @@ impl Stuck {
         if exact + 3 < min || exact == 0 {
             return (span, false);
         }
-        (Span::of(LoopKind::RepeatedFailure, row.len() as u64, first.step, attempt), true)
+        let mut ways: Vec<(Digest, u64)> = Vec::new();
+        for failure in row.iter().filter_map(|past| past.failure) {
+            match ways.iter_mut().find(|(way, _)| *way == failure) {
+                Some((_, times)) => *times += 1,
+                None => ways.push((failure, 1)),
+            }
+        }
+        span.count = row.len() as u64;
+        span.place.0 = first.step;
+        span.varied = row.iter().any(|past| past.key != now.key);
+        span.ways = ways.len() as u64;
+        let most = ways.iter().rev().max_by_key(|(_, times)| *times);
+        span.quote(most.and_then(|(failure, _)| self.history.said(*failure)));
+        (span, true)
     }
 
     /// Looks in a row that resemble earlier ones and bring nothing new. One that does may come between.
@@ -476,7 +497,10 @@ impl Span {
             place: (first, attempt.told_at),
             confidence: Confidence::Likely,
             call: Some(Arc::clone(&attempt.call)),
+            shown: attempt.call.shown(),
             said: attempt.failure().map(|failure| excerpt(&failure.line, 100)).unwrap_or_default(),
+            ways: 1,
+            varied: false,
             found: attempt.told_at,
             merged: Vec::new(),
         }
@@ -489,18 +513,37 @@ impl Span {
             place: (attempt.row_start, attempt.last),
             confidence: Confidence::Likely,
             call: None,
+            shown: String::new(),
             said: excerpt(&attempt.head, 100),
+            ways: 1,
+            varied: false,
             found: attempt.last,
             merged: Vec::new(),
         }
     }
 
+    /// Shows this line and its call.
+    fn quote(&mut self, said: Option<&Said>) {
+        if let Some(said) = said {
+            (self.shown, self.said) = (said.shown.clone(), said.line.clone());
+        }
+    }
+
     fn finding(&self) -> Finding {
-        let Self { kind, count, place: (first, last), said, .. } = self;
-        let shown = self.call.as_ref().map_or_else(String::new, |call| call.shown());
+        let Self { kind, count, place: (first, last), shown, said, ways, .. } = self;
         let what = match kind {
             LoopKind::RepeatedFailure => {
-                format!("{shown} failed {count} times in the same way (steps {first}-{last}): {said}")
+                let is_line = self.call.as_ref().is_some_and(|call| call.call.is_shell);
+                let subject = if self.varied && is_line {
+                    format!("{count} calls like {shown} failed")
+                } else {
+                    format!("{shown} failed {count} times")
+                };
+                let (how, most) = match ways {
+                    1 => ("in the same way".to_owned(), ""),
+                    ways => (format!("in {ways} ways without a success"), ", most often"),
+                };
+                format!("{subject} {how} (steps {first}-{last}){most}{}", after_colon(said))
             }
             LoopKind::NoCall => {
                 format!("{count} turns without a call (steps {first}-{last}), each answered: {said}")

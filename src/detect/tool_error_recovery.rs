@@ -14,7 +14,7 @@ use super::published::RecoveryRate;
 use super::rule::{Grid, Rule};
 use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, Part, PassedOver, PollingCall, TransientRules,
-    excerpt, identifiers,
+    after_colon, identifiers,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -582,7 +582,7 @@ impl Recovery {
             groups.iter().map(|(reason, group)| self.finding(*reason, group)).collect();
         let checks = self.failing_checks();
         if let [first, .., last] | [first @ last] = checks {
-            let (count, line) = (checks.len() as u64, told(&last.line));
+            let (count, line) = (checks.len() as u64, after_colon(&last.line));
             let message = match count {
                 1 => format!("{} failed, and no check passed after it{line}", last.shown),
                 _ => format!(
@@ -603,7 +603,7 @@ impl Recovery {
     }
 
     fn finding(&self, reason: OpenReason, group: &Group<'_>) -> Finding {
-        let (shown, count, line) = (&group.goal.shown, group.failures, told(&group.goal.line));
+        let (shown, count, line) = (&group.goal.shown, group.failures, after_colon(&group.goal.line));
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
                 format!("{count} calls like {shown} failed, and none went through{line}")
@@ -634,11 +634,6 @@ impl<'g> Group<'g> {
         let goal = if other.goal.place.1 >= self.goal.place.1 { other.goal } else { self.goal };
         *self = Self { goal, place, failures };
     }
-}
-
-/// What a failure said, after a colon.
-fn told(line: &str) -> String {
-    if line.trim().is_empty() { String::new() } else { format!(": {}", excerpt(line, 100)) }
 }
 
 impl Goal {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Attempt, Does};
+use super::{Attempt, Does, excerpt};
 use crate::trace::{Digest, DigestMap, DigestSet};
 
 /// An attempt as it is remembered.
@@ -41,11 +41,23 @@ pub(crate) struct History {
     /// By program: the latest failure since it last succeeded.
     rows: DigestMap<u64>,
     outcomes: DigestSet,
+    /// By failure: at most eight lines that stated it.
+    said: DigestMap<Vec<Said>>,
+}
+
+/// A line that stated a failure, and the latest call that it answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) line: String,
+    pub(crate) shown: String,
+    times: u64,
 }
 
 impl History {
     /// How many attempts are remembered.
     const MOST: usize = 1_024;
+    /// How many lines are remembered of one failure.
+    const LINES: usize = 8;
 
     /// Adds an attempt and returns it as it is remembered.
     ///
@@ -57,6 +69,9 @@ impl History {
         let program = if call.is_shell { program.and(Digest::NONE) } else { program };
         let file = target.map_or(Digest::NONE, Digest::of_text);
         let failure = attempt.failure().map(|failure| program.and(file).and(failure.signature));
+        if let Some((key, failure)) = failure.zip(attempt.failure()) {
+            self.note(key, excerpt(&failure.line, 100), attempt.call.shown());
+        }
         let number = self.count;
         let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
         let is_new = known.is_none_or(|known| self.outcomes.insert(known));
@@ -87,6 +102,21 @@ impl History {
         }
         self.past.push_back(past);
         past
+    }
+
+    fn note(&mut self, failure: Digest, line: String, shown: String) {
+        let said = self.said.entry(failure).or_default();
+        if let Some(before) = said.iter_mut().find(|said| said.line == line) {
+            before.times += 1;
+            before.shown = shown;
+        } else if said.len() < Self::LINES {
+            said.push(Said { line, shown, times: 1 });
+        }
+    }
+
+    /// Returns the line that stated a failure most often.
+    pub(crate) fn said(&self, failure: Digest) -> Option<&Said> {
+        self.said.get(&failure)?.iter().rev().max_by_key(|said| said.times)
     }
 
     fn at(&self, number: u64) -> Option<&Past> {
@@ -120,6 +150,7 @@ impl History {
     /// About how many bytes are held.
     pub(crate) fn memory(&self) -> usize {
         let digests = self.by_key.len() + self.by_failure.len() + self.outcomes.len();
-        self.past.len() * size_of::<Past>() + digests * 2 * size_of::<(Digest, u64)>()
+        let lines: usize = self.said.values().map(Vec::len).sum();
+        self.past.len() * size_of::<Past>() + digests * 2 * size_of::<(Digest, u64)>() + lines * 256
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use call::{Call, Part, identifiers, names_value};
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use does::{Check, Does, is_system};
 pub(crate) use failure::{Failure, FailureKind, found_nothing};
-pub(crate) use history::{History, Past};
+pub(crate) use history::{History, Past, Said};
 pub(crate) use looks::{Bigrams, Looks, ShownLines};
 pub(crate) use no_call::NoCall;
 pub(super) use phrases::{Pattern, Phrases};
@@ -121,6 +121,11 @@ pub(super) fn excerpt(text: &str, chars: usize) -> String {
     let start = first_chars(&line, chars);
     let is_whole = start.len() == line.len() && head.len() == text.len();
     if is_whole { line } else { format!("{}…", start.trim_end()) }
+}
+
+/// Returns the beginning of a line after a colon; nothing if the line is blank.
+pub(super) fn after_colon(line: &str) -> String {
+    if line.trim().is_empty() { String::new() } else { format!(": {}", excerpt(line, 100)) }
 }
 
 /// Whether the name of a tool says something to a detector: that it polls, checks, or what it does.
