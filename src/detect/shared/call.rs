@@ -17,6 +17,8 @@ pub(crate) struct Call {
     pub(crate) does: Does,
     /// Whether it is a command line.
     pub(crate) is_shell: bool,
+    /// Whether it is a command line that fails if any of its commands fails: they are joined by `&&` alone.
+    pub(crate) is_strict: bool,
     /// What it runs, as messages name it: the main program of a command line (`pytest`, `git commit`), else the folded
     /// name of the tool, with its subcommand (`str_replace_editor view`).
     pub(crate) program: Arc<str>,
@@ -169,6 +171,7 @@ impl Call {
         Self {
             does,
             is_shell: false,
+            is_strict: false,
             program,
             first: Some(part),
             more: Vec::new(),
@@ -234,6 +237,7 @@ impl Call {
         Self {
             does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(Does::Read),
             is_shell: true,
+            is_strict: !line.trim_end().ends_with('&') && !commands.iter().any(|command| command.apart),
             program: main.map_or_else(|| tool.into(), |part| Arc::clone(&part.program)),
             first: None,
             more: parts,

@@ -51,7 +51,7 @@ static TOOL_WORDS: Table = LazyLock::new(|| {
         ),
         (
             Does::Write,
-            "add apply book cancel change commit connect create delete disable disconnect drop edit enable exchange \
+            "add apply applypatch book cancel change commit connect create delete disable disconnect drop edit enable exchange \
              fill grant insert install modify move patch pay post push put reboot remove rename replace reset return \
              revoke save send set submit take toggle transfer update upload write",
         ),
@@ -69,7 +69,7 @@ static PROGRAMS: Table = LazyLock::new(|| {
         ),
         (
             Does::Write,
-            "apply_patch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
+            "apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
              systemctl tar tee touch truncate unzip useradd",
         ),
     ])
@@ -274,7 +274,9 @@ pub(crate) fn written_file(command: &Command) -> Option<String> {
     let last = || command.arguments().filter(|word| !word.starts_with('-')).last();
     match command.program() {
         "sed" | "tee" => last().map(base),
-        "patch" | "apply_patch" => Some(patched_file(&command.heredoc).map_or_else(|| "?".to_owned(), base)),
+        "patch" | "apply_patch" | "applypatch" => {
+            Some(patched_file(&command.heredoc).map_or_else(|| "?".to_owned(), base))
+        }
         "git" if command.subcommand() == Some("apply") => Some("?".to_owned()),
         program if program.starts_with("python") => {
             let code =

@@ -1,7 +1,8 @@
 //! Whether an action failed, what it said, and what kind of failure that is.
 //!
 //! An answer can state a failure in its text alone: a command line that ends in `|| true` or a pipe succeeds whatever
-//! happened, and many tools answer `{"error": …}` with success.
+//! happened, and many tools answer `{"error": …}` with success. An exit code of 0 is trusted where nothing on the line
+//! can hide a failure.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use super::does::{Does, is_search, words};
 use super::phrases::{Hints, Pattern};
 use super::shell::last_part;
 use super::text::{exit_code, lines, masked, plain, template};
-use crate::trace::{Action, Digest, Status, Text, first_chars};
+use crate::trace::{Action, Digest, Provenance, Status, Text, first_chars};
 
 /// A failed action.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub(crate) struct Failure {
     pub(crate) cause: Digest,
     /// The telling line, shortened, for messages.
     pub(crate) line: String,
-    /// Whether the status says that it failed, and not the text of the answer alone.
+    /// Whether a recorded flag, exit code or type says that it failed, and not the text of the answer.
     pub(crate) recorded: bool,
 }
 
@@ -97,18 +98,20 @@ const TAIL: usize = 2_000;
 impl Failure {
     /// Returns the failure of an action, if it failed.
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
-        let recorded = action.status == Status::Error;
+        let is_error = action.status == Status::Error;
         let answer = action.observation.present();
-        if !recorded {
+        if !is_error {
+            let ended_well =
+                call.is_strict && action.status == Status::Ok && action.provenance == Provenance::ExitCode;
             let stated = |answer| may_state(call, answer) && states_failure(call, answer);
-            if call.does == Does::Note || !answer.is_some_and(stated) {
+            if call.does == Does::Note || ended_well || !answer.is_some_and(stated) {
                 return None;
             }
         }
         let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
         let all: Vec<&str> = lines(&answer).collect();
         let is_short = all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-        if recorded && call.is_shell && is_short && is_search(call.last_program()) {
+        if is_error && call.is_shell && is_short && is_search(call.last_program()) {
             // A search that fails without a complaint has found nothing.
             if !all.iter().any(|line| complains(line, call)) {
                 return None;
@@ -137,7 +140,7 @@ impl Failure {
             signature,
             wording: joined(&template),
             line: first_chars(cause.or(told.first()).unwrap_or(&""), 160).to_owned(),
-            recorded,
+            recorded: is_error && action.provenance != Provenance::Text,
         })
     }
 }
@@ -184,8 +187,10 @@ fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         };
     }
     let tail = plain(answer.tail(TAIL));
-    if exit_code(&tail).is_some_and(|code| code != 0) {
-        return !is_search(call.last_program());
+    match exit_code(&tail) {
+        Some(0) if call.is_strict => return false,
+        None | Some(0) => {}
+        Some(_) => return !is_search(call.last_program()),
     }
     let last: Vec<&str> = lines(&tail).rev().take(5).collect();
     let Some(end) = last.first() else { return false };

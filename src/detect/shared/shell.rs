@@ -17,6 +17,8 @@ pub(crate) struct Command {
     pub(crate) heredoc: String,
     /// Whether it reads what the command before it prints.
     pub(crate) piped: bool,
+    /// Whether it runs even if the command before it failed.
+    pub(crate) apart: bool,
 }
 
 impl Command {
@@ -110,6 +112,8 @@ struct Lexer {
     next_word: NextWord,
     /// Here-documents whose text follows the line: the number of their command, and the line that ends them.
     awaited: Vec<(usize, String)>,
+    /// Whether the next command runs even if the one before failed.
+    apart: bool,
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
@@ -133,6 +137,7 @@ impl Lexer {
                 '#' if self.word.is_none() => after(rest, rest.find('\n').unwrap_or(rest.len())),
                 '\n' => {
                     self.end_command(false);
+                    self.apart = true;
                     self.heredocs(behind)
                 }
                 '<' | '>' => self.redirection(rest),
@@ -140,6 +145,7 @@ impl Lexer {
                 ';' | '|' | '&' => {
                     let after = behind.trim_start_matches([';', '|', '&']);
                     self.end_command(c == '|' && !behind.starts_with('|'));
+                    self.apart |= !(c == '&' && behind.starts_with('&'));
                     after
                 }
                 '(' | ')' => {
@@ -230,6 +236,7 @@ impl Lexer {
             self.current.piped |= command.piped;
             return;
         }
+        command.apart = std::mem::take(&mut self.apart) && !self.found.is_empty();
         command.words = bare(command.words);
         if let Some(program) = command.words.first_mut() {
             command.path = std::mem::take(program);
