@@ -44,7 +44,10 @@ fn a_run_is_shown_with_the_numbers_that_where_uses() {
     let config = folder.write("config.json", r#"{"loop": {"min_repeats": 3}}"#);
     let (out, _) = ends("show", &[&file, "--config", &config], 0);
     assert_eq!(out.lines().filter(|line| line.starts_with("a ")).count(), 3, "{out}");
-    assert!(out.contains("a loop:13 (certain): `look` brought the same answer 2 times"), "{out}");
+    assert!(
+        out.contains("a loop:13 (certain): `look {\"q\":\"look\"}` brought the same answer 2 times"),
+        "{out}"
+    );
     let (out, _) = ends("show", &[&file, "--full", "12"], 0);
     assert!(out.contains("\"q\": \"look\"") && out.contains("observation:\n  a wall"), "{out}");
     let (out, _) = ends("show", &[&file, "--json"], 0);

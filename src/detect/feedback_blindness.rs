@@ -13,7 +13,7 @@ use super::published::RefusedBefore;
 use super::rule::{Grid, Rule};
 use super::shared::{
     Attempt, Attempts, Bigrams, Does, Facts, Failure, FailureKind, Gains, NoCall, PassedOver, Phrases,
-    PollingCall, TransientRules, excerpt, is_system, names_value,
+    PollingCall, TransientRules, after_colon, is_system, names_value,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -223,6 +223,8 @@ struct Refused {
     /// The step at which it was first met, and in how many turns.
     first: u64,
     turns: u64,
+    /// The steps of turns without a call.
+    steps: Vec<String>,
     is_reported: bool,
 }
 
@@ -264,6 +266,9 @@ impl Blindness {
 
     fn refusal(&mut self, attempt: &Attempt, failure: &Failure, action: &Action<'_>) {
         let call = &attempt.call.call;
+        if matches!(failure.kind, FailureKind::Missing(_)) && only_asks(&call.text) {
+            return;
+        }
         let by_cause = matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage);
         let program = if by_cause { "" } else { &call.program };
         let tool = if call.is_shell { "$" } else { &call.program };
@@ -314,14 +319,26 @@ impl Blindness {
         refused.latest.truncate(Self::REMEMBERED - 1);
         refused.latest.push_front(now);
         let Some((before, is_certain)) = report else { return };
-        let (shown, line) = (attempt.call.shown(), excerpt(&failure.line, 100));
+        let (shown, line) = (attempt.call.shown_with(action), after_colon(&failure.line));
         let message = match refused.turns {
-            0..=2 => format!("{shown} fails as it did at step {before}: {line}"),
-            times => format!("{shown} fails as it did at step {before}, {times} times by now: {line}"),
+            0..=2 => format!("{shown} fails as it did at step {before}{line}"),
+            times => format!("{shown} fails as it did at step {before}, {times} times by now{line}"),
         };
         let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
         self.findings.push(finding(attempt.told_at, before, quote(action), message).confidence(confidence));
     }
+}
+
+/// Whether a command line only asks whether something is there: `python -c "import numpy"`, `pip show numpy`.
+fn only_asks(text: &str) -> bool {
+    text.split(';').map(str::trim).filter(|statement| !statement.is_empty()).all(|statement| {
+        let code = ["python -c ", "python3 -c "].iter().find_map(|start| statement.strip_prefix(start));
+        let statement = code.unwrap_or(statement).trim();
+        let starts = |words: &[&str]| words.iter().any(|word| statement.starts_with(word));
+        starts(&["import ", "from "]) && !statement.contains(['(', '='])
+            || starts(&["print("]) && statement.matches('(').count() == 1
+            || starts(&["echo ", "command -v ", "which ", "pip show ", "pip3 show "])
+    })
 }
 
 /// Whether both calls write the same file.
@@ -369,10 +386,14 @@ impl Fold for Blindness {
         if let Some(refused) = self.no_call.observe(step) {
             let row = self.refused.entry(refused.answer).or_default();
             row.turns += 1;
+            if row.turns <= self.config.max_failures {
+                row.steps.push(refused.step.to_string());
+            }
             row.first = if row.turns == 1 { refused.step } else { row.first };
             if row.turns == self.config.max_failures {
-                let said = excerpt(&refused.head, 100);
-                let message = format!("{} turns without a call, each answered: {said}", row.turns);
+                let (steps, said) = (std::mem::take(&mut row.steps).join(", "), after_colon(&refused.head));
+                let message =
+                    format!("the harness found no call in {} turns (steps {steps}){said}", row.turns);
                 let finding = finding(refused.last, row.first, Some(refused.head.into_owned()), message);
                 self.findings.push(finding.confidence(Confidence::Likely));
             }

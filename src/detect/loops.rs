@@ -17,7 +17,7 @@ use super::shared::{
 };
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Actors, Digest, Routing, Step, Text};
+use crate::trace::{Action, Actors, Digest, Routing, Step, Text};
 
 /// What counts as a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -217,6 +217,8 @@ struct Stuck {
     looks: Looks,
     /// Where a row of looks begins, how many of it brought nothing new, and whether the latest did.
     idle: (u64, u64, bool),
+    /// Whether all that brought nothing new were calls of tools, whose answers are compared as a whole.
+    idle_certain: bool,
     /// The latest message that answered a turn without a call, where it came first, and how often it came.
     no_call: NoCall,
     spans: Vec<Span>,
@@ -231,6 +233,8 @@ struct Span {
     kind: LoopKind,
     count: u64,
     place: (u64, u64),
+    /// The part of the place that is its own, and not that of loops that it took in.
+    own: (u64, u64),
     confidence: Confidence,
     /// The call or tool that repeats.
     call: Option<Arc<Facts>>,
@@ -262,6 +266,7 @@ impl Stuck {
             history: History::default(),
             looks: Looks::default(),
             idle: (0, 0, false),
+            idle_certain: true,
             no_call: NoCall::default(),
             spans: Vec::new(),
             nearest: Vec::new(),
@@ -297,12 +302,14 @@ impl Stuck {
             (first, later) = (earlier, earlier);
         }
         let writes = call.does == Does::Write && !call.is_shell && count + 1 >= min && count >= 2;
-        let confidence = if call.is_shell { Confidence::Likely } else { Confidence::Certain };
         let count = count.max(attempt.excused + 1);
         let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
         let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
         let polled = attempt.excuse == Some(Excuse::Polling);
-        (Span { confidence, ..span }, idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled)
+        (
+            span.certain_if(!call.is_shell),
+            idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled,
+        )
     }
 
     /// Equal failures: `min_failures` of them, or one less directly after one another, or two less with an exact repeat
@@ -326,9 +333,12 @@ impl Stuck {
             .any(|(at, key)| key.is_some() && on_end.iter().skip(at + 1).any(|other| other == key));
         let (count, on_end, min) = (count as u64, on_end.len() as u64, self.config.min_failures);
         let (count, since) = (count.max(attempt.excused + 1), attempt.excused_since.unwrap_or(later.step));
-        let mut span = Span::of(LoopKind::RepeatedFailure, count, since.min(later.step), attempt);
-        span.varied = varied;
-        span.quote(now.failure.and_then(|failure| self.history.said(failure)));
+        let first = since.min(later.step);
+        let is_certain = !varied
+            && !attempt.call.call.is_shell
+            && attempt.failure().is_some_and(|failure| failure.recorded);
+        let mut span = Span::of(LoopKind::RepeatedFailure, count, first, attempt).certain_if(is_certain);
+        span.quote(varied, now.failure.and_then(|failure| self.history.said(failure)));
         if count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact {
             return (span, true);
         }
@@ -354,12 +364,13 @@ impl Stuck {
                 None => ways.push((failure, 1)),
             }
         }
+        span.confidence = Confidence::Likely;
         span.count = row.len() as u64;
-        span.place.0 = first.step;
-        span.varied = row.iter().any(|past| past.key != now.key);
+        (span.place.0, span.own.0) = (first.step, first.step);
         span.ways = ways.len() as u64;
         let most = ways.iter().rev().max_by_key(|(_, times)| *times);
-        span.quote(most.and_then(|(failure, _)| self.history.said(*failure)));
+        let varied = row.iter().any(|past| past.key != now.key);
+        span.quote(varied, most.and_then(|(failure, _)| self.history.said(*failure)));
         (span, true)
     }
 
@@ -370,19 +381,24 @@ impl Stuck {
             return None;
         }
         if self.looks.is_empty() {
-            self.idle = (attempt.step, 0, false);
+            (self.idle, self.idle_certain) = ((attempt.step, 0, false), true);
         }
         let (first, count, missed) = self.idle;
         self.idle = match (self.looks.brings_nothing_new(attempt, answer), missed) {
-            (true, _) => (first, count + 1, false),
+            (true, _) => {
+                self.idle_certain &= !attempt.call.call.is_shell;
+                (first, count + 1, false)
+            }
             (false, false) => (first, count, true),
             (false, true) => {
                 self.looks.keep_latest();
+                self.idle_certain = true;
                 (attempt.step, 0, false)
             }
         };
         let (first, count, _) = self.idle;
-        (count >= self.config.min_looks).then(|| Span::of(LoopKind::IdleLooks, count, first, attempt))
+        let span = || Span::of(LoopKind::IdleLooks, count, first, attempt).certain_if(self.idle_certain);
+        (count >= self.config.min_looks).then(span)
     }
 
     /// Passes on a loop; keeps what is none yet, if nothing of its kind came as near.
@@ -410,6 +426,7 @@ impl Stuck {
         for (number, mut other) in inside.into_iter().enumerate() {
             if other.kind == span.kind && span.count > LOOK_BACK as u64 {
                 span.count = span.count.max(other.count + 1);
+                span.own.0 = span.own.0.min(other.own.0);
             }
             // The first of them gives its id, and others become part of it.
             let mut merged = std::mem::take(&mut other.merged);
@@ -417,9 +434,10 @@ impl Stuck {
             merged.extend((number > 0).then_some(other.found));
             let found = if number == 0 { other.found } else { span.found };
             let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
-            let confidence = span.confidence.max(other.confidence);
-            let most = if other.count > span.count { other } else { span };
-            span = Span { place, confidence, found, merged, ..most };
+            // What is certain stays so.
+            let rank = |span: &Span| (span.confidence, span.count);
+            let most = if rank(&other) > rank(&span) { other } else { span };
+            span = Span { place, found, merged, ..most };
         }
         self.spans.push(span);
     }
@@ -448,10 +466,10 @@ impl Fold for Stuck {
                         let failure = self.failure(&now, &attempt);
                         found.push(self.keep(failure));
                     }
-                    found.push(
-                        self.look(&attempt, action.observation.present()).filter(|_| !attempt.was_polled()),
-                    );
+                    let look = self.look(&attempt, action.observation.present());
+                    found.push(look.filter(|_| !attempt.was_polled()));
                 }
+                found.iter_mut().flatten().for_each(|span| span.show(&attempt, action));
             }
         }
         found.into_iter().flatten().for_each(|span| self.report(span));
@@ -495,10 +513,11 @@ impl Span {
             kind,
             count,
             place: (first, attempt.told_at),
+            own: (first, attempt.told_at),
             confidence: Confidence::Likely,
             call: Some(Arc::clone(&attempt.call)),
-            shown: attempt.call.shown(),
-            said: attempt.failure().map(|failure| excerpt(&failure.line, 100)).unwrap_or_default(),
+            shown: String::new(),
+            said: String::new(),
             ways: 1,
             varied: false,
             found: attempt.told_at,
@@ -511,6 +530,7 @@ impl Span {
             kind: LoopKind::NoCall,
             count: attempt.row,
             place: (attempt.row_start, attempt.last),
+            own: (attempt.row_start, attempt.last),
             confidence: Confidence::Likely,
             call: None,
             shown: String::new(),
@@ -522,15 +542,37 @@ impl Span {
         }
     }
 
-    /// Shows this line and its call.
-    fn quote(&mut self, said: Option<&Said>) {
-        if let Some(said) = said {
-            (self.shown, self.said) = (said.shown.clone(), said.line.clone());
+    fn certain_if(mut self, is_certain: bool) -> Self {
+        self.confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
+        self
+    }
+
+    /// Shows the call of an attempt and what it said, unless others are shown.
+    fn show(&mut self, attempt: &Attempt, action: &Action<'_>) {
+        if self.shown.is_empty() {
+            self.shown = attempt.call.shown_with(action);
+        }
+        if self.said.is_empty() {
+            self.said = match (attempt.failure(), action.observation.present()) {
+                (Some(failure), _) => excerpt(&failure.line, 100),
+                (None, Some(answer)) => excerpt(&answer.head(200), 60),
+                (None, None) => String::new(),
+            };
+        }
+    }
+
+    /// Shows this line, and its call if the calls differ.
+    fn quote(&mut self, varied: bool, said: Option<&Said>) {
+        let Some(said) = said else { return };
+        self.varied = varied;
+        self.said.clone_from(&said.line);
+        if varied {
+            self.shown.clone_from(&said.shown);
         }
     }
 
     fn finding(&self) -> Finding {
-        let Self { kind, count, place: (first, last), shown, said, ways, .. } = self;
+        let Self { kind, count, own: (first, last), shown, said, ways, .. } = self;
         let what = match kind {
             LoopKind::RepeatedFailure => {
                 let is_line = self.call.as_ref().is_some_and(|call| call.call.is_shell);
@@ -546,12 +588,18 @@ impl Span {
                 format!("{subject} {how} (steps {first}-{last}){most}{}", after_colon(said))
             }
             LoopKind::NoCall => {
-                format!("{count} turns without a call (steps {first}-{last}), each answered: {said}")
+                format!(
+                    "the harness found no call in {count} turns (steps {first}-{last}){}",
+                    after_colon(said)
+                )
             }
             LoopKind::IdleLooks => {
                 format!("{count} looks bring nothing new (steps {first}-{last}), the last {shown}")
             }
-            _ => format!("{shown} brought the same answer {count} times (steps {first}-{last})"),
+            _ => {
+                let said = after_colon(said);
+                format!("{shown} brought the same answer {count} times (steps {first}-{last}){said}")
+            }
         };
         let evidence = LoopEvidence {
             kind: *kind,

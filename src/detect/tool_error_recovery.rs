@@ -250,6 +250,9 @@ struct FailedCheck {
     program: Arc<str>,
     step: u64,
     check: Check,
+    key: Digest,
+    /// The module or command that is missing.
+    missing: Option<String>,
     shown: String,
     line: String,
 }
@@ -383,6 +386,11 @@ impl Recovery {
             }
             self.scripts.extend(part.script.clone());
         }
+        if failure.is_none() && attempt.call.call.does != Does::Read {
+            for failed in self.all.failed.iter_mut().chain(&mut self.work.failed) {
+                failed.missing.take_if(|name| attempt.call.call.text.contains(&**name));
+            }
+        }
         let Some(check) = told.check else { return false };
         let is_test = matches!(check, Check::Tests | Check::Form);
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
@@ -400,20 +408,31 @@ impl Recovery {
                 Some(failure)
                     if attempt.excuse != Some(Excuse::Transient) && failure.kind != FailureKind::Killed =>
                 {
-                    let (shown, line) = (attempt.call.shown_part(Some(told)), failure.line.clone());
                     checks.failed.push(FailedCheck {
                         program: Arc::clone(&told.program),
                         step: attempt.step,
                         check,
-                        shown,
-                        line,
+                        key: key(told, true),
+                        missing: match &failure.kind {
+                            FailureKind::Missing(name) => Some(name.clone()),
+                            _ => None,
+                        },
+                        shown: attempt.call.shown_part(Some(told)),
+                        line: failure.line.clone(),
                     });
                     self.a_check_failed = true;
                 }
                 None if passed && check == Check::Form => {
                     checks.failed.retain(|failed| failed.check != Check::Form);
                 }
-                None if passed => *checks = Checks::default(),
+                None if passed => {
+                    // Code of the agent's own says nothing of a check that could not run.
+                    let could_not_run =
+                        |last: &FailedCheck| last.missing.is_some() && last.key != key(told, true);
+                    if is_test || !checks.failed.last().is_some_and(could_not_run) {
+                        *checks = Checks::default();
+                    }
+                }
                 _ => {}
             }
         }
@@ -505,7 +524,8 @@ impl Recovery {
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
-        goal.shown = attempt.call.shown_part(Some(told));
+        goal.shown =
+            if call.is_shell { attempt.call.shown_part(Some(told)) } else { attempt.call.shown_with(action) };
         goal.line = attempt.failure().map(|failure| failure.line.clone()).unwrap_or_default();
         if goal.turns.last() != Some(&attempt.turn) {
             goal.turns.push(attempt.turn);
@@ -583,13 +603,12 @@ impl Recovery {
         let checks = self.failing_checks();
         if let [first, .., last] | [first @ last] = checks {
             let (count, line) = (checks.len() as u64, after_colon(&last.line));
-            let message = match count {
-                1 => format!("{} failed, and no check passed after it{line}", last.shown),
-                _ => format!(
-                    "{} failed, the last of {count} failed checks, and none passed after it{line}",
-                    last.shown
-                ),
+            let (failed, none) = match last.missing {
+                Some(_) => ("could not run", "no test"),
+                None => ("failed", "no check"),
             };
+            let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };
+            let message = format!("{} {failed},{of} and {none} passed after it{line}", last.shown);
             found.push(finding(
                 (first.step, last.step),
                 OpenReason::FailedCheck,
@@ -609,11 +628,14 @@ impl Recovery {
                 format!("{count} calls like {shown} failed, and none went through{line}")
             }
             OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
-            OpenReason::InVain => format!("{shown} was looked up in vain, {count} times{line}"),
-            OpenReason::HandedOver => {
-                format!("{shown} failed, and the job was handed over{line}")
+            OpenReason::InVain if group.goal.most_repeated() < count => {
+                format!("{count} look-ups like {shown} were in vain{line}")
             }
-            OpenReason::PassedOver => format!("{shown} failed and was passed over in silence{line}"),
+            OpenReason::InVain => format!("{shown} could not be looked up ({count} tries){line}"),
+            OpenReason::HandedOver => format!("{shown} failed, and the run was handed over to a human{line}"),
+            OpenReason::PassedOver => {
+                format!("{shown} failed, and no later message mentions a failure{line}")
+            }
             _ => format!("the run ends in {} failures, the last of {shown}{line}", self.tail.len()),
         };
         finding(group.place, reason, &group.goal.program, count, message)

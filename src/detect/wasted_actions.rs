@@ -13,8 +13,8 @@ use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::rule::{Grid, Rule};
 use super::shared::{
-    Attempt, Attempts, Does, Excuse, NoCall, PassedOver, Pattern, PollingCall, ShownLines, TransientRules,
-    found_nothing, names_value,
+    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, PassedOver, Pattern, PollingCall, ShownLines,
+    TransientRules, found_nothing, names_value,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -186,10 +186,10 @@ impl WasteReason {
             Self::Failed => "failed",
             Self::FailedAgain => "failed as before",
             Self::KnownAnswer => "got an answer known already",
-            Self::KnownAgain => "got a known answer once more",
+            Self::KnownAgain => "repeated a call whose answer was known",
             Self::NothingNew => "showed lines seen before",
-            Self::NothingFound => "found nothing",
-            Self::SameResult => "changed no result",
+            Self::NothingFound => "searched and found nothing",
+            Self::SameResult => "gave the same result as before",
             Self::NoCall => "held no call",
         }
     }
@@ -224,6 +224,9 @@ pub struct WastedTool {
     /// How many of its actions were wasted.
     pub wasted: u64,
 }
+
+/// The tool of turns without a call.
+const NO_CALL: &str = "no call";
 
 /// What a user says that asks for nothing.
 static COURTESY: Pattern = Pattern::new(
@@ -296,6 +299,7 @@ impl Waste {
         if call.does == Does::Note || before.is_some() && !again {
             return None;
         }
+        let checks = |part: &Part| matches!(part.check, Some(Check::Tests | Check::Form));
         match before.filter(|_| again) {
             Some(before) if call.does == Does::Read || before.changes == now.changes => {
                 let asked_for = before.spoken != now.spoken;
@@ -304,7 +308,8 @@ impl Waste {
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
             _ if found_nothing(call, action) => Some(WasteReason::NothingFound),
-            Some(_) if call.does == Does::Run => Some(WasteReason::SameResult),
+            // That a check still passes is news.
+            Some(_) if call.does == Does::Run && !call.parts().all(checks) => Some(WasteReason::SameResult),
             _ => None,
         }
     }
@@ -333,11 +338,13 @@ impl Waste {
         let reasons: Vec<String> =
             self.reasons.iter().map(|(reason, count)| format!("{count} {}", reason.told())).collect();
         let most = match by_tool.first() {
-            Some(most) if by_tool.len() > 1 && self.reasons.len() > 1 => format!("; most by `{}`", most.tool),
+            Some(most) if by_tool.len() > 1 && self.reasons.len() > 1 && most.tool != NO_CALL => {
+                format!("; most by `{}`", most.tool)
+            }
             _ => String::new(),
         };
         let message =
-            format!("{count} of {} actions brought nothing: {}{most}", self.actions, reasons.join(", "));
+            format!("{count} of {} actions were wasted: {}{most}", self.actions, reasons.join(", "));
         let evidence = WastedActionsEvidence {
             wasted: self.wasted(),
             actions: self.actions,
@@ -359,7 +366,7 @@ impl Fold for Waste {
     fn observe(&mut self, step: &Step<'_>) {
         if let Some(refused) = self.no_call.observe(step) {
             self.actions += 1;
-            self.count(WasteReason::NoCall, refused.step, "no call");
+            self.count(WasteReason::NoCall, refused.step, NO_CALL);
         } else if let Event::Message(text) = step.event()
             && step.actor() == Actor::User
             && !(text.len() <= 100 && COURTESY.is_match(&text.to_str()))

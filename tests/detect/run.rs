@@ -119,9 +119,11 @@ fn call(text: &str) -> Result<Fields, String> {
     Ok(call)
 }
 
-/// Adds `ok`, `ok: <text>`, `error <type>: <text>`, `unanswered` or another reason for which nothing is known.
+/// Adds `ok`, `ok from <provenance>: <text>`, `error <type>: <text>`, `unanswered` or another reason for which nothing is
+/// known.
 fn answered(mut call: Fields, answer: &str) -> Result<Fields, String> {
     let (head, said) = answer.split_once(':').map_or((answer, None), |(head, said)| (head, Some(said)));
+    let (head, provenance) = head.split_once(" from ").unwrap_or((head, "flag"));
     let (word, error_type) = head.split_once(' ').map_or((head, None), |(word, kind)| (word, Some(kind)));
     let reason = word.parse::<UnknownReason>().ok().map(|_| word);
     let status = reason.map_or(word, |_| "unknown");
@@ -130,7 +132,7 @@ fn answered(mut call: Fields, answer: &str) -> Result<Fields, String> {
         return Err(format!("expected `ok: <text>`, `error: <text>` or `unanswered`, got `{answer}`"));
     }
     call.append(&mut fields(
-        json!({"status": status, "reason": reason, "error_type": error_type, "provenance": (status != "unknown").then_some("flag")}),
+        json!({"status": status, "reason": reason, "error_type": error_type, "provenance": (status != "unknown").then_some(provenance)}),
     ));
     if said.is_some_and(|said| said.trim() == NOT_RECORDED) {
         let parts = call.entry("not_recorded").or_insert(json!([]));

@@ -35,7 +35,7 @@ pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub use transient::TransientRules;
 
-use crate::trace::{Action, Actors, Content, Digest, Digests, Step, first_chars};
+use crate::trace::{Action, Actors, Arguments, Content, Digest, Digests, Step, first_chars};
 
 /// What is known of an action.
 #[derive(Debug)]
@@ -104,6 +104,16 @@ impl Facts {
                 Some(target) => format!("`{} {}`", quoted(&self.tool), first_chars(target, 60)),
                 None => format!("`{}`", quoted(&self.tool)),
             },
+        }
+    }
+
+    /// As [`Facts::shown`], with the arguments of a structured call that names no file. `action` is its step.
+    pub(crate) fn shown_with(&self, action: &Action<'_>) -> String {
+        let is_plain = !self.call.is_shell && self.call.target.is_none();
+        let given = action.arguments.as_ref().present().filter(|_| action.name.trim() == &*self.tool);
+        match given.filter(|_| is_plain).and_then(Arguments::canonical) {
+            Some(json) if json != "{}" => format!("`{} {}`", quoted(&self.tool), excerpt(&json, 60)),
+            _ => self.shown(),
         }
     }
 }
