@@ -155,6 +155,8 @@ pub(in crate::read) struct Element<'a> {
     pub(in crate::read) function_call: Option<Raw<'a>>,
     /// Of the call that a message answers.
     pub(in crate::read) answers: Option<Cow<'a, str>>,
+    /// The results that one message of `AutoGen` 0.2 holds, each as a message of its own.
+    pub(in crate::read) tool_responses: Vec<Self>,
     pub(in crate::read) extra: Extra<'a>,
     is_error: Option<bool>,
     timestamp: Option<Raw<'a>>,
@@ -202,6 +204,16 @@ impl<'a> Element<'a> {
                 b"id" => return wire::ident(value).map(|id| found.id = id),
                 b"call_id" => return wire::ident(value).map(|id| found.call_id = id),
                 b"tool_call_id" => return wire::ident(value).map(|id| found.answers = id),
+                b"tool_responses" => {
+                    found.tool_responses.clear();
+                    wire::list(value, |response| {
+                        let mut read = Self::default();
+                        read.read(response)?;
+                        found.tool_responses.push(read);
+                        Ok(())
+                    })?;
+                    return Ok(());
+                }
                 b"tool_call_ids" => {
                     wire::list(value, |id| {
                         found.answers = wire::ident(id)?.or(found.answers.take());

@@ -166,6 +166,13 @@ impl<'a> Conversation<'a> {
 
     fn message(&mut self, element: &mut Element<'a>) -> Read<()> {
         let role = element.role.take().unwrap_or_default();
+        if !element.tool_responses.is_empty() {
+            let turn = self.end_turn();
+            for mut response in std::mem::take(&mut element.tool_responses) {
+                self.result(turn, false, &mut response);
+            }
+            return Ok(());
+        }
         match &*role {
             "tool" | "function" => {
                 let turn = self.end_turn();
