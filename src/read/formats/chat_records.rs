@@ -28,13 +28,16 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 };
 
 /// The keys of lists of messages.
-const LISTS: [&str; 3] = ["messages", "conversations", "conversation"];
+const LISTS: [&str; 3] = ["conversations", "conversation", "messages"];
+
+/// The same at the top of a document, where `messages` are of other formats.
+const TOP: &[&str] = &["conversations", "conversation"];
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
         // Each of several lines is a document.
         Document::Lines(_) => false,
-        Document::Object(members) => held(members, DEPTH).is_some(),
+        Document::Object(members) => held(members, TOP, DEPTH).is_some(),
         Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
         Document::List(items) => items.first().is_some_and(|item| record(*item).is_some()),
     }
@@ -44,11 +47,11 @@ fn claims(document: &Document<'_>) -> bool {
 const DEPTH: usize = 3;
 
 /// The messages of an object, with the members of the object that holds them.
-fn held<'a>(members: &Members<'a>, depth: usize) -> Option<(Raw<'a>, Members<'a>)> {
-    if let Some(list) = LISTS.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list)) {
+fn held<'a>(members: &Members<'a>, keys: &[&str], depth: usize) -> Option<(Raw<'a>, Members<'a>)> {
+    if let Some(list) = keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list)) {
         return Some((list, members.clone()));
     }
-    let inner = |value: Raw<'a>| held(&Members::of(&mut value.json()), depth - 1);
+    let inner = |value: Raw<'a>| held(&Members::of(&mut value.json()), &LISTS, depth - 1);
     let objects = members.iter().map(|(_, value)| value).filter(|value| value.kind() == Kind::Object);
     if depth == 0 { None } else { objects.into_iter().find_map(inner) }
 }
@@ -56,7 +59,7 @@ fn held<'a>(members: &Members<'a>, depth: usize) -> Option<(Raw<'a>, Members<'a>
 /// The messages of an item of a list, with what else it says.
 fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
     match item.kind() {
-        Kind::Object => held(&Members::of(&mut item.json()), 0),
+        Kind::Object => held(&Members::of(&mut item.json()), &LISTS, 0),
         Kind::List if is_conversation(item) => Some((item, Members::default())),
         _ => None,
     }
@@ -82,7 +85,7 @@ fn is_spoken(item: Raw<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Lines(_) => Ok(()),
-        Document::Object(members) => match held(members, DEPTH) {
+        Document::Object(members) => match held(members, TOP, DEPTH) {
             Some((list, around)) => {
                 let inner = metadata(&around);
                 let metadata = Metadata { id: inner.id.or_else(|| metadata(members).id), ..inner };
