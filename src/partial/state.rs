@@ -16,7 +16,7 @@ use crate::replication::ReplicationState;
 use crate::trace::{Digest, canonical_value};
 
 /// The version of the form. Any change of what is written is a new one.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 
 /// What the first member of every state says.
 const MARK: &str = "partial state";

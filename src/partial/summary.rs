@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::ids::{Ids, Repeats};
+use super::worst::union;
 use crate::corpus::TraceRecord;
 use crate::detect::Cost;
 
@@ -28,6 +29,8 @@ use crate::detect::Cost;
 pub struct ScanSummary {
     runs: u64,
     flagged: u64,
+    /// Steps of all runs, and those of them that lie inside a finding of any detector.
+    steps: CostPart,
     ids: Ids,
     pub(crate) counts: BTreeMap<DetectorOfModel, Counts>,
 }
@@ -99,6 +102,9 @@ impl ScanSummary {
         self.ids.add(record);
         let is_flagged = record.verdicts.iter().any(|(_, verdict)| verdict.detected() == Some(true));
         self.flagged = self.flagged.saturating_add(is_flagged.into());
+        let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
+        let inside = union(findings.map(|finding| (finding.first, finding.last)).collect());
+        self.steps.add(CostPart::of(Some(inside), Some(record.cost.steps)));
         for (detector, verdict) in &record.verdicts {
             let detected = verdict.detected();
             let inside = record.costs_inside.iter().find(|(id, _)| id == detector).map(|(_, cost)| *cost);
@@ -122,6 +128,7 @@ impl ScanSummary {
     pub fn merge(&mut self, other: &Self) {
         self.runs = self.runs.saturating_add(other.runs);
         self.flagged = self.flagged.saturating_add(other.flagged);
+        self.steps.add(other.steps);
         self.ids.merge(&other.ids);
         for (key, counts) in &other.counts {
             match self.counts.get_mut(key) {
@@ -143,6 +150,24 @@ impl ScanSummary {
         self.flagged
     }
 
+    /// The steps that lie inside a finding of any detector, and all steps.
+    #[must_use]
+    pub fn steps(&self) -> (u64, u64) {
+        self.steps.into()
+    }
+
+    /// For each detector, the runs that it flags and the runs to which it applies.
+    #[must_use]
+    pub fn detectors(&self) -> BTreeMap<&str, (u64, u64)> {
+        let mut detectors: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for ((detector, _), counts) in &self.counts {
+            let (flagged, applicable) = detectors.entry(detector).or_default();
+            *flagged = flagged.saturating_add(counts.detected);
+            *applicable = applicable.saturating_add(counts.applicable);
+        }
+        detectors
+    }
+
     /// Runs that have the id of another run, where the scan takes digests
     /// ([`ScanOptions::digests`](crate::ScanOptions)).
     #[must_use]
@@ -157,6 +182,7 @@ impl ScanSummary {
 struct Written<'s> {
     runs: u64,
     flagged: u64,
+    steps: CostPart,
     ids: Cow<'s, Ids>,
     detectors: Vec<(Cow<'s, str>, Option<Arc<str>>, Counts)>,
 }
@@ -169,6 +195,7 @@ impl Serialize for ScanSummary {
         Written {
             runs: self.runs,
             flagged: self.flagged,
+            steps: self.steps,
             ids: Cow::Borrowed(&self.ids),
             detectors: self.counts.iter().map(line).collect(),
         }
@@ -178,11 +205,11 @@ impl Serialize for ScanSummary {
 
 impl<'de> Deserialize<'de> for ScanSummary {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Written { runs, flagged, ids, detectors } = Written::deserialize(deserializer)?;
+        let Written { runs, flagged, steps, ids, detectors } = Written::deserialize(deserializer)?;
         let mut counts: BTreeMap<DetectorOfModel, Counts> = BTreeMap::new();
         for (detector, model, more) in detectors {
             counts.entry((Cow::Owned(detector.into_owned()), model)).or_default().add(more);
         }
-        Ok(Self { runs, flagged, ids: ids.into_owned(), counts })
+        Ok(Self { runs, flagged, steps, ids: ids.into_owned(), counts })
     }
 }

@@ -65,6 +65,11 @@ pub struct StripFinding {
 pub struct FlaggedRun {
     file: Arc<Path>,
     position: u64,
+    run: String,
+    model: Option<Arc<str>>,
+    reward: Option<f64>,
+    /// All steps of the run.
+    steps: u64,
     /// Step indices inside of findings.
     covered: u64,
     strip: RunStrip,
@@ -95,16 +100,56 @@ impl FlaggedRun {
         Some(Self {
             file: Arc::clone(&record.file),
             position: record.position,
+            run: record.trace_id(),
+            model: record.metadata.model.clone(),
+            reward: record.reward,
+            steps: record.cost.steps,
             covered: covered(&findings),
             strip: RunStrip { title, steps: Vec::new(), findings },
         })
     }
 
-    /// The worst first; of equally bad runs, the one that a scan comes to first. Runs of which nothing but the steps
-    /// could differ are equal.
+    /// The file that holds the run.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The id of the run, as [`TraceRecord::trace_id`] returns it.
+    #[must_use]
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// The model that drove the agent.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The reward of the run.
+    #[must_use]
+    pub fn reward(&self) -> Option<f64> {
+        self.reward
+    }
+
+    /// The number of steps of the run.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The findings of all detectors.
+    #[must_use]
+    pub fn findings(&self) -> &[StripFinding] {
+        &self.strip.findings
+    }
+
+    /// Sorts the runs with the most steps inside findings first, then those with the most findings, then in the order
+    /// of the scan.
     fn order(&self) -> impl Ord + '_ {
         let RunStrip { title, findings, .. } = &self.strip;
-        (Reverse((findings.len(), self.covered)), &*self.file, self.position, title, findings)
+        (Reverse((self.covered, findings.len())), &*self.file, self.position, title, findings)
     }
 }
 
@@ -114,6 +159,10 @@ impl FlaggedRun {
 struct Written<'r> {
     file: Cow<'r, str>,
     position: u64,
+    run: Cow<'r, str>,
+    model: Option<Arc<str>>,
+    reward: Option<f64>,
+    steps: u64,
     title: Cow<'r, str>,
     findings: Cow<'r, [StripFinding]>,
 }
@@ -123,6 +172,10 @@ impl Serialize for FlaggedRun {
         Written {
             file: self.file.to_string_lossy(),
             position: self.position,
+            run: Cow::Borrowed(&self.run),
+            model: self.model.clone(),
+            reward: self.reward,
+            steps: self.steps,
             title: Cow::Borrowed(&self.strip.title),
             findings: Cow::Borrowed(&self.strip.findings),
         }
@@ -132,10 +185,15 @@ impl Serialize for FlaggedRun {
 
 impl<'de> Deserialize<'de> for FlaggedRun {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Written { file, position, title, findings } = Written::deserialize(deserializer)?;
+        let Written { file, position, run, model, reward, steps, title, findings } =
+            Written::deserialize(deserializer)?;
         Ok(Self {
             file: Path::new(&*file).into(),
             position,
+            run: run.into_owned(),
+            model,
+            reward,
+            steps,
             covered: covered(&findings),
             strip: RunStrip { title: title.into_owned(), steps: Vec::new(), findings: findings.into_owned() },
         })
@@ -144,7 +202,11 @@ impl<'de> Deserialize<'de> for FlaggedRun {
 
 /// How many step indices lie in one of the ranges at least.
 fn covered(findings: &[StripFinding]) -> u64 {
-    let mut ranges: Vec<(u64, u64)> = findings.iter().map(|finding| (finding.first, finding.last)).collect();
+    union(findings.iter().map(|finding| (finding.first, finding.last)).collect())
+}
+
+/// How many indices lie in at least one of the inclusive ranges.
+pub(super) fn union(mut ranges: Vec<(u64, u64)>) -> u64 {
     ranges.sort_unstable();
     let (mut sum, mut next) = (0_u64, 0);
     for (first, last) in ranges {
@@ -159,7 +221,7 @@ fn covered(findings: &[StripFinding]) -> u64 {
 
 /// The worst runs of a scan, as many as a report draws.
 ///
-/// The worst are those with the most findings, then those with the most steps inside of findings, then those that come
+/// The worst are those with the most steps inside findings, then those with the most findings, then those that come
 /// first.
 ///
 /// A scan does not keep steps. [`FlaggedRuns::read`] reads the files of these runs once more.
@@ -213,6 +275,11 @@ impl FlaggedRuns {
     /// Adds those of another part of the scan.
     pub fn merge(&mut self, other: &Self) {
         self.extend(other.worst.iter().cloned());
+    }
+
+    /// The runs, worst first.
+    pub fn iter(&self) -> std::slice::Iter<'_, FlaggedRun> {
+        self.worst.iter()
     }
 
     /// Reads the steps of these runs from their files, the worst run first. A run that cannot be read again, such as
@@ -328,6 +395,10 @@ mod tests {
         FlaggedRun {
             file: Path::new("f").into(),
             position: 0,
+            run: name.to_owned(),
+            model: None,
+            reward: None,
+            steps: 20,
             covered: covered(&findings),
             strip: RunStrip { title: name.to_owned(), steps: Vec::new(), findings },
         }
@@ -348,7 +419,7 @@ mod tests {
         flagged.extend([run("p", &[(3, 7)])]);
         let names: Vec<&str> = flagged.worst.iter().map(|run| run.strip.title.as_str()).collect();
         assert_eq!(names.len(), WORST_RUNS);
-        assert_eq!(names.get(..4), Some(["two", "long", "m00", "m01"].as_slice()));
-        assert_eq!(names.last(), Some(&"m47"));
+        assert_eq!(names.get(..4), Some(["long", "m00", "m01", "m02"].as_slice()));
+        assert_eq!(names.last(), Some(&"m48"));
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Arguments {
     threads: Threads,
     #[command(flatten)]
     outputs: Outputs,
+    #[command(flatten)]
+    text: parts::TextOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
@@ -66,7 +68,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             parts::write_scan(&part, states, &outputs.files)?;
             let files = part.files.clone();
             let read = parts::read_options(&options)?;
-            parts::report_scan(*part, |flagged| flagged.read(&read), html, &outputs.files)?;
+            let text = Some(&arguments.text);
+            parts::report_scan(*part, |flagged| flagged.read(&read), html, &outputs.files, text, "")?;
             inputs::told(&files)
         }
         PartialContent::Replication(part) => {

@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wrongturn::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
 
-use super::{Failure, UNREAD, Unread, is_closed_pipe};
+use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 
 /// How many errors of a file are kept.
 const TOLD: usize = 10;
@@ -78,12 +78,11 @@ pub(crate) fn tell<'i>(inputs: impl IntoIterator<Item = &'i Inputs> + Clone) {
     for (directory, endings) in inputs.into_iter().flat_map(|inputs| &inputs.not_read) {
         let files: u64 = endings.values().sum();
         let what = if files == 1 { "file is" } else { "files are" };
-        let _ = writeln!(
-            io::stderr(),
+        note(&format!(
             "note: {}: {files} {what} not read for the ending of the name ({}); name a file itself to read it",
             directory.display(),
             most_frequent(endings)
-        );
+        ));
     }
 }
 
@@ -186,11 +185,11 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
     let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
         let mut told = 0;
         for error in first {
-            let _ = writeln!(io::stderr(), "error: {}", without_wants(error, &mut hinted));
+            note(&format!("error: {}", without_wants(error, &mut hinted)));
             told += 1;
         }
         if errors > told {
-            let _ = writeln!(io::stderr(), "error: {}: {} more", path.display(), errors - told);
+            note(&format!("error: {}: {} more", path.display(), errors - told));
         }
     };
     for files in files {
@@ -273,7 +272,7 @@ impl Faults {
         let mut faults = Self::default();
         let status = run(&mut faults);
         for fault in &faults.0 {
-            let _ = writeln!(io::stderr(), "error: {fault}");
+            note(&format!("error: {fault}"));
         }
         status.map(|status| if status == 0 && !faults.0.is_empty() { UNREAD } else { status })
     }

@@ -1,17 +1,21 @@
 //! Flags, exit statuses, reports on inputs, and atomic outputs that the subcommands share.
 
 pub(crate) mod arguments;
+pub(crate) mod findings;
 pub(crate) mod inputs;
 pub(crate) mod output;
 pub(crate) mod parts;
 pub(crate) mod records;
 pub(crate) mod replicated;
 pub(crate) mod tables;
+pub(crate) mod terminal;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use serde::Serialize;
+
+pub(crate) use terminal::{note, print, print_raw, width, wrapped};
 
 /// An error that ends the program.
 pub(crate) type Failure = Box<dyn std::error::Error>;
@@ -61,7 +65,7 @@ pub(crate) fn finish(run: Result<u8, Failure>) -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_closed_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error}");
+            note(&format!("error: {error}"));
             ExitCode::from(if error.is::<Unread>() { UNREAD } else { USAGE })
         }
     }
@@ -72,34 +76,6 @@ fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let own = error.downcast_ref::<io::Error>().map(io::Error::kind);
     let json = error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
     own.or(json) == Some(io::ErrorKind::BrokenPipe)
-}
-
-/// Writes to standard output.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
-}
-
-/// Lines of at most `width` columns, broken at spaces; all but the first are indented.
-pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
-    let (mut lines, mut line) = (String::new(), String::new());
-    for word in text.split(' ') {
-        if !line.trim_start().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines += &std::mem::replace(&mut line, " ".repeat(indent));
-            lines.push('\n');
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines + &line
-}
-
-/// The width of the terminal, or 80 if standard output is not one.
-pub(crate) fn width() -> usize {
-    console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns))
 }
 
 /// A value as a line of JSON.

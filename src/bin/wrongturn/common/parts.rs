@@ -11,7 +11,9 @@ use wrongturn::{
 
 use super::Failure;
 use super::output::Output;
-use super::tables::TableFiles;
+use super::findings;
+use super::tables::{TableFiles, write_text};
+use super::terminal::printable;
 
 /// Where the state of a part goes, and what the part is called.
 #[derive(clap::Args)]
@@ -64,20 +66,54 @@ pub(crate) fn write(mut out: Output, state: &PartialState) -> Result<(), Failure
     out.finish()
 }
 
-/// What a scan prints, and its report.
+/// How much a scan prints.
+#[derive(clap::Args, Debug, Clone)]
+pub(crate) struct TextOptions {
+    /// Runs that are shown with their findings, at most 50
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u8).range(..=50))]
+    top: u8,
+    /// Add tables of rates by detector and model, and of costs
+    #[arg(long)]
+    stats: bool,
+    /// Add a line for each file, and the tables of --stats
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print nothing but errors
+    #[arg(long, short, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+/// Prints the findings of a scan as `text` asks for, and draws its page. `more` comes last.
 pub(crate) fn report_scan(
     part: ScanPart,
     draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
     html: Option<Output>,
     files: &TableFiles,
+    text: Option<&TextOptions>,
+    more: &str,
 ) -> Result<(), Failure> {
-    let text = format!("{}\n{}", render_files(&part.files), part.summary.render());
+    let rendered = text.map(|options| {
+        let mut rendered = String::new();
+        if options.verbose {
+            rendered += &format!("{}\n", printable(&render_files(&part.files)));
+        }
+        if options.stats || options.verbose {
+            rendered += &format!("{}\n", printable(&part.summary.render()));
+        }
+        rendered + &findings::render(&part, usize::from(options.top), super::width()) + &printable(more)
+    });
+    if let (Some(path), Some(text)) = (&files.text, &rendered) {
+        write_text(path, &[], text)?;
+    }
     if let Some(mut out) = html {
         let flagged = draw(part.worst);
         out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged, &part.files).as_bytes())?;
         out.finish()?;
     }
-    files.print(&text)
+    match (text, rendered) {
+        (Some(options), Some(text)) if !options.quiet && !files.is_json_printed() => super::print_raw(&text),
+        _ => Ok(()),
+    }
 }
 
 /// The tables of a scan, and its figures as JSON.

@@ -10,29 +10,37 @@ use super::Failure;
 use super::output::{Output, is_stdout, write_json};
 
 /// Where tables and figures go beside the terminal.
-#[derive(clap::Args)]
+#[derive(clap::Args, Debug, Clone)]
 pub(crate) struct TableFiles {
     /// Write the figures as JSON to this file (`-`: to standard output, instead of the tables)
     #[arg(long, alias = "summary", value_name = "OUT.json")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
     /// Write each table as CSV into this directory
     #[arg(long, value_name = "DIR")]
-    csv: Option<PathBuf>,
+    pub(crate) csv: Option<PathBuf>,
     /// Write the tables as Markdown to this file
     #[arg(long, value_name = "OUT.md")]
-    markdown: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
     /// Write the tables as LaTeX (booktabs) to this file
     #[arg(long, value_name = "OUT.tex")]
-    latex: Option<PathBuf>,
+    pub(crate) latex: Option<PathBuf>,
     /// Write tables and charts to one HTML file
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
+    /// The printed text goes to this file as well.
+    #[arg(skip)]
+    pub(crate) text: Option<PathBuf>,
 }
 
 impl TableFiles {
     /// Prints what a reader sees, unless the JSON takes its place.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
-        if self.json.as_deref().is_some_and(is_stdout) { Ok(()) } else { super::print(text) }
+        if self.is_json_printed() { Ok(()) } else { super::print(text) }
+    }
+
+    /// Returns true if the JSON goes to standard output.
+    pub(crate) fn is_json_printed(&self) -> bool {
+        self.json.as_deref().is_some_and(is_stdout)
     }
 
     /// Writes figures as JSON to where they were asked for, which is none of the inputs.

@@ -1,0 +1,178 @@
+//! The gate of a check: thresholds that fail it, and a baseline of findings that are known already.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wrongturn::{ALL, Finding, ScanSummary, TraceRecord, Verdict};
+
+use crate::common::Failure;
+use crate::common::output::Output;
+
+/// A condition under which a check fails: `loop`, `loop>5`, `loop>5%`, or `any` for all detectors together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FailOn {
+    /// `None` stands for any detector.
+    detector: Option<&'static str>,
+    limit: Limit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Limit {
+    /// More flagged runs than this.
+    Runs(u64),
+    /// More than this share of the runs to which the detector applies, in per cent.
+    Percent(f64),
+}
+
+impl FromStr for FailOn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, limit) = match text.split_once('>') {
+            None => (text, Limit::Runs(0)),
+            Some((name, limit)) => {
+                let number = limit.trim();
+                let limit = match number.strip_suffix('%') {
+                    Some(percent) => percent.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share)).map(Limit::Percent),
+                    None => number.parse().ok().map(Limit::Runs),
+                };
+                (name, limit.ok_or_else(|| format!("expected a number of runs or a percentage, got `{number}`"))?)
+            }
+        };
+        let name = name.trim();
+        let known = ALL.iter().find(|info| info.id == name).map(|info| info.id);
+        if known.is_none() && name != "any" {
+            let ids: Vec<&str> = ALL.iter().map(|info| info.id).collect();
+            return Err(format!("expected `any` or a detector ({}), got `{name}`", ids.join(", ")));
+        }
+        Ok(Self { detector: known, limit })
+    }
+}
+
+impl FailOn {
+    /// A sentence if the condition holds.
+    pub(crate) fn broken_by(&self, summary: &ScanSummary) -> Option<String> {
+        let (name, (flagged, applicable)) = match self.detector {
+            None => ("any detector", (summary.flagged(), summary.runs())),
+            Some(id) => (id, summary.detectors().get(id).copied().unwrap_or_default()),
+        };
+        match self.limit {
+            Limit::Runs(most) if flagged > most => {
+                Some(format!("{name} flags {flagged} of {applicable} runs, more than {most}"))
+            }
+            Limit::Percent(most) if flagged as f64 * 100.0 > most * applicable as f64 => {
+                Some(format!("{name} flags {flagged} of {applicable} runs, more than {most}%"))
+            }
+            Limit::Runs(_) | Limit::Percent(_) => None,
+        }
+    }
+}
+
+/// Findings that are accepted: counts by task (or run, if no task is named), detector and tool.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Baseline {
+    version: u32,
+    findings: BTreeSet<Known>,
+}
+
+/// What a known finding is recognised by. Steps do not count: they move from run to run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Known {
+    task: String,
+    detector: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    tool: String,
+}
+
+impl Known {
+    fn of(record: &TraceRecord, finding: &Finding) -> Self {
+        let task = record.metadata.task.clone().unwrap_or_else(|| record.trace_id());
+        let evidence = serde_json::to_value(&finding.evidence).unwrap_or_default();
+        let tool = tool(&evidence).unwrap_or_default().to_owned();
+        Self { task, detector: finding.detector.to_string(), tool }
+    }
+}
+
+/// The first `tool` or `name` in the evidence of a finding.
+fn tool(evidence: &Value) -> Option<&str> {
+    match evidence {
+        Value::Object(members) => {
+            let named = ["tool", "name"].iter().find_map(|key| members.get(*key)?.as_str());
+            named.or_else(|| members.values().find_map(tool))
+        }
+        Value::Array(items) => items.iter().find_map(tool),
+        _ => None,
+    }
+}
+
+impl Baseline {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(path).map_err(|error| place(&error))?;
+        let baseline: Self = serde_json::from_str(&text).map_err(|error| place(&error))?;
+        if baseline.version != 1 {
+            return Err(place(&format!("expected baseline version 1, got {}", baseline.version)).into());
+        }
+        Ok(baseline)
+    }
+
+    /// Removes the findings of a run that are known. Returns how many there were.
+    pub(crate) fn remove_known(&self, record: &mut TraceRecord) -> u64 {
+        let mut removed = 0;
+        let known: BTreeMap<String, bool> = record
+            .verdicts
+            .iter()
+            .flat_map(|(_, verdict)| verdict.findings())
+            .map(|finding| (finding.id.clone(), self.findings.contains(&Known::of(record, finding))))
+            .collect();
+        for (_, verdict) in &mut record.verdicts {
+            if let Verdict::Judged(judgement) = verdict {
+                let before = judgement.findings.len();
+                judgement.findings.retain(|finding| known.get(&finding.id) != Some(&true));
+                removed += (before - judgement.findings.len()) as u64;
+                judgement.detected &= before == 0 || !judgement.findings.is_empty();
+            }
+        }
+        removed
+    }
+
+    /// Adds the findings of a run.
+    pub(crate) fn known_of(record: &TraceRecord) -> Vec<Known> {
+        let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
+        findings.map(|finding| Known::of(record, finding)).collect()
+    }
+
+    pub(crate) fn extend(&mut self, findings: Vec<Known>) {
+        self.findings.extend(findings);
+    }
+
+    pub(crate) fn write(&mut self, path: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+        self.version = 1;
+        let mut out = Output::create(path, inputs)?;
+        serde_json::to_writer_pretty(&mut out, self)?;
+        writeln!(out)?;
+        out.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_name_a_detector_and_a_limit() {
+        let parsed = |text: &str| text.parse::<FailOn>();
+        assert_eq!(parsed("loop"), Ok(FailOn { detector: Some("loop"), limit: Limit::Runs(0) }));
+        assert_eq!(parsed("any>5%"), Ok(FailOn { detector: None, limit: Limit::Percent(5.0) }));
+        assert_eq!(parsed("loop > 3"), Ok(FailOn { detector: Some("loop"), limit: Limit::Runs(3) }));
+        assert!(parsed("loops").is_err_and(|error| error.contains("got `loops`")));
+        assert!(parsed("loop>x").is_err() && parsed("loop>101%").is_err());
+    }
+}

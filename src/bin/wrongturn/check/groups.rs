@@ -1,0 +1,86 @@
+//! The counts of a check by model, agent, domain, task or a label.
+
+use std::collections::BTreeMap;
+
+use wrongturn::TraceRecord;
+
+use crate::common::findings::{counted, percent};
+use crate::common::terminal::wrapped;
+
+/// The most groups that are counted one by one; runs of others are counted together.
+const MOST_GROUPS: usize = 1000;
+
+/// The group of runs in which the label is missing.
+const UNKNOWN: &str = "(not named)";
+
+/// The group of all runs after the first 1,000 groups.
+const OTHER: &str = "(other)";
+
+/// Counts by group.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    by: String,
+    groups: BTreeMap<String, Group>,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    runs: u64,
+    flagged: u64,
+    /// Flagged runs, and runs to which the detector applies.
+    detectors: BTreeMap<String, (u64, u64)>,
+}
+
+impl Groups {
+    /// Groups by `model`, `agent`, `domain`, `task`, or by a label of this name.
+    pub(crate) fn by(what: &str) -> Self {
+        Self { by: what.to_owned(), groups: BTreeMap::new() }
+    }
+
+    /// Counts a run.
+    pub(crate) fn add(&mut self, record: &TraceRecord) {
+        let metadata = &record.metadata;
+        let name = match &*self.by {
+            "model" => metadata.model.as_deref(),
+            "agent" => metadata.agent.as_deref(),
+            "domain" => metadata.domain.as_deref(),
+            "task" => metadata.task.as_deref(),
+            label => metadata.labels.get(label).map(String::as_str),
+        };
+        let mut name = name.unwrap_or(UNKNOWN);
+        if self.groups.len() >= MOST_GROUPS && !self.groups.contains_key(name) {
+            name = OTHER;
+        }
+        let group = self.groups.entry(name.to_owned()).or_default();
+        group.runs += 1;
+        let verdicts = record.verdicts.iter().filter_map(|(id, verdict)| Some((id, verdict.detected()?)));
+        let mut is_flagged = false;
+        for (id, detected) in verdicts {
+            let (flagged, applicable) = group.detectors.entry(id.to_string()).or_default();
+            *flagged += u64::from(detected);
+            *applicable += 1;
+            is_flagged |= detected;
+        }
+        group.flagged += u64::from(is_flagged);
+    }
+
+    /// A paragraph per group, those with the highest share of flagged runs first.
+    pub(crate) fn render(&self) -> String {
+        let mut groups: Vec<(&String, &Group)> = self.groups.iter().collect();
+        let share = |group: &Group| group.flagged as f64 / group.runs.max(1) as f64;
+        groups.sort_by(|(one, a), (other, b)| share(b).total_cmp(&share(a)).then(one.cmp(other)));
+        let line = |(name, group): (&String, &Group)| {
+            let mut fired: Vec<_> = group.detectors.iter().filter(|(_, (flagged, _))| *flagged > 0).collect();
+            fired.sort_by_key(|(id, (flagged, _))| (std::cmp::Reverse(*flagged), (*id).clone()));
+            let fired: Vec<String> = fired
+                .iter()
+                .map(|(id, (flagged, applicable))| format!("{id} {flagged} ({})", percent(*flagged, *applicable)))
+                .collect();
+            let found = if fired.is_empty() { String::new() } else { format!(": {}", fired.join(", ")) };
+            let flagged = percent(group.flagged, group.runs);
+            let text = format!("{name}  {} of {} flagged ({flagged}){found}", group.flagged, counted(group.runs, "run"));
+            wrapped(&text, 80, 4) + "\n"
+        };
+        format!("\nBy {}:\n{}", self.by, groups.into_iter().map(line).collect::<String>())
+    }
+}

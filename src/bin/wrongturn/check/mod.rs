@@ -1,0 +1,233 @@
+//! `wrongturn check`: runs the detectors over files and directories, and prints the worst runs first.
+
+mod gate;
+mod groups;
+mod streams;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::common;
+use crate::common::arguments::{Reading, Surety, Threads};
+use crate::common::inputs;
+use crate::common::output::Output;
+use crate::common::parts::{self, PartialFile, TextOptions};
+use crate::common::tables::TableFiles;
+use clap::Parser;
+use serde_json::Value;
+use wrongturn::{
+    Actors, Detector, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry, ScanOptions, ScanPart, Scanner,
+    TraceRecord, at_least,
+};
+
+use gate::{Baseline, FailOn};
+use groups::Groups;
+use streams::{OutputFormat, Stream};
+
+/// Finds where agents go wrong in their recorded runs.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "runs of any format that `wrongturn formats` lists; directories are searched.",
+    "the worst runs with their findings, and totals, on standard output. No output replaces an input.",
+    common::STATUS,
+    "wrongturn check golden/tau2 --output findings.csv --fail-on 'loop>5%'",
+))]
+pub(crate) struct Arguments {
+    /// Files or directories; `-` is standard input
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// Detectors, with commas between; default: all but the opt-in ones, of which those with an entry in --config
+    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
+    detectors: Vec<String>,
+    /// Whose actions count (agent, user, all)
+    #[arg(long, default_value = "agent")]
+    actors: Actors,
+    /// Which defaults the detectors start from (default, bench-trace)
+    #[arg(long, default_value = "default")]
+    preset: Preset,
+    /// JSON object with detectors for keys and configurations for values, put over the preset
+    #[arg(long, value_name = "FILE.json")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    surety: Surety,
+    /// Take a fingerprint of each run
+    #[arg(long)]
+    fingerprints: bool,
+    #[command(flatten)]
+    threads: Threads,
+    /// Files above this many MiB are not held whole
+    #[arg(long, default_value_t = 4, value_name = "MIB")]
+    stream_above: u64,
+    /// Write to this file; its ending decides the format: .jsonl, .csv (findings), runs.csv, .sarif, .xml (JUnit),
+    /// .json, .md, .tex, .html, .txt, .otlp.jsonl. May be given several times
+    #[arg(long, short, alias = "out", value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    output_format: OutputFormat,
+    /// Exit with status 1 if a detector flags too many runs: loop, 'loop>5', 'loop>5%', any
+    #[arg(long, value_name = "CONDITION")]
+    fail_on: Vec<FailOn>,
+    /// Leave out the findings that this file lists as known
+    #[arg(long, value_name = "BASELINE.json")]
+    baseline: Option<PathBuf>,
+    /// Write the baseline anew, with all findings of this check
+    #[arg(long, requires = "baseline")]
+    update_baseline: bool,
+    /// Add a line for each of these: model, agent, domain, task, or the name of a label
+    #[arg(long, value_name = "WHAT", conflicts_with = "path")]
+    group_by: Option<String>,
+    /// Exit with status 0 even if some inputs could not be read
+    #[arg(long)]
+    allow_unread: bool,
+    #[command(flatten)]
+    text: TextOptions,
+    #[command(flatten)]
+    files: TableFiles,
+    #[command(flatten)]
+    partial: PartialFile,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    if arguments.reading.join && arguments.partial.path.is_some() {
+        return Err("--join cannot be used with --partial: a trace may lie in several parts".into());
+    }
+    let read = arguments.reading.options();
+    let options = ScanOptions {
+        read: read.clone(),
+        fingerprints: arguments.fingerprints,
+        digests: true,
+        threads: arguments.threads.wanted(),
+        whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
+        join: arguments.reading.join,
+        ..ScanOptions::default()
+    };
+    let scanner = Scanner::new(detectors(arguments)?, options)?;
+    let (files, mut streams) = outputs(arguments)?;
+    let html = files.html.as_deref().map(|path| Output::create(path, &arguments.paths)).transpose()?;
+    let partial = arguments.partial.create(&arguments.paths)?;
+    let known = match &arguments.baseline {
+        Some(path) if !arguments.update_baseline => Some(Baseline::read(path)?),
+        _ => None,
+    };
+    let mut baseline = Baseline::default();
+    let mut groups = arguments.group_by.as_deref().map(Groups::by);
+    let mut part = ScanPart::default();
+    let mut suppressed = 0;
+    let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
+    // Records become text in the threads that read, and are only put in order here.
+    let map = |mut record: TraceRecord| {
+        let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
+        let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
+        let entries: Result<Vec<_>, String> =
+            formats.iter().map(|format| streams::entry(*format, &record)).collect();
+        // Boxed, as what is put in order may be errors by the thousand.
+        Box::new((entries, FlaggedRun::of(&record), findings, suppressed, record))
+    };
+    let inputs = inputs::scan(&scanner, &arguments.paths, map, |run| {
+        let (entries, flagged, findings, removed, mut record) = *run;
+        part.summary.add(&record);
+        part.worst.extend(flagged);
+        baseline.extend(findings);
+        suppressed += removed;
+        if let Some(groups) = &mut groups {
+            groups.add(&record);
+        }
+        if let Some(fingerprint) = record.fingerprint.take().filter(|_| arguments.partial.path.is_some()) {
+            let model = record.metadata.model.as_deref().unwrap_or_default().to_owned();
+            part.fingerprints.entry(model).or_default().merge(&fingerprint);
+        }
+        streams.iter_mut().zip(&entries?).try_for_each(|(stream, entry)| stream.add(entry))
+    })?;
+    part.files = inputs.files.clone();
+    streams.into_iter().try_for_each(Stream::finish)?;
+    if let Some(path) = arguments.baseline.as_deref().filter(|_| arguments.update_baseline) {
+        baseline.write(path, &arguments.paths)?;
+    }
+    let draw = |flagged: FlaggedRuns| {
+        if arguments.reading.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
+    };
+    let broken: Vec<String> =
+        arguments.fail_on.iter().filter_map(|condition| condition.broken_by(&part.summary)).collect();
+    let is_part = partial.is_some();
+    if let Some(out) = partial {
+        let content = PartialContent::Scan(Box::new(part.clone()));
+        parts::write(out, &arguments.partial.state(&arguments.paths, &options_of(arguments)?, content)?)?;
+    }
+    if !arguments.partial.no_report {
+        let mut more = groups.map(|groups| groups.render()).unwrap_or_default();
+        if suppressed > 0 {
+            more += &format!("{suppressed} known findings are left out (--baseline).\n");
+        }
+        parts::write_scan(&part, &arguments.paths, &files)?;
+        let text = (arguments.output_format == OutputFormat::Text).then_some(&arguments.text);
+        parts::report_scan(part, draw, html, &files, text, &more)?;
+    }
+    inputs.tell();
+    broken.iter().for_each(|condition| common::note(&format!("error: --fail-on: {condition}")));
+    if inputs.is_nothing_read() && !is_part && !arguments.allow_unread {
+        return Err(common::Unread::nothing_read());
+    }
+    Ok(match inputs.status() {
+        _ if !broken.is_empty() => common::FAILED,
+        _ if arguments.allow_unread => 0,
+        status => status,
+    })
+}
+
+/// The outputs that were asked for: documents that are written at the end, and streams.
+fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::Failure> {
+    let mut files = arguments.files.clone();
+    let mut streams = Vec::new();
+    for path in arguments.output.iter().map(|path| Some(path.as_path())).chain([None]) {
+        let format = path.map_or(Ok(arguments.output_format), OutputFormat::of_path)?;
+        let document = match format {
+            OutputFormat::Text if path.is_none() => continue,
+            OutputFormat::Text => &mut files.text,
+            OutputFormat::Json => &mut files.json,
+            OutputFormat::Markdown => &mut files.markdown,
+            OutputFormat::Latex => &mut files.latex,
+            OutputFormat::Html => &mut files.html,
+            stream => {
+                streams.push(Stream::begin(stream, path, &arguments.paths)?);
+                continue;
+            }
+        };
+        let standard = if format == OutputFormat::Json { "-" } else { "/dev/stdout" };
+        *document = Some(path.unwrap_or(Path::new(standard)).to_path_buf());
+    }
+    Ok((files, streams))
+}
+
+/// What the findings depend on besides the runs.
+fn options_of(arguments: &Arguments) -> Result<Value, common::Failure> {
+    let mut detectors = arguments.detectors.clone();
+    detectors.sort();
+    detectors.dedup();
+    Ok(serde_json::json!({
+        "format": arguments.reading.format,
+        "alignment": arguments.reading.alignment,
+        "detectors": detectors,
+        "actors": arguments.actors,
+        "preset": arguments.preset,
+        "config": overrides(arguments)?,
+        "min_confidence": arguments.surety.min_confidence,
+        "fingerprints": arguments.fingerprints,
+    }))
+}
+
+fn overrides(arguments: &Arguments) -> Result<serde_json::Map<String, Value>, common::Failure> {
+    let Some(path) = &arguments.config else { return Ok(serde_json::Map::new()) };
+    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
+    Ok(serde_json::from_str(&text).map_err(|error| place(&error))?)
+}
+
+fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
+    let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
+    let overrides = Value::Object(overrides(arguments)?);
+    let built = Registry::default().build(&ids, arguments.preset, arguments.actors, &overrides)?;
+    Ok(at_least(built, arguments.surety.min_confidence))
+}

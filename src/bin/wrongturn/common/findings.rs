@@ -1,0 +1,136 @@
+//! The text of a check: the worst runs with their findings, then one paragraph about all runs.
+
+use std::cmp::Reverse;
+
+use wrongturn::{Files, FlaggedRun, ScanPart};
+
+use super::terminal::{Style, styled, wrapped};
+
+/// The most findings shown of a run.
+const FINDINGS_OF_A_RUN: usize = 4;
+
+/// The most lines of a message.
+const LINES_OF_A_MESSAGE: usize = 2;
+
+/// Renders the `top` worst runs of a scan and its totals, in lines of at most `width` columns.
+pub(crate) fn render(part: &ScanPart, top: usize, width: usize) -> String {
+    let mut text: String = part.worst.iter().take(top).map(|run| render_run(run, width)).collect();
+    let shown = u64::try_from(part.worst.iter().len().min(top)).unwrap_or(u64::MAX);
+    let flagged = part.summary.flagged();
+    if flagged > shown && shown > 0 {
+        let line = format!("… and {} more flagged runs (--output findings.csv lists all)\n\n", flagged - shown);
+        text += &styled(&line, Style::Quiet);
+    }
+    text + &totals(part, width)
+}
+
+/// The heading of a run, and a line for each finding.
+fn render_run(run: &FlaggedRun, width: usize) -> String {
+    let file = run.file().display().to_string();
+    let stem = run.file().file_stem().unwrap_or_default().to_string_lossy();
+    let named = run.run();
+    let is_named = named == stem || named == format!("{stem}#0") || file.contains(named);
+    let mut facts: Vec<String> = (!is_named).then(|| format!("run {named}")).into_iter().collect();
+    facts.extend(run.model().map(str::to_owned));
+    facts.push(format!("{} steps", thousands(run.steps())));
+    facts.extend(run.reward().map(|reward| format!("reward {reward}")));
+    let facts = facts.join(", ");
+    let fits = file.chars().count() + 2 + facts.chars().count() <= width;
+    let separator = if fits { "  " } else { "\n  " };
+    let facts = wrapped(&facts, width.saturating_sub(2), 2);
+    let mut heading =
+        format!("{}{separator}{}\n", styled(&file, Style::Heading), styled(&facts, Style::Quiet));
+
+    let mut findings: Vec<_> = run.findings().iter().collect();
+    findings.sort_by_key(|finding| (finding.first, Reverse(finding.last)));
+    let place = |first: u64, last: u64| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let places = findings.iter().map(|finding| place(finding.first, finding.last).len()).max().unwrap_or(0);
+    let names = findings.iter().map(|finding| finding.detector.len()).max().unwrap_or(0);
+    let indent = places + names + 6;
+    for finding in findings.iter().take(FINDINGS_OF_A_RUN) {
+        let message = super::terminal::printable(&finding.message).replace('\n', " ");
+        let message = wrapped(&message, width.saturating_sub(indent).max(30), 0);
+        let mut lines: Vec<&str> = message.lines().collect();
+        let is_cut = lines.len() > LINES_OF_A_MESSAGE;
+        lines.truncate(LINES_OF_A_MESSAGE);
+        let message = lines.join(&format!("\n{:indent$}", "")) + if is_cut { " …" } else { "" };
+        let detector = styled(&format!("{:names$}", finding.detector), Style::Detector);
+        heading += &format!("  {:places$}  {detector}  {message}\n", place(finding.first, finding.last));
+    }
+    if let Some(more) = findings.len().checked_sub(FINDINGS_OF_A_RUN).filter(|more| *more > 0) {
+        let line = format!("  … and {more} more findings\n");
+        heading += &styled(&line, Style::Quiet);
+    }
+    heading + "\n"
+}
+
+/// One paragraph: flagged runs, by detector, steps inside findings, and inputs that were not read.
+fn totals(part: &ScanPart, width: usize) -> String {
+    let (runs, flagged) = (part.summary.runs(), part.summary.flagged());
+    let mut text = format!("{} of {} flagged", thousands(flagged), counted(runs, "run"));
+    let mut detectors: Vec<(&str, (u64, u64))> = part.summary.detectors().into_iter().collect();
+    detectors.retain(|(_, (flagged, _))| *flagged > 0);
+    detectors.sort_by_key(|(name, (flagged, _))| (Reverse(*flagged), *name));
+    let detector = |(name, (flagged, applicable)): &(&str, (u64, u64))| {
+        format!("{name} {} ({})", thousands(*flagged), percent(*flagged, *applicable))
+    };
+    let listed: Vec<String> = detectors.iter().map(detector).collect();
+    text += &if listed.is_empty() { ".".to_owned() } else { format!(": {}.", listed.join(", ")) };
+    let (inside, all) = part.summary.steps();
+    if inside > 0 {
+        text += &format!(" {} of all steps lie in findings.", percent(inside, all));
+    }
+    let without = runs_without_actions(&part.files);
+    if without > 0 {
+        text += &format!(" {} no action.", if without == 1 { "1 run has".into() } else { format!("{} runs have", thousands(without)) });
+    }
+    let [_, some, none] = part.files.read_how_far();
+    if some + none > 0 {
+        text += &format!(" Not read, or not whole: {} (`wrongturn doctor` lists why).", counted(some + none, "file"));
+    }
+    wrapped(&text, width, 0) + "\n"
+}
+
+/// Runs in which nobody acts.
+fn runs_without_actions(files: &Files) -> u64 {
+    match (files.listed(), files.sums()) {
+        (Some(listed), _) => listed.iter().map(|(_, report)| report.runs_without_actions).sum(),
+        (None, Some(sums)) => sums.runs_without_actions,
+        (None, None) => 0,
+    }
+}
+
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// A share in whole per cent; below one, as `<1%`.
+pub(crate) fn percent(part: u64, all: u64) -> String {
+    let share = u128::from(part) * 100;
+    let all = u128::from(all.max(1));
+    if part > 0 && share < all { "<1%".to_owned() } else { format!("{}%", (share + all / 2) / all) }
+}
+
+/// A count with commas.
+fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_shares_are_written_for_people() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([(0, 0), (1, 300), (1, 8), (8, 8)].map(|(part, all)| percent(part, all)), ["0%", "<1%", "13%", "100%"]);
+    }
+}

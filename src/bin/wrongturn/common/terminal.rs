@@ -1,0 +1,110 @@
+//! Text for terminals: control characters made visible, lines wrapped, colours only where a person looks.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+
+use super::Failure;
+
+/// The most characters of a message on standard error.
+const LONGEST_MESSAGE: usize = 1000;
+
+/// Writes text to standard output. Control characters in it are escaped, since recorded text may hold any.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_raw(&printable(text))
+}
+
+/// Writes text to standard output as it is.
+pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes a line to standard error, escaped and at most 1,000 characters long. Nothing is done about a closed pipe.
+pub(crate) fn note(line: &str) {
+    let mut line = printable(line).replace('\n', "\\n");
+    if let Some((end, _)) = line.char_indices().nth(LONGEST_MESSAGE) {
+        line.truncate(end);
+        line.push('…');
+    }
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Replaces control characters other than line feeds, and characters that change the direction of text, by escapes.
+pub(crate) fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' => printable.push('\n'),
+            '\t' => printable.push(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(printable, "{}", letter.escape_unicode());
+            }
+            letter if letter.is_control() => {
+                let _ = write!(printable, "{}", letter.escape_default());
+            }
+            letter => printable.push(letter),
+        }
+    }
+    printable
+}
+
+/// Lines of at most `width` columns, broken at spaces; all but the first are indented.
+pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    for word in text.split(' ') {
+        if !line.trim_start().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines += &std::mem::replace(&mut line, " ".repeat(indent));
+            lines.push('\n');
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines + &line
+}
+
+/// The width of the terminal, or 80 if standard output is not one.
+pub(crate) fn width() -> usize {
+    console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns))
+}
+
+/// Returns true if standard output is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// How a piece of text is shown on a terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    Heading,
+    Detector,
+    Quiet,
+}
+
+/// Escapes text and, if standard output is a terminal and `NO_COLOR` is not set, adds colour.
+pub(crate) fn styled(text: &str, style: Style) -> String {
+    let text = printable(text);
+    if !is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return text;
+    }
+    let codes = match style {
+        Style::Heading => "1",
+        Style::Detector => "33",
+        Style::Quiet => "2",
+    };
+    format!("\u{1b}[{codes}m{text}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\u{1b}[31mb\u{7}\u{9b}\0\r\nc"), "a\\u{1b}[31mb\\u{7}\\u{9b}\\u{0}\\r\nc");
+        assert_eq!(printable("\u{202e}x"), "\\u{202e}x");
+        assert_eq!(printable("größer → ok"), "größer → ok");
+    }
+}
