@@ -9,6 +9,7 @@ mod check;
 mod common;
 mod compare;
 mod convert;
+mod doctor;
 mod label;
 mod list;
 mod merge;
@@ -38,6 +39,7 @@ enum Command {
     Label(label::Arguments),
     Merge(merge::Arguments),
     Bench(bench::Arguments),
+    Doctor(doctor::Arguments),
     Formats(list::Formats),
     Detectors(list::Detectors),
 }
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Command::Label(arguments) => label::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Formats(arguments) => list::formats(&arguments),
         Command::Detectors(arguments) => list::detectors(&arguments),
     })

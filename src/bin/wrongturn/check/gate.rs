@@ -38,10 +38,20 @@ impl FromStr for FailOn {
             Some((name, limit)) => {
                 let number = limit.trim();
                 let limit = match number.strip_suffix('%') {
-                    Some(percent) => percent.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share)).map(Limit::Percent),
+                    Some(percent) => percent
+                        .trim()
+                        .parse()
+                        .ok()
+                        .filter(|share| (0.0..=100.0).contains(share))
+                        .map(Limit::Percent),
                     None => number.parse().ok().map(Limit::Runs),
                 };
-                (name, limit.ok_or_else(|| format!("expected a number of runs or a percentage, got `{number}`"))?)
+                (
+                    name,
+                    limit.ok_or_else(|| {
+                        format!("expected a number of runs or a percentage, got `{number}`")
+                    })?,
+                )
             }
         };
         let name = name.trim();

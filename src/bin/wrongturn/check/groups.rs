@@ -74,11 +74,17 @@ impl Groups {
             fired.sort_by_key(|(id, (flagged, _))| (std::cmp::Reverse(*flagged), (*id).clone()));
             let fired: Vec<String> = fired
                 .iter()
-                .map(|(id, (flagged, applicable))| format!("{id} {flagged} ({})", percent(*flagged, *applicable)))
+                .map(|(id, (flagged, applicable))| {
+                    format!("{id} {flagged} ({})", percent(*flagged, *applicable))
+                })
                 .collect();
             let found = if fired.is_empty() { String::new() } else { format!(": {}", fired.join(", ")) };
             let flagged = percent(group.flagged, group.runs);
-            let text = format!("{name}  {} of {} flagged ({flagged}){found}", group.flagged, counted(group.runs, "run"));
+            let text = format!(
+                "{name}  {} of {} flagged ({flagged}){found}",
+                group.flagged,
+                counted(group.runs, "run")
+            );
             wrapped(&text, 80, 4) + "\n"
         };
         format!("\nBy {}:\n{}", self.by, groups.into_iter().map(line).collect::<String>())

@@ -16,8 +16,8 @@ use crate::common::tables::TableFiles;
 use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
-    Actors, Detector, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry, ScanOptions, ScanPart, Scanner,
-    TraceRecord, at_least,
+    Actors, Detector, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry, ScanOptions, ScanPart,
+    Scanner, TraceRecord, at_least,
 };
 
 use gate::{Baseline, FailOn};
@@ -147,7 +147,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         baseline.write(path, &arguments.paths)?;
     }
     let draw = |flagged: FlaggedRuns| {
-        if arguments.reading.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
+        if arguments.reading.join {
+            flagged.read_joined(&arguments.paths, &read)
+        } else {
+            flagged.read(&read)
+        }
     };
     let broken: Vec<String> =
         arguments.fail_on.iter().filter_map(|condition| condition.broken_by(&part.summary)).collect();

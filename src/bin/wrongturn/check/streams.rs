@@ -91,14 +91,20 @@ struct JUnit {
 
 impl Stream {
     /// Begins a file, or standard output if there is no path.
-    pub(crate) fn begin(format: OutputFormat, path: Option<&Path>, inputs: &[PathBuf]) -> Result<Self, Failure> {
+    pub(crate) fn begin(
+        format: OutputFormat,
+        path: Option<&Path>,
+        inputs: &[PathBuf],
+    ) -> Result<Self, Failure> {
         let target = match path {
             Some(path) => Target::File(Output::create(path, inputs)?),
             None => Target::Standard(io::BufWriter::new(io::stdout())),
         };
         let mut stream = Self { format, target, has_entries: false, junit: JUnit::default() };
         match format {
-            OutputFormat::Csv => stream.write(csv_line(FINDING_COLUMNS.iter().map(|name| (*name).to_owned()))?.as_bytes())?,
+            OutputFormat::Csv => {
+                stream.write(csv_line(FINDING_COLUMNS.iter().map(|name| (*name).to_owned()))?.as_bytes())?
+            }
             OutputFormat::RunsCsv => stream.write(csv_line(run_columns())?.as_bytes())?,
             OutputFormat::Sarif => stream.write(sarif_head().as_bytes())?,
             _ => {}
@@ -177,16 +183,21 @@ pub(crate) fn entry(format: OutputFormat, record: &TraceRecord) -> Result<Entry,
             let context = EventContext::new(&record.trace_id(), &record.metadata);
             (otlp_json(&context.of_verdicts(&record.verdicts)) + "\n").into_bytes()
         }
-        OutputFormat::Csv => findings(record).map(|finding| finding_row(record, finding)).collect::<Result<String, _>>()?.into_bytes(),
+        OutputFormat::Csv => findings(record)
+            .map(|finding| finding_row(record, finding))
+            .collect::<Result<String, _>>()?
+            .into_bytes(),
         OutputFormat::RunsCsv => run_row(record)?.into_bytes(),
         OutputFormat::Sarif => {
-            let results: Vec<String> = findings(record).map(|finding| sarif_result(record, finding)).collect();
+            let results: Vec<String> =
+                findings(record).map(|finding| sarif_result(record, finding)).collect();
             results.join(",").into_bytes()
         }
         OutputFormat::Junit => junit_case(record).into_bytes(),
-        OutputFormat::Github => {
-            findings(record).map(|finding| github_annotation(record, finding)).collect::<String>().into_bytes()
-        }
+        OutputFormat::Github => findings(record)
+            .map(|finding| github_annotation(record, finding))
+            .collect::<String>()
+            .into_bytes(),
         _ => Vec::new(),
     };
     Ok(Entry { bytes, is_flagged: findings(record).next().is_some() })
@@ -197,14 +208,41 @@ fn findings(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
 }
 
 const FINDING_COLUMNS: [&str; 15] = [
-    "run", "file", "agent", "model", "domain", "task", "detector", "first", "last", "confidence", "message", "evidence",
-    "steps", "tokens", "seconds",
+    "run",
+    "file",
+    "agent",
+    "model",
+    "domain",
+    "task",
+    "detector",
+    "first",
+    "last",
+    "confidence",
+    "message",
+    "evidence",
+    "steps",
+    "tokens",
+    "seconds",
 ];
 
 fn run_columns() -> impl Iterator<Item = String> {
     let plain = [
-        "run", "file", "position", "agent", "model", "domain", "task", "trial", "reward", "termination", "steps",
-        "actions", "unanswered_calls", "tokens", "seconds", "findings",
+        "run",
+        "file",
+        "position",
+        "agent",
+        "model",
+        "domain",
+        "task",
+        "trial",
+        "reward",
+        "termination",
+        "steps",
+        "actions",
+        "unanswered_calls",
+        "tokens",
+        "seconds",
+        "findings",
     ];
     let of_detectors = ALL.iter().flat_map(|info| [info.id.to_owned(), format!("{}_score", info.id)]);
     plain.into_iter().map(str::to_owned).chain(of_detectors)
@@ -215,7 +253,10 @@ fn optional<T: ToString>(value: Option<T>) -> String {
 }
 
 fn seconds(nanoseconds: Option<u64>) -> String {
-    optional(nanoseconds.map(|nanoseconds| format!("{}.{:09}", nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000)))
+    optional(
+        nanoseconds
+            .map(|nanoseconds| format!("{}.{:09}", nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000)),
+    )
 }
 
 fn finding_row(record: &TraceRecord, finding: &Finding) -> Result<String, String> {
@@ -382,7 +423,9 @@ fn xml(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\n' => escaped.push_str("&#10;"),
             '\t' => escaped.push_str("&#9;"),
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
+                escaped.push('\u{fffd}')
+            }
             letter => escaped.push(letter),
         }
     }
@@ -397,7 +440,13 @@ fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {
         "::{kind} file={},title={}::{}\n",
         property(&record.file.display().to_string()),
         property(&finding.detector),
-        data(&format!("{}, steps {}-{}: {}", record.trace_id(), finding.first, finding.last, finding.message))
+        data(&format!(
+            "{}, steps {}-{}: {}",
+            record.trace_id(),
+            finding.first,
+            finding.last,
+            finding.message
+        ))
     )
 }
 
@@ -409,7 +458,10 @@ mod tests {
     fn cells_that_begin_like_a_formula_are_text() {
         assert_eq!(text("=HYPERLINK(1)"), "'=HYPERLINK(1)");
         assert_eq!(text("a=b"), "a=b");
-        assert_eq!(csv_line(["a,b".to_owned(), "c\"d".to_owned()].into_iter()).as_deref(), Ok("\"a,b\",\"c\"\"d\"\n"));
+        assert_eq!(
+            csv_line(["a,b".to_owned(), "c\"d".to_owned()].into_iter()).as_deref(),
+            Ok("\"a,b\",\"c\"\"d\"\n")
+        );
     }
 
     #[test]

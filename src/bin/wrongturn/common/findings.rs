@@ -18,7 +18,8 @@ pub(crate) fn render(part: &ScanPart, top: usize, width: usize) -> String {
     let shown = u64::try_from(part.worst.iter().len().min(top)).unwrap_or(u64::MAX);
     let flagged = part.summary.flagged();
     if flagged > shown && shown > 0 {
-        let line = format!("… and {} more flagged runs (--output findings.csv lists all)\n\n", flagged - shown);
+        let line =
+            format!("… and {} more flagged runs (--output findings.csv lists all)\n\n", flagged - shown);
         text += &styled(&line, Style::Quiet);
     }
     text + &totals(part, width)
@@ -30,10 +31,10 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     let stem = run.file().file_stem().unwrap_or_default().to_string_lossy();
     let named = run.run();
     let is_named = named == stem || named == format!("{stem}#0") || file.contains(named);
-    let mut facts: Vec<String> = (!is_named).then(|| format!("run {named}")).into_iter().collect();
-    facts.extend(run.model().map(str::to_owned));
+    let mut facts: Vec<String> = run.model().map(str::to_owned).into_iter().collect();
     facts.push(format!("{} steps", thousands(run.steps())));
     facts.extend(run.reward().map(|reward| format!("reward {reward}")));
+    facts.extend((!is_named).then(|| format!("run {named}")));
     let facts = facts.join(", ");
     let fits = file.chars().count() + 2 + facts.chars().count() <= width;
     let separator = if fits { "  " } else { "\n  " };
@@ -43,7 +44,8 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
 
     let mut findings: Vec<_> = run.findings().iter().collect();
     findings.sort_by_key(|finding| (finding.first, Reverse(finding.last)));
-    let place = |first: u64, last: u64| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let place =
+        |first: u64, last: u64| if first == last { first.to_string() } else { format!("{first}-{last}") };
     let places = findings.iter().map(|finding| place(finding.first, finding.last).len()).max().unwrap_or(0);
     let names = findings.iter().map(|finding| finding.detector.len()).max().unwrap_or(0);
     let indent = places + names + 6;
@@ -82,11 +84,17 @@ fn totals(part: &ScanPart, width: usize) -> String {
     }
     let without = runs_without_actions(&part.files);
     if without > 0 {
-        text += &format!(" {} no action.", if without == 1 { "1 run has".into() } else { format!("{} runs have", thousands(without)) });
+        text += &format!(
+            " {} no action.",
+            if without == 1 { "1 run has".into() } else { format!("{} runs have", thousands(without)) }
+        );
     }
     let [_, some, none] = part.files.read_how_far();
     if some + none > 0 {
-        text += &format!(" Not read, or not whole: {} (`wrongturn doctor` lists why).", counted(some + none, "file"));
+        text += &format!(
+            " Not read, or not whole: {} (`wrongturn doctor` lists why).",
+            counted(some + none, "file")
+        );
     }
     wrapped(&text, width, 0) + "\n"
 }
@@ -131,6 +139,9 @@ mod tests {
     #[test]
     fn counts_and_shares_are_written_for_people() {
         assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([(0, 0), (1, 300), (1, 8), (8, 8)].map(|(part, all)| percent(part, all)), ["0%", "<1%", "13%", "100%"]);
+        assert_eq!(
+            [(0, 0), (1, 300), (1, 8), (8, 8)].map(|(part, all)| percent(part, all)),
+            ["0%", "<1%", "13%", "100%"]
+        );
     }
 }

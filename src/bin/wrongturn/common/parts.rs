@@ -10,8 +10,8 @@ use wrongturn::{
 };
 
 use super::Failure;
-use super::output::Output;
 use super::findings;
+use super::output::Output;
 use super::tables::{TableFiles, write_text};
 use super::terminal::printable;
 

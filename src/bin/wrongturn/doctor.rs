@@ -1,0 +1,255 @@
+//! `wrongturn doctor`: how much of the inputs was understood, and what to do about the rest.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Parser;
+use wrongturn::{Content, ErrorKind, Event, Format, ScanEvent, Status, Trace, UnknownReason, read_files};
+
+use crate::common::arguments::Reading;
+use crate::common::findings::{counted, percent};
+use crate::common::inputs::Inputs;
+use crate::common::{self, terminal};
+
+/// Files named for each problem.
+const NAMED: usize = 3;
+
+/// Lists what was read of files and what was not, with remedies.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "runs of any format; directories are searched.",
+    "formats, problems and remedies on standard output.",
+    common::STATUS,
+    "wrongturn doctor golden/tau2",
+))]
+pub(crate) struct Arguments {
+    /// Files or directories; `-` is standard input
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// A problem: how often it was seen, and in which files.
+#[derive(Default)]
+struct Problem {
+    count: u64,
+    files: u64,
+    named: Vec<(PathBuf, String)>,
+    last: Option<Arc<Path>>,
+}
+
+impl Problem {
+    fn add(&mut self, file: &Arc<Path>, count: u64, detail: &str) {
+        self.count += count;
+        if self.last.as_ref() != Some(file) {
+            self.last = Some(Arc::clone(file));
+            self.files += 1;
+            if self.named.len() < NAMED {
+                self.named.push((file.to_path_buf(), detail.to_owned()));
+            }
+        }
+    }
+}
+
+/// What can be wrong with inputs. Sorted from the worst to the least.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    UnknownFormat,
+    Damaged,
+    NoRuns,
+    NoActions,
+    UnansweredCalls,
+    UnpairedAnswers,
+    NoArguments,
+    NoObservations,
+    UnknownStatus(UnknownReason),
+    StatusOfText,
+    Skipped(String),
+    NoModel,
+    NoTask,
+    NoReward,
+}
+
+impl Kind {
+    /// A line that says what is wrong, without the count.
+    fn title(&self) -> String {
+        match self {
+            Self::UnknownFormat => "files of no known format".into(),
+            Self::Damaged => "errors in files of a known format".into(),
+            Self::NoRuns => "files without a run".into(),
+            Self::NoActions => "runs without an action".into(),
+            Self::UnansweredCalls => "calls without an answer".into(),
+            Self::UnpairedAnswers => "answers without a call".into(),
+            Self::NoArguments => "calls without recorded arguments".into(),
+            Self::NoObservations => "calls without recorded answers".into(),
+            Self::UnknownStatus(reason) => format!("calls of unknown status ({reason})"),
+            Self::StatusOfText => "failures known only by their text".into(),
+            Self::Skipped(reason) => format!("{reason} (skipped)"),
+            Self::NoModel => "runs without a model".into(),
+            Self::NoTask => "runs without a task".into(),
+            Self::NoReward => "runs without a reward".into(),
+        }
+    }
+
+    /// What to do about it.
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::UnknownFormat => {
+                "Compare with `wrongturn formats`, or name the format with --format. A file of your own becomes \
+                 readable as chat messages, or in the native form (guide: formats)."
+            }
+            Self::Damaged => "The rest of such a file is read. Write it again if it was cut off.",
+            Self::NoRuns => "Nothing in the file is a run. Check that it is the right file.",
+            Self::NoActions => {
+                "No detector has anything to judge. Check that the recorder writes tool calls."
+            }
+            Self::UnansweredCalls => {
+                "They are judged as calls without an outcome. Check that the recorder writes results."
+            }
+            Self::UnpairedAnswers => "They are not judged. Check that answers carry the id of their call.",
+            Self::NoArguments => {
+                "Rules that compare calls do not apply. Turn on the recording of content in the tracer."
+            }
+            Self::NoObservations => "Rules that compare answers see less. Turn on the recording of content.",
+            Self::UnknownStatus(_) => "Neither a success nor a failure is counted for them.",
+            Self::StatusOfText => "The source records no status; findings on them are likely, not certain.",
+            Self::Skipped(_) => "No rule reads it.",
+            Self::NoModel | Self::NoTask | Self::NoReward => "Needed only to group, compare and correlate.",
+        }
+    }
+}
+
+/// All that was seen.
+#[derive(Default)]
+struct Diagnosis {
+    formats: BTreeMap<&'static str, [u64; 3]>,
+    problems: BTreeMap<Kind, Problem>,
+    runs: u64,
+    calls: u64,
+}
+
+impl Diagnosis {
+    fn problem(&mut self, kind: Kind, file: &Arc<Path>, count: u64, detail: &str) {
+        if count > 0 {
+            self.problems.entry(kind).or_default().add(file, count, detail);
+        }
+    }
+
+    /// Looks at a run. Returns how many calls it has.
+    fn run(&mut self, file: &Arc<Path>, trace: &Trace) -> u64 {
+        let (mut calls, mut no_arguments, mut no_observations, mut by_text) = (0, 0, 0, 0);
+        let mut unknown: BTreeMap<UnknownReason, u64> = BTreeMap::new();
+        for step in trace.steps() {
+            let Event::Action(action) = step.event() else { continue };
+            calls += 1;
+            no_arguments += u64::from(matches!(action.arguments, Content::NotRecorded));
+            no_observations += u64::from(matches!(action.observation, Content::NotRecorded));
+            match (action.status, action.reason) {
+                (Status::Unknown, Some(reason)) => *unknown.entry(reason).or_default() += 1,
+                (Status::Error, _) => by_text += u64::from(action.provenance == wrongturn::Provenance::Text),
+                _ => {}
+            }
+        }
+        let unpaired = trace.unpaired();
+        let metadata = trace.metadata();
+        let is_missing = |missing: bool| u64::from(missing);
+        for (kind, count) in [
+            (Kind::NoActions, is_missing(calls == 0)),
+            (Kind::UnansweredCalls, unpaired.calls),
+            (Kind::UnpairedAnswers, unpaired.messages),
+            (Kind::NoArguments, no_arguments),
+            (Kind::NoObservations, no_observations),
+            (Kind::StatusOfText, by_text),
+            (Kind::NoModel, is_missing(metadata.model.is_none())),
+            (Kind::NoTask, is_missing(metadata.task.is_none())),
+            (Kind::NoReward, is_missing(trace.reward().is_none())),
+        ] {
+            self.problem(kind, file, count, "");
+        }
+        for (reason, count) in unknown {
+            self.problem(Kind::UnknownStatus(reason), file, count, "");
+        }
+        self.runs += 1;
+        self.calls += calls;
+        calls
+    }
+
+    fn render(&self, width: usize) -> String {
+        let mut text =
+            format!("{} with {} read.\n\n", counted(self.runs, "run"), counted(self.calls, "call"));
+        for (format, [files, runs, calls]) in &self.formats {
+            let counts = [counted(*files, "file"), counted(*runs, "run"), counted(*calls, "call")].join(", ");
+            text += &format!("  {format:20} {counts}\n");
+        }
+        for (kind, problem) in &self.problems {
+            let all = match kind {
+                Kind::NoActions | Kind::NoModel | Kind::NoTask | Kind::NoReward => self.runs,
+                Kind::UnansweredCalls | Kind::NoArguments | Kind::NoObservations | Kind::UnknownStatus(_) => {
+                    self.calls
+                }
+                _ => 0,
+            };
+            let share = if all > 0 { format!(" ({})", percent(problem.count, all)) } else { String::new() };
+            let files = if *kind == Kind::UnknownFormat {
+                String::new()
+            } else {
+                format!(", in {}", counted(problem.files, "file"))
+            };
+            let line = format!("{} {}{share}{files}", problem.count, kind.title());
+            text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
+            text += &format!("  {}\n", terminal::wrapped(kind.remedy(), width - 2, 2));
+            for (file, detail) in &problem.named {
+                let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
+                text += &format!(
+                    "    {}\n",
+                    terminal::wrapped(&format!("{}{detail}", file.display()), width - 4, 6)
+                );
+            }
+            let more = problem.files - problem.named.len() as u64;
+            if more > 0 {
+                text += &format!("    … and {}\n", counted(more, "more file"));
+            }
+        }
+        text
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    let mut inputs = Inputs::default();
+    let mut diagnosis = Diagnosis::default();
+    let mut file: Arc<Path> = Arc::from(Path::new(""));
+    let mut calls = 0;
+    read_files(&arguments.paths, &arguments.reading.options(), |event| {
+        match &event {
+            ScanEvent::Begin(begun) => (file, calls) = (Arc::clone(begun), 0),
+            ScanEvent::Record(trace) => calls += diagnosis.run(&file, trace),
+            ScanEvent::Error(error) => {
+                let kind =
+                    if error.kind() == ErrorKind::Format { Kind::UnknownFormat } else { Kind::Damaged };
+                let message = error.message();
+                let message = message.split("; ").next().unwrap_or_default();
+                diagnosis.problem(kind, &file, 1, message);
+            }
+            ScanEvent::End(summary) => {
+                if let Some(format) = summary.format {
+                    let counts = diagnosis.formats.entry(Format::name(format)).or_default();
+                    *counts = [counts[0] + 1, counts[1] + summary.runs, counts[2] + calls];
+                }
+                for (reason, count) in &summary.passed_over {
+                    diagnosis.problem(Kind::Skipped(reason.to_string()), &file, *count, "");
+                }
+                let is_empty = summary.runs == 0 && summary.errors == 0;
+                diagnosis.problem(Kind::NoRuns, &file, u64::from(is_empty), "");
+            }
+            _ => {}
+        }
+        if !matches!(event, ScanEvent::Record(_)) {
+            inputs.take(event);
+        }
+        Ok::<(), common::Failure>(())
+    })?;
+    common::print(&diagnosis.render(common::width()))?;
+    Ok(inputs.status())
+}
