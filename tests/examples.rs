@@ -442,7 +442,7 @@ fn the_scan_writes_a_record_per_run() {
     let out = folder.path("out.jsonl");
     let good = folder.write("good.json", GOOD);
     let partly = folder.write("partly.json", PARTLY);
-    let (table, _) = ends("check", &["--out", &out, &partly, &good], 3);
+    let (table, _) = ends("check", &["--verbose", "--out", &out, &partly, &good], 3);
     let records = folder.lines("out.jsonl");
     let places: Vec<_> = records
         .iter()
@@ -593,7 +593,7 @@ fn the_scan_names_and_counts_foreign_files() {
     let package = folder.write("b.json", r#"{"name": "x", "version": "1.0.0"}"#);
     let spans = folder.write("c.json", r#"{"compilerOptions": {}}"#);
     let damaged = folder.write("d.json", r#"{"simulations": ["#);
-    let (told, err) = ends("check", &[&folder.path("")], 3);
+    let (told, err) = ends("check", &["--verbose", &folder.path("")], 3);
     for (path, how) in [
         (&good, "tau2, 1 run\n"),
         (&package, "no known format, 0 runs"),
@@ -702,7 +702,7 @@ fn a_session_in_several_files_is_read_from_each_and_counted() {
     }
     folder.write("e.jsonl", &lines(4).replace("\"s\"", "\"another\""));
     let out = format!("{}.out", folder.path("").trim_end_matches('/'));
-    let (told, _) = ends("check", &["--out", &out, &folder.path("")], 0);
+    let (told, _) = ends("check", &["--verbose", "--out", &out, &folder.path("")], 0);
     let records = fs::read_to_string(&out).unwrap();
     fs::remove_file(&out).unwrap();
     let ids: Vec<Value> =
@@ -712,7 +712,7 @@ fn a_session_in_several_files_is_read_from_each_and_counted() {
     let expected =
         "Ids that several runs have: 1. Beside the first run of each, 1 repeat one of its runs and 2 differ";
     assert!(told.contains(expected), "{told}");
-    let (told, _) = ends("check", &[&folder.path("a.jsonl"), &folder.path("e.jsonl")], 0);
+    let (told, _) = ends("check", &["--verbose", &folder.path("a.jsonl"), &folder.path("e.jsonl")], 0);
     assert!(!told.contains("Ids that"), "{told}");
 }
 
@@ -804,7 +804,8 @@ fn costly(model: &str) -> String {
 fn the_scan_says_what_failures_cost() {
     let folder = Folder::new("costs");
     let (path, page) = (folder.write("runs.jsonl", &costly("m")), folder.path("report.html"));
-    let (told, _) = ends("check", &["--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
+    let (told, _) =
+        ends("check", &["--verbose", "--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
     let row = |detector: &str| -> Vec<String> {
         let costs = told.split_once("cost of findings").unwrap().1;
         let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
@@ -820,7 +821,7 @@ fn the_scan_says_what_failures_cost() {
     assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));
     assert!(!html.contains("calm"));
     // Where nothing is known of time and tokens there is no such table.
-    let (plain, _) = ends("check", &["golden/tau2/scripted-quitter_airline.json"], 0);
+    let (plain, _) = ends("check", &["--verbose", "golden/tau2/scripted-quitter_airline.json"], 0);
     assert!(!plain.contains("cost of findings"), "{plain}");
 }
 
@@ -904,7 +905,7 @@ fn the_scan_finds_the_format_in_the_content() {
     for (format, text) in [("tau2", GOOD), ("benchtrace", EPISODES), ("native", native)] {
         let path = folder.write("any.json", text);
         for choice in [&[][..], &["--format", format]] {
-            let (table, _) = ends("check", &[choice, &[&*path]].concat(), 0);
+            let (table, _) = ends("check", &[&["--verbose"], choice, &[&*path]].concat(), 0);
             assert!(table.contains(&format!("/any.json: {format}, 1 run\n")), "{table}");
         }
         let wrong = if format == "native" { "tau2" } else { "native" };
@@ -1130,10 +1131,11 @@ fn spans_and_logs_of_several_files_are_one_source() {
     let whole = json!({"resourceSpans": [resource(&spans)], "resourceLogs": logs}).to_string();
     let whole = folder.write("spans-1.json", &whole);
     let judged = |inputs: &[&str], more: &[&str]| {
-        let [rows, html, events] = ["rows.jsonl", "page.html", "events.jsonl"].map(|name| folder.path(name));
-        let outputs = ["--out", &rows, "--html", &html, "--otlp-out", &events];
+        let [rows, html, events] =
+            ["rows.jsonl", "page.html", "events.otlp.jsonl"].map(|name| folder.path(name));
+        let outputs = ["--out", &rows, "--html", &html, "--output", &events];
         let (told, _) = ends("check", &[&outputs, more, inputs].concat(), 0);
-        let bytes = ["rows.jsonl", "page.html", "events.jsonl"].map(|name| folder.bytes(name));
+        let bytes = ["rows.jsonl", "page.html", "events.otlp.jsonl"].map(|name| folder.bytes(name));
         // Without the line of each input.
         let table = told.split_once("\n\n").map_or(told.clone(), |(_, table)| table.to_owned());
         (table, bytes)

@@ -24,7 +24,6 @@ fn no_output_takes_the_place_of_an_input() {
     let flags = [
         ("check", "--out"),
         ("check", "--html"),
-        ("check", "--otlp-out"),
         ("convert", "--out"),
         ("replicate", "--out"),
         ("replicate", "--json"),
@@ -46,12 +45,12 @@ fn no_output_takes_the_place_of_an_input() {
 #[test]
 fn two_outputs_are_two_files() {
     let folder = Folder::new("two");
-    let (input, out) = (folder.0.join("x.json"), folder.0.join("out"));
+    let (input, out) = (folder.0.join("x.json"), folder.0.join("out.jsonl"));
     fs::write(&input, RUN).unwrap();
     let twice = [Path::new("--out"), &out, Path::new("--json"), &out, &input];
     for (arguments, why) in [
         (&twice[..], "two outputs would be one file"),
-        (&[Path::new("--out"), Path::new("-"), &input], "/dev/stdout"),
+        (&[Path::new("--out"), Path::new("-"), &input], "--output-format"),
     ] {
         let ended = run("check", arguments);
         let told = String::from_utf8(ended.stderr).unwrap();
@@ -101,8 +100,9 @@ fn a_closed_pipe_ends_quietly() {
 fn a_full_disk_is_an_error_with_a_name() {
     let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
     let full = Path::new("/dev/full");
-    for (name, flag) in [("check", "--out"), ("convert", "--out"), ("replicate", "--out")] {
-        let ended = run(name, &[Path::new(flag), full, golden]);
+    let jsonl = Path::new("jsonl=/dev/full");
+    for (name, full) in [("check", jsonl), ("convert", full), ("replicate", full)] {
+        let ended = run(name, &[Path::new("--out"), full, golden]);
         let told = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(2), "{name}: {told}");
         assert!(told.contains("/dev/full") && told.contains("space"), "{name}: {told}");

@@ -32,6 +32,9 @@ pub mod benchmarks {}
 /// [`Detector::explain`](crate::Detector::explain) says why.
 pub mod calibration {}
 
+#[doc = include_str!("ci.md")]
+pub mod ci {}
+
 #[doc = include_str!("detectors.md")]
 ///
 /// ## In this crate

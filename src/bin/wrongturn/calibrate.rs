@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Seed, Surety, Threads};
+use crate::common::config::Config;
 use crate::common::output::{is_stdout, write_json};
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
@@ -31,8 +32,8 @@ pub(crate) struct Arguments {
     /// Detectors, with commas between; default: all but the opt-in ones
     #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
     detectors: Vec<String>,
-    /// JSON object with detectors for keys and configurations for values, put over the defaults
-    #[arg(long, value_name = "FILE.json")]
+    /// Settings (wrongturn.toml). A .json file holds configurations by detector
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
     surety: Surety,
@@ -63,7 +64,7 @@ pub(crate) struct Arguments {
     require: bool,
     /// Report of an earlier calibration (--json): list what changed entry by entry, and fail (exit status 1) on a
     /// regression (more broken than mended, exact test p below 0.05)
-    #[arg(long, value_name = "OLD.json")]
+    #[arg(long, value_name = "BASELINE.json")]
     baseline: Option<PathBuf>,
     /// Show one entry, and why its detector says what it says
     #[arg(long, value_name = "ENTRY")]
@@ -191,7 +192,10 @@ fn read_json(path: &Path) -> Result<Value, common::Failure> {
 }
 
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
-    let config = arguments.config.as_deref().map_or(Ok(Value::Null), read_json)?;
+    let config = match arguments.config.as_deref() {
+        None => Value::Null,
+        path => Value::Object(Config::load(path)?.detectors),
+    };
     let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
     let built = Registry::default().build(&ids, Preset::Default, Actors::Agent, &config)?;
     Ok(at_least(built, arguments.surety.min_confidence))

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Reading, Surety};
+use crate::common::config::Config;
 use crate::common::inputs::Inputs;
 use clap::Parser;
+use serde_json::Value;
 use wrongturn::{
     Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, at_least, read_files, read_joined,
     render_explanation, render_run, render_step, run_of,
@@ -36,8 +38,8 @@ pub(crate) struct Arguments {
     /// Explain the verdict of this detector: near misses, and changes that flip it
     #[arg(long, value_name = "ID")]
     explain: Option<String>,
-    /// JSON object with detectors for keys and configurations for values, put over the defaults
-    #[arg(long, value_name = "FILE.json")]
+    /// Settings; default: the nearest wrongturn.toml. A .json file holds configurations by detector
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
     surety: Surety,
@@ -49,14 +51,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let config = match &arguments.config {
-        None => serde_json::Value::Null,
-        Some(path) => {
-            let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-            let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
-            serde_json::from_str(&text).map_err(|error| place(&error))?
-        }
-    };
+    let config = Value::Object(Config::load(arguments.config.as_deref())?.detectors);
     let asked: Vec<&str> = arguments.explain.as_deref().into_iter().collect();
     let detectors = Registry::default().build(&asked, Preset::Default, Actors::Agent, &config)?;
     let detectors = at_least(detectors, arguments.surety.min_confidence);

@@ -1,6 +1,6 @@
 //! The gate of a check: thresholds that fail it, and a baseline of findings that are known already.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wrongturn::{ALL, Finding, ScanSummary, TraceRecord, Verdict};
+use wrongturn::{ALL, Finding, ScanSummary, TraceRecord};
 
 use crate::common::Failure;
+use crate::common::config;
 use crate::common::output::Output;
 
 /// A condition under which a check fails: `loop`, `loop>5`, `loop>5%`, or `any` for all detectors together.
@@ -135,30 +136,19 @@ impl Baseline {
 
     /// Removes the findings of a run that are known. Returns how many there were.
     pub(crate) fn remove_known(&self, record: &mut TraceRecord) -> u64 {
-        let mut removed = 0;
-        let known: BTreeMap<String, bool> = record
-            .verdicts
-            .iter()
-            .flat_map(|(_, verdict)| verdict.findings())
-            .map(|finding| (finding.id.clone(), self.findings.contains(&Known::of(record, finding))))
-            .collect();
-        for (_, verdict) in &mut record.verdicts {
-            if let Verdict::Judged(judgement) = verdict {
-                let before = judgement.findings.len();
-                judgement.findings.retain(|finding| known.get(&finding.id) != Some(&true));
-                removed += (before - judgement.findings.len()) as u64;
-                judgement.detected &= before == 0 || !judgement.findings.is_empty();
-            }
-        }
-        removed
+        let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
+        let known = findings.filter(|finding| self.findings.contains(&Known::of(record, finding)));
+        let known: BTreeSet<String> = known.map(|finding| finding.id.clone()).collect();
+        config::remove(record, |finding| known.contains(&finding.id))
     }
 
-    /// Adds the findings of a run.
+    /// The findings of a run as a baseline lists them.
     pub(crate) fn known_of(record: &TraceRecord) -> Vec<Known> {
         let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
         findings.map(|finding| Known::of(record, finding)).collect()
     }
 
+    /// Adds findings.
     pub(crate) fn extend(&mut self, findings: Vec<Known>) {
         self.findings.extend(findings);
     }

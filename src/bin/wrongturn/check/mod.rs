@@ -4,11 +4,13 @@ mod gate;
 mod groups;
 mod streams;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Reading, Surety, Threads};
+use crate::common::config::Config;
 use crate::common::inputs;
 use crate::common::output::Output;
 use crate::common::parts::{self, PartialFile, TextOptions};
@@ -16,13 +18,13 @@ use crate::common::tables::TableFiles;
 use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
-    Actors, Detector, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry, ScanOptions, ScanPart,
-    Scanner, TraceRecord, at_least,
+    Actors, Confidence, Detector, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry, ScanOptions,
+    ScanPart, Scanner, TraceRecord, at_least,
 };
 
 use gate::{Baseline, FailOn};
 use groups::Groups;
-use streams::{OutputFormat, Stream};
+use streams::{FormattedFile, OutputFormat, Stream};
 
 /// Finds where agents go wrong in their recorded runs.
 #[derive(Parser)]
@@ -30,7 +32,7 @@ use streams::{OutputFormat, Stream};
     "runs of any format that `wrongturn formats` lists; directories are searched.",
     "the worst runs with their findings, and totals, on standard output. No output replaces an input.",
     common::STATUS,
-    "wrongturn check golden/tau2 --output findings.csv --fail-on 'loop>5%'",
+    "wrongturn check golden/tau2 --output findings.csv",
 ))]
 pub(crate) struct Arguments {
     /// Files or directories; `-` is standard input
@@ -47,9 +49,12 @@ pub(crate) struct Arguments {
     /// Which defaults the detectors start from (default, bench-trace)
     #[arg(long, default_value = "default")]
     preset: Preset,
-    /// JSON object with detectors for keys and configurations for values, put over the preset
-    #[arg(long, value_name = "FILE.json")]
+    /// Settings; default: the nearest wrongturn.toml. A .json file holds configurations by detector
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Do not look for wrongturn.toml
+    #[arg(long, conflicts_with = "config")]
+    no_config: bool,
     #[command(flatten)]
     surety: Surety,
     /// Take a fingerprint of each run
@@ -61,20 +66,21 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 4, value_name = "MIB")]
     stream_above: u64,
     /// Write to this file; its ending decides the format: .jsonl, .csv (findings), runs.csv, .sarif, .xml (JUnit),
-    /// .json, .md, .tex, .html, .txt, .otlp.jsonl. May be given several times
+    /// .json, .md, .tex, .html, .txt, .otlp.jsonl; or write FORMAT=FILE. May be given several times
     #[arg(long, short, alias = "out", value_name = "FILE")]
-    output: Vec<PathBuf>,
+    output: Vec<FormattedFile>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
     output_format: OutputFormat,
-    /// Exit with status 1 if a detector flags too many runs: loop, 'loop>5', 'loop>5%', any
+    /// Exit with status 1 if a detector flags too many runs: loop, 'loop>5', 'loop>5%', any. May be given
+    /// several times
     #[arg(long, value_name = "CONDITION")]
     fail_on: Vec<FailOn>,
     /// Leave out the findings that this file lists as known
     #[arg(long, value_name = "BASELINE.json")]
     baseline: Option<PathBuf>,
     /// Write the baseline anew, with all findings of this check
-    #[arg(long, requires = "baseline")]
+    #[arg(long)]
     update_baseline: bool,
     /// Add a line for each of these: model, agent, domain, task, or the name of a label
     #[arg(long, value_name = "WHAT", conflicts_with = "path")]
@@ -104,11 +110,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         join: arguments.reading.join,
         ..ScanOptions::default()
     };
-    let scanner = Scanner::new(detectors(arguments)?, options)?;
+    let settings =
+        if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
+    let scanner = Scanner::new(detectors(arguments, &settings)?, options)?;
+    let fail_on: Vec<FailOn> =
+        settings.fail_on.iter().map(|condition| condition.parse()).collect::<Result<_, _>>()?;
     let (files, mut streams) = outputs(arguments)?;
     let html = files.html.as_deref().map(|path| Output::create(path, &arguments.paths)).transpose()?;
     let partial = arguments.partial.create(&arguments.paths)?;
-    let known = match &arguments.baseline {
+    let path_of_baseline = arguments.baseline.as_deref().or(settings.baseline.as_deref());
+    let known = match path_of_baseline {
         Some(path) if !arguments.update_baseline => Some(Baseline::read(path)?),
         _ => None,
     };
@@ -119,6 +130,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     // Records become text in the threads that read, and are only put in order here.
     let map = |mut record: TraceRecord| {
+        settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
         let entries: Result<Vec<_>, String> =
@@ -143,7 +155,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     })?;
     part.files = inputs.files.clone();
     streams.into_iter().try_for_each(Stream::finish)?;
-    if let Some(path) = arguments.baseline.as_deref().filter(|_| arguments.update_baseline) {
+    if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
         baseline.write(path, &arguments.paths)?;
     }
     let draw = |flagged: FlaggedRuns| {
@@ -153,12 +165,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             flagged.read(&read)
         }
     };
-    let broken: Vec<String> =
-        arguments.fail_on.iter().filter_map(|condition| condition.broken_by(&part.summary)).collect();
+    let broken: Vec<String> = arguments
+        .fail_on
+        .iter()
+        .chain(&fail_on)
+        .filter_map(|condition| condition.broken_by(&part.summary))
+        .collect();
     let is_part = partial.is_some();
     if let Some(out) = partial {
         let content = PartialContent::Scan(Box::new(part.clone()));
-        parts::write(out, &arguments.partial.state(&arguments.paths, &options_of(arguments)?, content)?)?;
+        parts::write(
+            out,
+            &arguments.partial.state(&arguments.paths, &options_of(arguments, &settings), content)?,
+        )?;
     }
     if !arguments.partial.no_report {
         let mut more = groups.map(|groups| groups.render()).unwrap_or_default();
@@ -170,6 +189,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         parts::report_scan(part, draw, html, &files, text, &more)?;
     }
     inputs.tell();
+    settings.report_unused();
     broken.iter().for_each(|condition| common::note(&format!("error: --fail-on: {condition}")));
     if inputs.is_nothing_read() && !is_part && !arguments.allow_unread {
         return Err(common::Unread::nothing_read());
@@ -185,8 +205,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
 fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::Failure> {
     let mut files = arguments.files.clone();
     let mut streams = Vec::new();
-    for path in arguments.output.iter().map(|path| Some(path.as_path())).chain([None]) {
-        let format = path.map_or(Ok(arguments.output_format), OutputFormat::of_path)?;
+    let named = arguments.output.iter().map(|file| (file.format, Some(file.path.as_path())));
+    for (format, path) in named.chain([(arguments.output_format, None)]) {
         let document = match format {
             OutputFormat::Text if path.is_none() => continue,
             OutputFormat::Text => &mut files.text,
@@ -205,33 +225,33 @@ fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::F
     Ok((files, streams))
 }
 
-/// What the findings depend on besides the runs.
-fn options_of(arguments: &Arguments) -> Result<Value, common::Failure> {
-    let mut detectors = arguments.detectors.clone();
-    detectors.sort();
-    detectors.dedup();
-    Ok(serde_json::json!({
+/// The options that findings depend on. They are part of every partial state.
+fn options_of(arguments: &Arguments, settings: &Config) -> Value {
+    serde_json::json!({
         "format": arguments.reading.format,
         "alignment": arguments.reading.alignment,
-        "detectors": detectors,
+        "detectors": selected(arguments, settings),
         "actors": arguments.actors,
         "preset": arguments.preset,
-        "config": overrides(arguments)?,
-        "min_confidence": arguments.surety.min_confidence,
+        "config": settings.detectors,
+        "min_confidence": confidence(arguments, settings),
         "fingerprints": arguments.fingerprints,
-    }))
+    })
 }
 
-fn overrides(arguments: &Arguments) -> Result<serde_json::Map<String, Value>, common::Failure> {
-    let Some(path) = &arguments.config else { return Ok(serde_json::Map::new()) };
-    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
-    Ok(serde_json::from_str(&text).map_err(|error| place(&error))?)
+/// The detectors that were asked for, by id.
+fn selected<'a>(arguments: &'a Arguments, settings: &'a Config) -> BTreeSet<&'a str> {
+    let selected = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
+    selected.iter().map(String::as_str).collect()
 }
 
-fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
-    let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
-    let overrides = Value::Object(overrides(arguments)?);
-    let built = Registry::default().build(&ids, arguments.preset, arguments.actors, &overrides)?;
-    Ok(at_least(built, arguments.surety.min_confidence))
+fn confidence(arguments: &Arguments, settings: &Config) -> Confidence {
+    settings.min_confidence.unwrap_or(Confidence::Likely).max(arguments.surety.min_confidence)
+}
+
+fn detectors(arguments: &Arguments, settings: &Config) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
+    let ids: Vec<&str> = selected(arguments, settings).into_iter().collect();
+    let configured = Value::Object(settings.detectors.clone());
+    let built = Registry::default().build(&ids, arguments.preset, arguments.actors, &configured)?;
+    Ok(at_least(built, confidence(arguments, settings)))
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 use wrongturn::{ALL, Confidence, EventContext, Finding, TraceRecord, Verdict, otlp_json};
 
@@ -56,14 +57,40 @@ const ENDINGS: [(&str, OutputFormat); 12] = [
     (".txt", OutputFormat::Text),
 ];
 
+/// A file, and the format in which it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct FormattedFile {
+    pub(crate) format: OutputFormat,
+    pub(crate) path: PathBuf,
+}
+
+impl std::str::FromStr for FormattedFile {
+    type Err = String;
+
+    /// Reads `FILE`, or `FORMAT=FILE` if the ending of the name does not say the format.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = text.split_once('=');
+        let named =
+            named.and_then(|(format, path)| Some((OutputFormat::from_str(format, false).ok()?, path)));
+        let (format, path) = match named {
+            Some((format, path)) => (format, PathBuf::from(path)),
+            None => (OutputFormat::of_path(Path::new(text))?, PathBuf::from(text)),
+        };
+        Ok(Self { format, path })
+    }
+}
+
 impl OutputFormat {
     /// The format that the name of a file asks for.
-    pub(crate) fn of_path(path: &Path) -> Result<Self, Failure> {
+    fn of_path(path: &Path) -> Result<Self, String> {
+        if path == Path::new("-") {
+            return Err("`-` is not a file: --output-format sets what standard output gets".to_owned());
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let fits = |(ending, _): &&(&str, Self)| name.ends_with(ending);
         ENDINGS.iter().find(fits).map(|(_, format)| *format).ok_or_else(|| {
             let known: Vec<&str> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
-            format!("{}: expected a name that ends in {}", path.display(), known.join(", ")).into()
+            format!("expected a name that ends in {}, or FORMAT=FILE", known.join(", "))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Flags, exit statuses, reports on inputs, and atomic outputs that the subcommands share.
 
 pub(crate) mod arguments;
+pub(crate) mod config;
 pub(crate) mod findings;
 pub(crate) mod inputs;
 pub(crate) mod output;
