@@ -8,8 +8,6 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-#[path = "../src/bin/wrongturn/common/mod.rs"]
-#[allow(dead_code, reason = "not all of it is used")]
 mod common;
 
 use std::process::ExitCode;
@@ -25,7 +23,7 @@ use wrongturn::stats::{
 #[command(after_help = common::notes(
     "none: samples are drawn by a seed.",
     "tables on standard output.",
-    "Exit status: 0; 3 when the p-values are not uniform; 1 for wrong usage.",
+    "Exit status: 0; 3 if the p-values are not uniform; 2 for wrong usage.",
     "coverage --samples 4000",
 ))]
 struct Arguments {

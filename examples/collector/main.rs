@@ -12,8 +12,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-#[path = "../../src/bin/wrongturn/common/mod.rs"]
-#[allow(dead_code, reason = "not all of it is used")]
+#[path = "../common/mod.rs"]
 mod common;
 mod forward;
 mod http;
@@ -34,7 +33,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
-use wrongturn::{AssemblerOptions, TraceAssembler, at_least, default_detectors};
+use wrongturn::{AssemblerOptions, Confidence, TraceAssembler, at_least, default_detectors};
 
 use metrics::Metrics;
 
@@ -45,7 +44,7 @@ use metrics::Metrics;
      runs, GET /metrics what it has done, in the text format of Prometheus.",
     "evaluation events, a request of OTLP/JSON per line, on standard output or where they are asked for; where it listens, \
      and in the end what it has done, on standard error.",
-    "Exit status: 0 when it was told to stop; 1 for wrong usage, or when it cannot listen, write or send its load.",
+    "Exit status: 0 after it was stopped; 2 for wrong usage, or if it cannot listen, write or send its load.",
     "collector --listen localhost:4318 --out events.jsonl",
 ))]
 struct Arguments {
@@ -61,8 +60,9 @@ struct Arguments {
     /// Report findings at the end of their traces only, not when they are confirmed
     #[arg(long)]
     ends_only: bool,
-    #[command(flatten)]
-    surety: common::arguments::Surety,
+    /// Report only findings that are at least this sure (likely, certain)
+    #[arg(long, default_value = "likely", value_name = "CONFIDENCE")]
+    min_confidence: Confidence,
     /// Close a trace so many milliseconds after the end of its root span
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     grace: u64,
@@ -142,7 +142,7 @@ async fn serve(arguments: Arguments) -> Result<u8, common::Failure> {
         max_bytes: arguments.max_memory.saturating_mul(1 << 20),
         ..AssemblerOptions::default()
     };
-    let detectors = at_least(default_detectors(), arguments.surety.min_confidence);
+    let detectors = at_least(default_detectors(), arguments.min_confidence);
     let traces = TraceAssembler::new(detectors, options)?;
     let listener = listen(&arguments.listen).await?;
     let metrics = Arc::new(Metrics::default());

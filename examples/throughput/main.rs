@@ -7,8 +7,7 @@
 //! `cargo run --release --example throughput -- --help`
 
 mod by_format;
-#[path = "../../src/bin/wrongturn/common/mod.rs"]
-#[allow(dead_code, reason = "not all of it is used")]
+#[path = "../common/mod.rs"]
 mod common;
 mod drawn;
 mod layout;
@@ -32,7 +31,7 @@ use wrongturn::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors}
 #[command(after_help = common::notes(
     "runs of any format that are not packed, in *.json, *.jsonl, *.ndjson and *.traj; directories are searched.",
     "a table on standard output, whose last line is one JSON object.",
-    "Exit status: 0; 1 for wrong usage, or when nothing could be read.",
+    "Exit status: 0; 2 for wrong usage, or if nothing could be read.",
     "throughput --rounds 15 --min-mb 200 --layout lines golden/tau2",
 ))]
 struct Arguments {
@@ -259,9 +258,13 @@ fn single_in(
         let options = ScanOptions { threads: Some(threads), ..ScanOptions::default() };
         let scanner = Scanner::new(default_detectors(), options)?;
         let start = Instant::now();
-        let mut out = common::output::Output::create(&target, &[])?;
+        let mut out = std::io::BufWriter::new(std::fs::File::create(&target)?);
         let mut failure = None;
-        let map = |record: TraceRecord| common::json_line(&record);
+        let map = |record: TraceRecord| {
+            let mut line = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
+            line.push(b'\n');
+            Ok::<_, String>(line)
+        };
         scanner.scan_map(
             [&path],
             |_| {},
@@ -275,7 +278,7 @@ fn single_in(
                 }
             },
         )?;
-        out.finish()?;
+        out.flush()?;
         let seconds = start.elapsed().as_secs_f64();
         std::fs::remove_file(&target)?;
         match failure {

@@ -263,6 +263,15 @@ impl Extend<FlaggedRun> for FlaggedRuns {
     }
 }
 
+impl<'r> IntoIterator for &'r FlaggedRuns {
+    type Item = &'r FlaggedRun;
+    type IntoIter = std::slice::Iter<'r, FlaggedRun>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl<'de> Deserialize<'de> for FlaggedRuns {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut runs = Self::default();

@@ -67,6 +67,7 @@ impl FromStr for FailOn {
 
 impl FailOn {
     /// A sentence if the condition holds.
+    #[expect(clippy::cast_precision_loss, reason = "a share of runs needs no more digits")]
     pub(crate) fn broken_by(&self, summary: &ScanSummary) -> Option<String> {
         let (name, (flagged, applicable)) = match self.detector {
             None => ("any detector", (summary.flagged(), summary.runs())),

@@ -67,8 +67,11 @@ impl Groups {
     /// A paragraph per group, those with the highest share of flagged runs first.
     pub(crate) fn render(&self) -> String {
         let mut groups: Vec<(&String, &Group)> = self.groups.iter().collect();
-        let share = |group: &Group| group.flagged as f64 / group.runs.max(1) as f64;
-        groups.sort_by(|(one, a), (other, b)| share(b).total_cmp(&share(a)).then(one.cmp(other)));
+        // Shares are compared by cross multiplication.
+        let weighed = |flagged: u64, runs: u64| u128::from(flagged) * u128::from(runs);
+        groups.sort_by(|(one, a), (other, b)| {
+            weighed(b.flagged, a.runs).cmp(&weighed(a.flagged, b.runs)).then(one.cmp(other))
+        });
         let line = |(name, group): (&String, &Group)| {
             let mut fired: Vec<_> = group.detectors.iter().filter(|(_, (flagged, _))| *flagged > 0).collect();
             fired.sort_by_key(|(id, (flagged, _))| (std::cmp::Reverse(*flagged), (*id).clone()));

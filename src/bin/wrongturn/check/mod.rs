@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::common;
 use crate::common::arguments::{Reading, Surety, Threads};
 use crate::common::config::Config;
-use crate::common::inputs;
+use crate::common::inputs::{self, Inputs};
 use crate::common::output::Output;
 use crate::common::parts::{self, PartialFile, TextOptions};
 use crate::common::tables::TableFiles;
@@ -34,6 +34,7 @@ use streams::{FormattedFile, OutputFormat, Stream};
     common::STATUS,
     "wrongturn check golden/tau2 --output findings.csv",
 ))]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Arguments {
     /// Files or directories; `-` is standard input
     #[arg(required = true)]
@@ -190,15 +191,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
     inputs.tell();
     settings.report_unused();
-    broken.iter().for_each(|condition| common::note(&format!("error: --fail-on: {condition}")));
-    if inputs.is_nothing_read() && !is_part && !arguments.allow_unread {
+    let status = status(&inputs, &broken, arguments.allow_unread || is_part)?;
+    Ok(if arguments.allow_unread && status == common::UNREAD { 0 } else { status })
+}
+
+/// The exit status, after reporting the conditions that fail the check. That nothing was read is an error unless
+/// `may_read_nothing`.
+fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<u8, common::Failure> {
+    for condition in broken {
+        common::note(&format!("error: --fail-on: {condition}"));
+    }
+    if !broken.is_empty() {
+        return Ok(common::FAILED);
+    }
+    if inputs.is_nothing_read() && !may_read_nothing {
         return Err(common::Unread::nothing_read());
     }
-    Ok(match inputs.status() {
-        _ if !broken.is_empty() => common::FAILED,
-        _ if arguments.allow_unread => 0,
-        status => status,
-    })
+    Ok(inputs.status())
 }
 
 /// The outputs that were asked for: documents that are written at the end, and streams.

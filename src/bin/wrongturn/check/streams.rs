@@ -130,7 +130,7 @@ impl Stream {
         let mut stream = Self { format, target, has_entries: false, junit: JUnit::default() };
         match format {
             OutputFormat::Csv => {
-                stream.write(csv_line(FINDING_COLUMNS.iter().map(|name| (*name).to_owned()))?.as_bytes())?
+                stream.write(csv_line(FINDING_COLUMNS.iter().map(|name| (*name).to_owned()))?.as_bytes())?;
             }
             OutputFormat::RunsCsv => stream.write(csv_line(run_columns())?.as_bytes())?,
             OutputFormat::Sarif => stream.write(sarif_head().as_bytes())?,
@@ -451,7 +451,7 @@ fn xml(text: &str) -> String {
             '\n' => escaped.push_str("&#10;"),
             '\t' => escaped.push_str("&#9;"),
             letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push('\u{fffd}')
+                escaped.push('\u{fffd}');
             }
             letter => escaped.push(letter),
         }

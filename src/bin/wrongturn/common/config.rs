@@ -81,7 +81,7 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, String> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
-        for key in table.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(format!("unknown key `{key}`{}", nearest_of(key, KEYS)));
         }
         let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;

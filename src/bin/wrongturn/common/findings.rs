@@ -47,8 +47,8 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     let place =
         |first: u64, last: u64| if first == last { first.to_string() } else { format!("{first}-{last}") };
     let places = findings.iter().map(|finding| place(finding.first, finding.last).len()).max().unwrap_or(0);
-    let names = findings.iter().map(|finding| finding.detector.len()).max().unwrap_or(0);
-    let indent = places + names + 6;
+    let widest = findings.iter().map(|finding| finding.detector.len()).max().unwrap_or(0);
+    let indent = places + widest + 6;
     for finding in findings.iter().take(FINDINGS_OF_A_RUN) {
         let message = super::terminal::printable(&finding.message).replace('\n', " ");
         let message = wrapped(&message, width.saturating_sub(indent).max(30), 0);
@@ -56,7 +56,7 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
         let is_cut = lines.len() > LINES_OF_A_MESSAGE;
         lines.truncate(LINES_OF_A_MESSAGE);
         let message = lines.join(&format!("\n{:indent$}", "")) + if is_cut { " …" } else { "" };
-        let detector = styled(&format!("{:names$}", finding.detector), Style::Detector);
+        let detector = styled(&format!("{:widest$}", finding.detector), Style::Detector);
         heading += &format!("  {:places$}  {detector}  {message}\n", place(finding.first, finding.last));
     }
     if let Some(more) = findings.len().checked_sub(FINDINGS_OF_A_RUN).filter(|more| *more > 0) {
@@ -124,7 +124,7 @@ fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
