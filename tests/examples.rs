@@ -701,7 +701,7 @@ fn a_session_in_several_files_is_read_from_each_and_counted() {
         folder.write(&format!("{name}.jsonl"), &lines(count));
     }
     folder.write("e.jsonl", &lines(4).replace("\"s\"", "\"another\""));
-    let out = format!("{}.out", folder.path("").trim_end_matches('/'));
+    let out = format!("{}.jsonl", folder.path("").trim_end_matches('/'));
     let (told, _) = ends("check", &["--verbose", "--out", &out, &folder.path("")], 0);
     let records = fs::read_to_string(&out).unwrap();
     fs::remove_file(&out).unwrap();

@@ -58,12 +58,12 @@ fn a_run_is_shown_with_the_numbers_that_where_uses() {
     assert!(out.lines().count() > 10 && out.contains("Choose one with --run."), "{out}");
     let (first, _) = ends("show", &[RUNS, "--run", "#0"], 0);
     assert_eq!(first, ends("show", &[RUNS, "--run", "0"], 0).0);
-    for wrong in
-        [&[&file, "--full", "9"][..], &[&file, "--run", "x"], &[&file, "--explain", "x"], &["no/file"]]
-    {
+    for wrong in [&[&file, "--full", "9"][..], &[&file, "--run", "x"], &[&file, "--explain", "x"]] {
         let (_, err) = ends("show", wrong, 2);
         assert!(err.contains("error: "), "{err}");
     }
+    let (_, err) = ends("show", &["no/file"], 3);
+    assert!(err.contains("no/file"), "{err}");
 }
 
 #[test]

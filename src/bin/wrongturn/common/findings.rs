@@ -51,7 +51,7 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     let indent = places + widest + 6;
     for finding in findings.iter().take(FINDINGS_OF_A_RUN) {
         let message = super::terminal::printable(&finding.message).replace('\n', " ");
-        let message = wrapped(&message, width.saturating_sub(indent).max(30), 0);
+        let message = wrapped(&message, width.saturating_sub(indent + 2).max(30), 0);
         let mut lines: Vec<&str> = message.lines().collect();
         let is_cut = lines.len() > LINES_OF_A_MESSAGE;
         lines.truncate(LINES_OF_A_MESSAGE);
