@@ -10,7 +10,7 @@ use super::terminal::{Style, styled, wrapped};
 const FINDINGS_OF_A_RUN: usize = 4;
 
 /// The most lines of a message.
-const LINES_OF_A_MESSAGE: usize = 2;
+const LINES_OF_A_MESSAGE: usize = 3;
 
 /// Renders the `top` worst runs of a scan and its totals, in lines of at most `width` columns.
 pub(crate) fn render(part: &ScanPart, top: usize, width: usize) -> String {
@@ -50,12 +50,17 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     let widest = findings.iter().map(|finding| finding.detector.len()).max().unwrap_or(0);
     let indent = places + widest + 6;
     for finding in findings.iter().take(FINDINGS_OF_A_RUN) {
+        let room = width.saturating_sub(indent + 2).max(30);
         let message = super::terminal::printable(&finding.message).replace('\n', " ");
-        let message = wrapped(&message, width.saturating_sub(indent + 2).max(30), 0);
-        let mut lines: Vec<&str> = message.lines().collect();
-        let is_cut = lines.len() > LINES_OF_A_MESSAGE;
-        lines.truncate(LINES_OF_A_MESSAGE);
-        let message = lines.join(&format!("\n{:indent$}", "")) + if is_cut { " …" } else { "" };
+        let message = wrapped(&message, room, 0);
+        let mut lines: Vec<String> = message.lines().map(|line| cut(line, room)).collect();
+        if lines.len() > LINES_OF_A_MESSAGE {
+            lines.truncate(LINES_OF_A_MESSAGE);
+            if let Some(last) = lines.last_mut() {
+                *last = last.trim_end_matches('…').to_owned() + " …";
+            }
+        }
+        let message = lines.join(&format!("\n{:indent$}", ""));
         let detector = styled(&format!("{:widest$}", finding.detector), Style::Detector);
         heading += &format!("  {:places$}  {detector}  {message}\n", place(finding.first, finding.last));
     }
@@ -64,6 +69,14 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
         heading += &styled(&line, Style::Quiet);
     }
     heading + "\n"
+}
+
+/// A line, cut off after so many characters: a word may be longer.
+fn cut(line: &str, room: usize) -> String {
+    match line.char_indices().nth(room) {
+        Some((end, _)) => line.get(..end).unwrap_or_default().to_owned() + "…",
+        None => line.to_owned(),
+    }
 }
 
 /// One paragraph: flagged runs, by detector, steps inside findings, and inputs that were not read.
