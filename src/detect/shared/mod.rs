@@ -99,6 +99,8 @@ impl Facts {
     /// As [`Facts::shown`], with the beginning of this command.
     pub(crate) fn shown_part(&self, part: Option<&Part>) -> String {
         match part {
+            // A tool that is called like a program is named on its line.
+            Some(part) if self.call.is_shell && part.name() == &*self.tool => format!("`{}`", part.shown),
             Some(part) if self.call.is_shell => format!("`{}: {}`", quoted(&self.tool), part.shown),
             _ => match &self.call.target {
                 Some(target) => format!("`{} {}`", quoted(&self.tool), first_chars(target, 60)),
