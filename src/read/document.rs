@@ -12,7 +12,7 @@ pub(super) enum Document<'a> {
     /// One list, with its items.
     List(Vec<Raw<'a>>),
     /// Objects, one in each line. What else there was has been counted.
-    Lines(Lines<'a>),
+    Lines(Vec<Raw<'a>>),
 }
 
 impl<'a> Document<'a> {
@@ -21,108 +21,8 @@ impl<'a> Document<'a> {
         match self {
             Self::Object(_) => &[],
             Self::List(items) => items,
-            Self::Lines(lines) => &lines.objects,
+            Self::Lines(lines) => lines,
         }
-    }
-}
-
-/// What keys show: which formats an object may be a line of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
-    Item,
-    Message,
-    Payload,
-    ThreadId,
-    /// A key without which an object holds no spans.
-    Span,
-}
-
-impl Sign {
-    const COUNT: usize = 5;
-
-    pub(super) fn of(key: &[u8]) -> Option<Self> {
-        Some(match key {
-            b"item" => Self::Item,
-            b"message" => Self::Message,
-            b"payload" => Self::Payload,
-            b"thread_id" => Self::ThreadId,
-            b"resourceSpans" | b"resource_spans" | b"resourceLogs" | b"resource_logs" | b"batches"
-            | b"trace" | b"data" | b"spans" | b"context" | b"spanContext" | b"span_context" | b"span_id"
-            | b"spanId" | b"context.span_id" | b"context.spanId" => Self::Span,
-            _ => return None,
-        })
-    }
-}
-
-/// What became of a line.
-enum Added {
-    /// It is an object.
-    Object,
-    /// It is some other sound value.
-    NoObject,
-    NoJson,
-}
-
-/// Objects in lines.
-#[derive(Debug, Clone)]
-pub(super) struct Lines<'a> {
-    objects: Vec<Raw<'a>>,
-    /// Which signs one of them has.
-    has: [bool; Sign::COUNT],
-}
-
-impl<'a> Lines<'a> {
-    /// Objects of whose keys nothing is known.
-    pub(super) fn of(objects: Vec<Raw<'a>>) -> Self {
-        Self { objects, has: [true; Sign::COUNT] }
-    }
-
-    /// One object with these members.
-    pub(super) fn of_one(object: Raw<'a>, members: &Members<'_>) -> Self {
-        let mut lines = Self { objects: vec![object], has: [false; Sign::COUNT] };
-        members.keys().for_each(|key| lines.note(key.as_bytes()));
-        lines
-    }
-
-    fn note(&mut self, key: &[u8]) {
-        if let Some(has) = Sign::of(key).and_then(|sign| self.has.get_mut(sign as usize)) {
-            *has = true;
-        }
-    }
-
-    /// Whether one of them may have this sign: `false` only where none has it.
-    pub(super) fn may_have(&self, sign: Sign) -> bool {
-        self.has.get(sign as usize) != Some(&false)
-    }
-
-    /// Adds a line where it is a sound object.
-    fn add(&mut self, line: Raw<'a>) -> Added {
-        if let Some(object) = tagged(line) {
-            Members::of(&mut object.json()).keys().for_each(|key| self.note(key.as_bytes()));
-            self.objects.push(object);
-            return Added::Object;
-        }
-        if line.kind() != Kind::Object {
-            return if is_sound(line) { Added::NoObject } else { Added::NoJson };
-        }
-        let mut json = line.json();
-        let read = json.object(|key, value| {
-            self.note(key);
-            value.check()
-        });
-        if read.is_err() || json.peek_byte().is_some() {
-            return Added::NoJson;
-        }
-        self.objects.push(line);
-        Added::Object
-    }
-}
-
-impl<'a> std::ops::Deref for Lines<'a> {
-    type Target = [Raw<'a>];
-
-    fn deref(&self) -> &[Raw<'a>] {
-        &self.objects
     }
 }
 
@@ -151,19 +51,22 @@ impl<'a> Parsed<'a> {
             let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_ends(ends));
             return Parsed { document, value, no_json: 0, no_object: 0 };
         }
-        let mut objects = Lines { objects: Vec::new(), has: [false; Sign::COUNT] };
+        let mut objects = Vec::new();
         let (mut no_json, mut no_object) = (0, 0);
         for line in lines(bytes, true, 0).map(|line| line.with_ends(ends)) {
-            match objects.add(line) {
-                Added::Object => {}
-                Added::NoObject => no_object += 1,
-                Added::NoJson => no_json += 1,
+            match (is_sound(line), line.kind()) {
+                (true, Kind::Object) => objects.push(line),
+                (true, _) => match tagged(line) {
+                    Some(object) => objects.push(object),
+                    None => no_object += 1,
+                },
+                (false, _) => no_json += 1,
             }
         }
         if no_json + no_object > 0
             && let Some(values) = concatenated(bytes, ends).filter(|values| values.len() > 1)
         {
-            (objects, no_json, no_object) = (Lines::of(values), 0, 0);
+            (objects, no_json, no_object) = (values, 0, 0);
         }
         Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
     }
@@ -182,36 +85,18 @@ impl<'a> Parsed<'a> {
             }
         }
         let no_object = u64::from(line.kind() != Kind::Object && is_sound(line));
-        Parsed {
-            document: Document::Lines(Lines::of(Vec::new())),
-            value: None,
-            no_json: 1 - no_object,
-            no_object,
-        }
-    }
-
-    /// One object with these members, which is known to be sound.
-    pub(super) fn of_members(object: Raw<'a>, members: Members<'a>) -> Self {
-        Parsed { document: Document::Object(members), value: Some(object), no_json: 0, no_object: 0 }
+        Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
     }
 
     /// The same as the only line of an input, where it is an object.
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
-        Some(Parsed {
-            document: Document::Lines(Lines::of(vec![line])),
-            value: None,
-            no_json: 0,
-            no_object: 0,
-        })
+        Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
     }
 }
 
 /// The object of a line such as `["event", {…}]`.
 fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
-    if line.kind() != Kind::List || !is_sound(line) {
-        return None;
-    }
     match line.items()?.as_slice() {
         [name, object, ..] if name.kind() == Kind::String && object.kind() == Kind::Object => Some(*object),
         _ => None,
@@ -229,7 +114,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
 }
 
 /// The objects of an input that are one after the other wherever lines end, with nothing between them.
-pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
+fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_ends(bytes, ends);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {
@@ -245,7 +130,7 @@ pub(super) fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Optio
 }
 
 /// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
-pub(super) fn is_sound(line: Raw<'_>) -> bool {
+fn is_sound(line: Raw<'_>) -> bool {
     let mut json = line.json();
     json.check().is_ok() && json.peek_byte().is_none()
 }

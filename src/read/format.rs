@@ -53,8 +53,8 @@ pub(super) struct DocumentReader {
     pub(super) claims: fn(&Document<'_>) -> bool,
     /// Reads its runs. What is wrong with a part is an error of `Runs`; a fault that it returns ends the document.
     pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
-    /// Whether lines are asked one by one before all of them together are taken for it.
-    pub(super) lines_last: bool,
+    /// Whether it is asked only if no specific format claims the document.
+    pub(super) is_generic: bool,
 }
 
 impl RecordReader {

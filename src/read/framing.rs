@@ -69,13 +69,13 @@ fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     }
     match json.check() {
         Ok(()) => Some(memchr::memchr(b'\n', json.since(start)).is_none()),
-        checked => is_half_a_line(bytes, whole, start, &checked),
+        checked => is_truncated_line(bytes, whole, start, &checked),
     }
 }
 
 /// Whether the first value is wrong where its first line is over, and the next line is an object: a line that is cut
 /// off. A bracket alone in its line opens a document. `None`: more has to be seen of the next line.
-pub(super) fn is_half_a_line(bytes: &[u8], whole: bool, start: usize, checked: &Read<()>) -> Option<bool> {
+pub(super) fn is_truncated_line(bytes: &[u8], whole: bool, start: usize, checked: &Read<()>) -> Option<bool> {
     let rest = bytes.get(start..).unwrap_or_default();
     let (Err(fault), Some(length)) = (checked, memchr::memchr(b'\n', rest)) else { return Some(false) };
     let first = rest.get(..length).unwrap_or_default().trim_ascii();

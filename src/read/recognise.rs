@@ -1,29 +1,30 @@
-//! Which format an input is of: the first of the list whose decisive keys it has.
+//! Recognises the format of an input by its content.
+//!
+//! Samples of fixed sizes are looked at, the smallest first, until one decides: a slice, a stream and the pieces of either
+//! are recognised alike. Records decide on any sample, because their runs are streamed; so do lines. A document is
+//! looked at whole. A specific format comes before a generic one (chats), and two formats of one rank are an error.
 
 use super::Format;
-use super::document::{Document, Lines, Parsed};
+use super::document::Document;
 use super::format::{DocumentReader, Entry, Reader, RecordReader};
 use super::formats::unread;
 use super::framing::{self, Framing};
-use super::sample::{Members, RECORDS, Sample, Seen};
+use super::sample::{Members, Sample, Seen};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Ends, Json, Kind, Raw};
 
-/// How much of an input is looked at, from little to much; behind the last, all of it.
-const LOOKED_AT: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20];
+/// The sizes of the samples. If the last does not decide, all of the input is looked at.
+const SAMPLES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// So much of an input of foreign lines is looked at line by line; behind it, as many of them as of any other.
-const MOST_OF_FOREIGN_LINES: usize = 1 << 20;
-
-/// So many lines, none of which is an event or a document, show whether they are messages.
-const ENOUGH_LINES: usize = 16;
+/// How many lines decide what all of them are: if none of the first 16 does, the first 256 are asked, and so on.
+const LINES: [usize; 3] = [16, 256, super::sample::LINES];
 
 /// How an input is to be read.
 pub(super) enum Recognised {
     /// Run by run.
     Records(Format, &'static RecordReader, Framing),
-    /// As a whole, of which this is known.
+    /// As a whole. The ends of its first values are known already.
     Whole(Ends),
     /// Line by line, each by its own format.
     Each,
@@ -35,7 +36,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
     Format::VARIANTS.iter().map(|format| format.entry())
 }
 
-/// Finds the format of an input. The window stays where it is, behind a byte order mark.
+/// Finds the format of an input. Consumes nothing but a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
     fill(window, 4)?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
@@ -45,52 +46,39 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
-    let (mut looked, mut seen_lines) = (0, 0);
     let mut ends = Ends::default();
-    let mut samples = LOOKED_AT.into_iter();
-    let mut next = samples.next();
-    while let Some(most) = next {
+    for most in SAMPLES {
         fill(window, most + 1)?;
         let bytes = window.unread();
         let whole = bytes.len() <= most;
         let bytes = bytes.get(..most).unwrap_or(bytes);
-        ends.cover(bytes.len());
         if whole && bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(window
                 .take_fault()
                 .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
-        let sample = Sample::of(bytes, whole, &mut looked, &ends);
-        if !matches!(sample.seen, Seen::HalfALine)
-            && let Some((format, reader)) = claimed_records(&sample, wanted)
+        ends.cover(bytes.len());
+        let sample = Sample::of(bytes, whole, &ends);
+        if !matches!(sample.seen, Seen::TruncatedLine)
+            && let Some((format, reader)) = claimed_records(&sample, wanted)?
         {
-            let seen_framing = sample.framing;
-            drop(sample);
-            let framing = match seen_framing {
+            let framing = match sample.framing {
                 Framing::Values if !whole => framing::of_first(window, most)?,
                 known => known,
             };
             return Ok(Recognised::Records(format, reader, framing));
         }
-        let lines_are = match sample.seen {
-            Seen::Lines { objects, full } => {
-                seen_lines += objects.len();
-                let enough = full || seen_lines >= ENOUGH_LINES;
-                Some((lines_of(objects, enough, wanted), full))
+        if let Seen::Lines { objects } = sample.seen {
+            let lines: Vec<Raw<'_>> = objects.iter().filter_map(Members::whole).collect();
+            match lines_of(&lines, whole, wanted)? {
+                Some(LinesAre::Each) => return Ok(Recognised::Each),
+                Some(LinesAre::Of(_)) => return Ok(Recognised::Whole(ends)),
+                None => {}
             }
-            _ => None,
-        };
-        match lines_are {
-            Some((LinesAre::Documents, _)) => return Ok(Recognised::Each),
-            Some((LinesAre::Events | LinesAre::Messages, _)) => return Ok(Recognised::Whole(ends)),
-            // Those behind them are looked at.
-            Some((LinesAre::Foreign, true)) if looked > 0 && most <= MOST_OF_FOREIGN_LINES => continue,
-            Some((LinesAre::Foreign, _)) | None => {}
         }
         if whole {
             return Ok(Recognised::Whole(ends));
         }
-        next = samples.next();
     }
     Ok(match wanted.and_then(records) {
         Some((format, reader)) => Recognised::Records(format, reader, Framing::Values),
@@ -98,7 +86,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     })
 }
 
-/// A format whose runs are records, with its reader.
+/// Returns the reader of a format whose runs are records.
 fn records(format: Format) -> Option<(Format, &'static RecordReader)> {
     match &format.entry().reader {
         Reader::Records(reader) => Some((format, reader)),
@@ -106,14 +94,29 @@ fn records(format: Format) -> Option<(Format, &'static RecordReader)> {
     }
 }
 
-/// The format with runs of their own that is wanted, or else the first that claims the sample.
-fn claimed_records(sample: &Sample<'_>, wanted: Option<Format>) -> Option<(Format, &'static RecordReader)> {
-    match wanted {
-        Some(format) => records(format),
-        None => Format::VARIANTS
-            .iter()
-            .filter_map(|format| records(*format))
-            .find(|(_, reader)| (reader.claims)(sample)),
+/// Returns the record format that claims the sample, or the wanted one.
+fn claimed_records(
+    sample: &Sample<'_>,
+    wanted: Option<Format>,
+) -> Result<Option<(Format, &'static RecordReader)>> {
+    if let Some(format) = wanted {
+        return Ok(records(format));
+    }
+    let claims = Format::VARIANTS.iter().filter_map(|format| records(*format));
+    sole(claims.filter(|(_, reader)| (reader.claims)(sample)), |(format, _)| *format)
+}
+
+/// Returns the only one of these, or an error that names the first two.
+fn sole<T>(mut claims: impl Iterator<Item = T>, format: impl Fn(&T) -> Format) -> Result<Option<T>> {
+    let Some(first) = claims.next() else { return Ok(None) };
+    match claims.next() {
+        None => Ok(Some(first)),
+        Some(second) => {
+            let (first, second) = (format(&first), format(&second));
+            let what =
+                format!("the input is both {first} and {second} by its content; choose one with `--format`");
+            Err(Error::new(ErrorKind::Format, what))
+        }
     }
 }
 
@@ -152,81 +155,65 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// Whether one of the first of these lines at least is a document of its own.
-pub(super) fn are_documents(lines: &[Raw<'_>], wanted: Option<Format>) -> bool {
-    lines.chunks(RECORDS).take(RECORDS).any(|lines| {
-        let lines = lines.iter().map(|line| Members::of(&mut line.json())).collect();
-        matches!(lines_of(lines, false, wanted), LinesAre::Documents)
-    })
-}
-
 /// What lines are.
-enum LinesAre {
-    /// One of them at least is a document of its own.
-    Documents,
-    /// Events of one session, or of several.
-    Events,
-    /// Messages or items of one conversation.
-    Messages,
-    /// Of no format that is known by its lines, as far as they are seen.
-    Foreign,
+pub(super) enum LinesAre {
+    /// Documents, each of its own format.
+    Each,
+    /// Events or messages of this format.
+    Of(&'static Entry),
 }
 
-/// What these lines are. Where they are `enough`, the first of them show whether they are messages.
-fn lines_of(objects: Vec<Members<'_>>, enough: bool, wanted: Option<Format>) -> LinesAre {
-    const FIRST: usize = 8;
-    let lines = objects.into_iter().filter_map(|members| Some((members.whole()?, members)));
-    let (mut parsed, mut objects) = (Vec::new(), Vec::new());
-    for (line, members) in lines {
-        if is_event(line, &members) {
-            return LinesAre::Events;
+/// Returns what lines are. `None`: the first 1,024 of them do not say, or (unless they are `all`) there are too few.
+pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> Result<Option<LinesAre>> {
+    for most in LINES {
+        let first = lines.get(..most).unwrap_or(lines);
+        let events = Document::Lines(first.to_vec());
+        if let Some(entry) = claimed_by(&events, false, wanted)? {
+            return Ok(Some(LinesAre::Of(entry)));
         }
-        objects.push(line);
-        parsed.push(Parsed::of_members(line, members));
-    }
-    if parsed.iter().any(|parsed| claimed(&parsed.document, wanted).is_some()) {
-        return LinesAre::Documents;
-    }
-    objects.truncate(FIRST);
-    let lines = Document::Lines(Lines::of(objects));
-    let mut of_messages = documents(wanted).filter(|(_, reader)| enough && reader.lines_last);
-    match of_messages.find(|(_, reader)| (reader.claims)(&lines)) {
-        Some(_) => LinesAre::Messages,
-        None => LinesAre::Foreign,
-    }
-}
-
-/// Whether a line is one of those that only formats of lines have.
-fn is_event(line: Raw<'_>, members: &Members<'_>) -> bool {
-    let line = Document::Lines(Lines::of_one(line, members));
-    documents(None).any(|(_, reader)| !reader.lines_last && (reader.claims)(&line))
-}
-
-/// The formats of whole documents, or the one of them that is wanted.
-fn documents(wanted: Option<Format>) -> impl Iterator<Item = (&'static Entry, &'static DocumentReader)> {
-    entries().filter(move |entry| wanted.is_none_or(|wanted| wanted == entry.format)).filter_map(|entry| {
-        match &entry.reader {
-            Reader::Document(reader) => Some((entry, reader)),
-            Reader::Records(_) => None,
+        for line in first {
+            let document = Document::Object(Members::of(&mut line.json()));
+            if claimed(&document, wanted)?.is_some() {
+                return Ok(Some(LinesAre::Each));
+            }
         }
-    })
+        if lines.len() < most && !all {
+            return Ok(None);
+        }
+        if let Some(entry) = claimed_by(&events, true, wanted)? {
+            return Ok(Some(LinesAre::Of(entry)));
+        }
+        if lines.len() <= most {
+            break;
+        }
+    }
+    Ok(None)
 }
 
-/// The formats of whole documents in the order in which they are asked whether this is one of theirs.
-fn in_order(
+/// Returns the format that claims an object or a list.
+pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Result<Option<&'static Entry>> {
+    match claimed_by(document, false, wanted)? {
+        None => claimed_by(document, true, wanted),
+        found => Ok(found),
+    }
+}
+
+/// Returns the specific or the generic format that claims a document.
+fn claimed_by(
     document: &Document<'_>,
+    generic: bool,
     wanted: Option<Format>,
-) -> impl Iterator<Item = (&'static Entry, &'static DocumentReader)> {
-    let is_lines = matches!(document, Document::Lines(_));
-    let asked = move |last: bool| {
-        documents(wanted).filter(move |(_, reader)| (is_lines && reader.lines_last) == last)
+) -> Result<Option<&'static Entry>> {
+    let claims = |entry: &&Entry| match &entry.reader {
+        Reader::Document(DocumentReader { is_generic, claims, .. }) => {
+            *is_generic == generic && claims(document)
+        }
+        Reader::Records(_) => false,
     };
-    asked(false).chain(asked(true))
-}
-
-/// The format of a whole document; `None`: it is of none.
-pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Option<&'static Entry> {
-    in_order(document, wanted).find(|(_, reader)| (reader.claims)(document)).map(|(entry, _)| entry)
+    let asked = entries().filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format));
+    // The generic formats share a reader, which names the format of what it reads.
+    let mut claiming = asked.filter(claims);
+    if generic { Ok(claiming.next()) } else { sole(claiming, |entry| entry.format) }
 }
 
 /// Says what was seen, and what each format would have wanted.

@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::framing::{Framing, is_half_a_line, is_in_lines, lines};
+use super::framing::{Framing, is_in_lines, is_truncated_line, lines};
 use crate::json::{Ends, Json, Kind, Raw, Read};
 
-/// How many records of a list, or objects in lines, are looked at at once.
-pub(super) const RECORDS: usize = 64;
+/// How many records of a list are looked at.
+const RECORDS: usize = 64;
+
+/// How many lines are looked at that are objects.
+pub(super) const LINES: usize = 1024;
 
 /// The members of an object, in the order in which they stand.
 #[derive(Debug, Clone, Default)]
@@ -128,14 +131,14 @@ pub(super) enum Seen<'a> {
     Object(Members<'a>),
     /// A list, with the members of its first items that are objects; the last one may not be all there.
     List { objects: Vec<Members<'a>> },
-    /// Lines, with the members of those that are objects; `full`: there may be more of them.
-    Lines { objects: Vec<Members<'a>>, full: bool },
-    /// What may be a line that is cut off, before one that is not all there.
-    HalfALine,
+    /// Lines, with the members of those that are objects.
+    Lines { objects: Vec<Members<'a>> },
+    /// A line that may be cut off, before a line that is not all there.
+    TruncatedLine,
     /// Some other JSON value.
     Scalar,
     /// No JSON.
-    Litter,
+    Invalid,
 }
 
 /// A bounded part of an input.
@@ -146,55 +149,34 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Looks at the first bytes of an input; `whole`: at all of them. Lines that have been looked at as part of a
-    /// smaller sample are not looked at again. What is sound is remembered in `ends`, and not walked through again by
-    /// larger samples, nor by those who take the input apart.
-    pub(super) fn of(bytes: &'a [u8], whole: bool, looked: &mut usize, ends: &'a Ends) -> Self {
-        if *looked > 0 {
-            return Self::of_lines(bytes, whole, looked, ends);
-        }
+    /// Looks at the first bytes of an input; `whole`: at all of them. Sound values are remembered in `ends`, and are
+    /// skipped at once by larger samples and by the reader.
+    pub(super) fn of(bytes: &'a [u8], whole: bool, ends: &'a Ends) -> Self {
         let mut json = Json::with_ends(bytes, Some(ends));
         json.space();
         let checked = json.clone().check();
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
-        let half = is_half_a_line(bytes, whole, start, &checked);
-        if half == Some(true) || is_in_lines(bytes, whole, start, &json, &read) {
-            let sample = Self::of_lines(bytes, whole, looked, ends);
-            if read.is_err() {
-                // With more of it, it may turn out to be no lines.
-                *looked = 0;
-            }
-            return sample;
+        let truncated = is_truncated_line(bytes, whole, start, &checked);
+        if truncated == Some(true) || is_in_lines(bytes, whole, start, &json, &read) {
+            return Self::of_lines(bytes, whole, ends);
         }
-        let seen = if half.is_none() && !whole { Seen::HalfALine } else { seen };
+        let seen = if truncated.is_none() && !whole { Seen::TruncatedLine } else { seen };
         Self { framing: Framing::Values, seen }
     }
 
-    fn of_lines(bytes: &'a [u8], whole: bool, looked: &mut usize, ends: &'a Ends) -> Self {
-        let (mut objects, mut count) = (Vec::new(), 0);
-        for line in lines(bytes, whole, *looked) {
-            if count >= RECORDS {
-                break;
-            }
-            *looked = line.offset() + line.bytes().len();
-            let mut line = line.with_ends(Some(ends)).json();
-            if line.peek_byte() == Some(b'{') {
-                let members = Members::of_line(line);
-                count += usize::from(members.whole.is_some());
-                objects.push(members);
-            }
-        }
-        let full = count >= RECORDS;
-        Self { framing: Framing::Lines, seen: Seen::Lines { objects, full } }
+    fn of_lines(bytes: &'a [u8], whole: bool, ends: &'a Ends) -> Self {
+        let objects = lines(bytes, whole, 0).filter(|line| line.kind() == Kind::Object).take(LINES);
+        let objects = objects.map(|line| Members::of_line(line.with_ends(Some(ends)).json())).collect();
+        Self { framing: Framing::Lines, seen: Seen::Lines { objects } }
     }
 
     /// The members of the objects that may be records: of the object itself, of the items, of the lines.
     pub(super) fn records(&self) -> &[Members<'a>] {
         match &self.seen {
             Seen::Object(members) => std::slice::from_ref(members),
-            Seen::List { objects } | Seen::Lines { objects, .. } => objects,
-            Seen::HalfALine | Seen::Scalar | Seen::Litter => &[],
+            Seen::List { objects } | Seen::Lines { objects } => objects,
+            Seen::TruncatedLine | Seen::Scalar | Seen::Invalid => &[],
         }
     }
 
@@ -231,7 +213,7 @@ fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
         }
         _ => match json.skip() {
             Ok(()) => (Seen::Scalar, Ok(())),
-            Err(fault) => (Seen::Litter, Err(fault)),
+            Err(fault) => (Seen::Invalid, Err(fault)),
         },
     }
 }

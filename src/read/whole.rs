@@ -4,10 +4,11 @@ use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
 use super::formats::{otel, unread};
 use super::mended::Mended;
+use super::recognise::{self, LinesAre};
 use super::runs::Runs;
 use super::window::{Place, Window};
-use super::{Format, framing, recognise};
-use crate::error::{ErrorKind, Result};
+use super::{Format, framing};
+use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Ends, Raw};
 
 /// Reads an input that has to be seen whole. `ends`: what is known of its beginning.
@@ -34,7 +35,7 @@ pub(super) fn read_archive(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     #[cfg(feature = "inspect")]
     let read = super::formats::inspect_archive::read(window.unread(), runs);
     #[cfg(not(feature = "inspect"))]
-    let read: Result<()> = Err(crate::error::Error::new(
+    let read: Result<()> = Err(Error::new(
         ErrorKind::Format,
         "the input is a zip archive, and this build has no feature `inspect`",
     ));
@@ -56,42 +57,67 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
 
 /// Reads a document.
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    if let Some(entry) = recognise::claimed(&parsed.document, wanted) {
-        match (read_as(entry, parsed, window, runs), &parsed.document) {
-            (Ok(()), _) => {}
-            // Behind lines that are messages, documents may stand.
-            (Err(error), Document::Lines(lines)) if recognise::are_documents(lines, wanted) => {
-                let before = runs.reading.runs;
-                lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
-                if runs.reading.runs == before && runs.reading.set_aside.is_none() {
-                    runs.fail(error);
-                }
-            }
-            (Err(error), _) => runs.fail(error),
+    match find(parsed, wanted) {
+        Ok(Some(Found::Document(entry))) => read_or_fail(entry, parsed, window, runs),
+        Ok(Some(Found::Line(line, entry))) => read_or_fail(entry, &line, window, runs),
+        Ok(Some(Found::Each(lines))) => {
+            runs.pass_over("lines that are no JSON", parsed.no_json);
+            runs.pass_over("lines that are no object", parsed.no_object);
+            runs.reading.wants_document = true;
+            lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
         }
-        return;
+        Ok(None) => {
+            let is_empty = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
+            if !is_empty || !read_damaged(window, runs) {
+                fail_at_start(recognise::unrecognised(&parsed.document, wanted), window, runs);
+            }
+        }
+        Err(error) => fail_at_start(error, window, runs),
     }
-    // An object that is no document may be the only line of one.
-    let line = parsed.as_line();
-    match line.as_ref().and_then(|line| Some((line, recognise::claimed(&line.document, wanted)?))) {
-        Some((line, entry)) => read_or_fail(entry, line, window, runs),
-        None => match &parsed.document {
-            // That it holds documents shows here only if the first is longer than what is looked at.
-            Document::Lines(lines) if recognise::are_documents(lines, wanted) => {
-                runs.pass_over("lines that are no JSON", parsed.no_json);
-                runs.pass_over("lines that are no object", parsed.no_object);
-                runs.reading.wants_document = true;
-                lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
-            }
-            Document::Lines(lines) if lines.is_empty() && read_damaged(window, runs) => {}
-            document => {
-                let unread = window.unread().iter();
-                let start = unread.take_while(|byte| byte.is_ascii_whitespace()).count();
-                let error = recognise::unrecognised(document, wanted);
-                runs.fail(error.at(window.place(start).location()));
-            }
+}
+
+/// What a whole input turned out to be.
+enum Found<'p, 'a> {
+    /// A document, or lines of one format.
+    Document(&'static Entry),
+    /// The only line of an input.
+    Line(Box<Parsed<'a>>, &'static Entry),
+    /// Lines, each of its own format.
+    Each(&'p [Raw<'a>]),
+}
+
+/// Finds the format of a whole input.
+fn find<'p, 'a>(parsed: &'p Parsed<'a>, wanted: Option<Format>) -> Result<Option<Found<'p, 'a>>> {
+    let line = match &parsed.document {
+        Document::Lines(lines) => {
+            let found = recognise::lines_of(lines, true, wanted)?;
+            return Ok(found.map(|found| match found {
+                LinesAre::Of(entry) => Found::Document(entry),
+                LinesAre::Each => Found::Each(lines),
+            }));
+        }
+        document => match recognise::claimed(document, wanted)? {
+            Some(entry) => return Ok(Some(Found::Document(entry))),
+            None => parsed.as_line(),
         },
-    }
+    };
+    let Some(line) = line else { return Ok(None) };
+    let entry = recognise::claimed(&line.document, wanted)?;
+    Ok(entry.map(|entry| Found::Line(Box::new(line), entry)))
+}
+
+/// Returns the format of a whole input that is one document, or lines of one format.
+pub(super) fn format_of(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<Option<Format>> {
+    Ok(match find(parsed, wanted)? {
+        Some(Found::Document(entry)) => Some(entry.format),
+        Some(Found::Line(..) | Found::Each(_)) | None => None,
+    })
+}
+
+/// Reports an error at the first byte that is not white space.
+fn fail_at_start(error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
+    let start = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    runs.fail(error.at(window.place(start).location()));
 }
 
 /// Reads what is no sound document and has no sound lines, or says why it is no JSON; `false`: it is JSON.
@@ -174,14 +200,15 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         return runs.pass_over("lines that are no object", parsed.no_object);
     }
     match recognise::claimed(&parsed.document, wanted) {
-        Some(entry) => {
+        Ok(Some(entry)) => {
             read_or_fail(entry, &parsed, window, runs);
             tally.report(line.bytes(), runs);
         }
-        None => match unread::of_document(&parsed.document) {
+        Ok(None) => match unread::of_document(&parsed.document) {
             Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
             None => runs.pass_over("lines of no known format", 1),
         },
+        Err(error) => runs.fail(error.at(window.place(line.offset()).location())),
     }
 }
 

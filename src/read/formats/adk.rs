@@ -21,7 +21,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Adk,
     about: "sessions and evaluation sets of the Agent Development Kit",
     decisive: "an object with `events` that have an `author` and a `content`, or with `eval_cases` or `eval_case_results`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 /// The value of a key in either of its spellings.

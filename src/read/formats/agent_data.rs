@@ -19,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentData,
     about: "trajectories of the agent data protocol, in its standard form",
     decisive: "objects with `id` and a list `content`, whose items name their `class_`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -19,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentDojo,
     about: "runs of AgentDojo",
     decisive: "an object with `suite_name`, `pipeline_name`, `user_task_id` and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

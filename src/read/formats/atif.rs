@@ -17,7 +17,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Atif,
     about: "ATIF trajectories, 1.0 to 1.8",
     decisive: "an object with a list `steps`, an object `agent` and a `schema_version` like `ATIF-v1.7`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

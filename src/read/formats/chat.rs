@@ -20,7 +20,7 @@ use crate::read::tokens;
 use crate::read::words;
 use crate::trace::{Metadata, Usage};
 
-const READER: Reader = Reader::Document(DocumentReader { claims, read, lines_last: true });
+const READER: Reader = Reader::Document(DocumentReader { claims, read, is_generic: true });
 
 /// Items of `OpenAI`'s Responses.
 pub(in crate::read) mod responses {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::claude_code_line::{Block, Line, Mark, read_line};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::document::{Document, Lines, Sign};
+use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::{Outcome, broken_off, never_ran};
 use crate::read::runs::{PassedOver, Runs};
@@ -20,16 +20,16 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
     about: "sessions of Claude Code, an event per line or under `loglines`",
     decisive: "lines of type `user` or `assistant` with an object `message`, and `sessionId` or `uuid`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if lines.may_have(Sign::Message) => lines.iter().copied().any(is_event),
+        Document::Lines(lines) => lines.iter().copied().any(is_event),
         Document::Object(members) => {
             loglines(members).is_some_and(|lines| lines.iter().any(|line| is_turn(*line, false)))
         }
-        _ => false,
+        Document::List(_) => false,
     }
 }
 
@@ -62,7 +62,7 @@ fn is_turn(line: Raw<'_>, named: bool) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Object(members) => {
-            let lines = Lines::of(loglines(members).unwrap_or_default());
+            let lines = loglines(members).unwrap_or_default();
             session_lines::read::<Sessions<'_>>(&Document::Lines(lines), runs)
         }
         _ => session_lines::read::<Sessions<'_>>(document, runs),

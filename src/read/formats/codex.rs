@@ -6,7 +6,7 @@ use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
 use super::codex_text;
 use crate::json::{Json, Kind as JsonKind, Raw, Read};
 use crate::read::Format;
-use crate::read::document::{Document, Sign};
+use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::{Outcome, never_ran};
 use crate::read::runs::Runs;
@@ -20,14 +20,11 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     about: "sessions of Codex, an item per line",
     decisive: "lines of type `session_meta`, `turn_context`, `response_item`, `event_msg` or `compacted` with an \
                object `payload`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Lines(lines) if lines.may_have(Sign::Payload) => lines.iter().copied().any(is_line),
-        _ => false,
-    }
+    matches!(document, Document::Lines(lines) if lines.iter().copied().any(is_line))
 }
 
 fn is_line(line: Raw<'_>) -> bool {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::codex_text::is_failure_code;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
-use crate::read::document::{Document, Sign};
+use crate::read::document::Document;
 use crate::read::format::{DocumentReader, Entry, Reader};
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
@@ -22,16 +22,11 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
     about: "events of `codex exec --json`",
     decisive: "lines `thread.started` with a `thread_id`, or `item.started` or `item.completed` with an object `item`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Lines(lines) if lines.may_have(Sign::Item) || lines.may_have(Sign::ThreadId) => {
-            lines.iter().copied().any(is_line)
-        }
-        _ => false,
-    }
+    matches!(document, Document::Lines(lines) if lines.iter().copied().any(is_line))
 }
 
 fn is_line(line: Raw<'_>) -> bool {

@@ -20,7 +20,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CopilotChat,
     about: "chats of Copilot in VS Code",
     decisive: "an object with `responderUsername` and `requests` that have a `message` and a `response`, or its log",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

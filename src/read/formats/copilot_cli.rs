@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CopilotCli,
     about: "event logs of the Copilot CLI",
     decisive: "lines with `timestamp` and `data`, of the types `session.start`, `assistant.message` or `tool.execution_start`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

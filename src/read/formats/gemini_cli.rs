@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiCli,
     about: "sessions of the Gemini CLI",
     decisive: "an object with strings `sessionId` and `projectHash`, and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiContents,
     about: "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`",
     decisive: "contents with `role` and `parts`, one of the role `model` or with a call",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: true }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: true }),
 };
 
 /// The keys of a list of contents, in a request and in the histories of the CLI.

@@ -19,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiStream,
     about: "what `gemini --output-format stream-json` prints",
     decisive: "lines `tool_use` with `tool_name` and `tool_id`, or `init` with `session_id` and `model`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

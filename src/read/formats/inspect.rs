@@ -27,7 +27,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Inspect,
     about: "logs of Inspect: JSON, or archives (.eval)",
     decisive: "an object with `version`, an object `eval` and a list `samples`, or a zip archive of samples",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

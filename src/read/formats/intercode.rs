@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::InterCode,
     about: "logs of InterCode",
     decisive: "an object of objects whose `turn_history` has lists `actions` and `observations`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

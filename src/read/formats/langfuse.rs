@@ -16,7 +16,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Langfuse,
     about: "traces of Langfuse: of its API, or exported",
     decisive: "observations with `traceId`, `startTime` and a `type` such as `GENERATION`, alone or under `observations` or `data`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LangSmith,
     about: "runs of LangSmith: as its SDKs send them, or exported",
     decisive: "runs with `id`, `run_type` and `inputs`, alone, under `post`, `patch` or `runs`, or as `child_runs`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 /// The keys of the lists of runs in the objects around them.

@@ -25,7 +25,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             read(document, runs);
             Ok(())
         },
-        lines_last: false,
+        is_generic: false,
     }),
 };
 

@@ -24,7 +24,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
     about: "trajectories of mini-swe-agent, version 1",
     decisive: "an object with `trajectory_format` \"mini-swe-agent-1\" and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

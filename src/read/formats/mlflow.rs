@@ -16,7 +16,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::MlFlow,
     about: "traces of MLflow",
     decisive: "an object with `info`, and `spans` under `data` whose attributes are named `mlflow.…`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Moatless,
     about: "trajectories and search trees of Moatless",
     decisive: "an object with `transitions` or `steps` that have `actions`, or with `nodes` or a `root` that have `node_id`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

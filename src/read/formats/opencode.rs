@@ -28,7 +28,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCode,
     about: "sessions exported by OpenCode",
     decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

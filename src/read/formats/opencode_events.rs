@@ -17,7 +17,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCodeEvents,
     about: "events of OpenCode: of `opencode run --format json`, of its server, of its store",
     decisive: "lines of events `tool_use` or `step_start` with `sessionID` and `part`, or `message.part.updated` with a `part`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHands,
     about: "event logs of OpenHands: a list, or an object with the list under `trajectory`",
     decisive: "events with `id` and `source`, some with `action` and some with `observation`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHandsOutput,
     about: "output of OpenHands evaluations (output.jsonl)",
     decisive: "an object with `instance_id`, `test_result` and a list `history` of events of OpenHands",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

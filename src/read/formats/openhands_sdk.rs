@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHandsSdk,
     about: "event logs of the OpenHands Agent SDK: a list, lines, or one event",
     decisive: "events with `id`, `source` and a `kind` such as `ActionEvent`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Pi,
     about: "sessions of pi and OpenClaw, and what `pi --mode json` prints",
     decisive: "lines `session` with `cwd`, `message` with a `parentId`, or events such as `message_end`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

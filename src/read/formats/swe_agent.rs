@@ -19,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::SweAgent,
     about: "trajectories of SWE-agent (.traj)",
     decisive: "an object with `history` or `instance_id`, and a list `trajectory`, whose steps have `action` and `observation`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Vorflux,
     about: "trajectories of Vorflux",
     decisive: "an object with `session_id` and a list `trajectory` of entries of type `llm_call` or `tool_call`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

@@ -5,7 +5,7 @@ use super::damaged::take_damaged;
 use crate::read::document::Parsed;
 use crate::read::runs::Runs;
 use crate::read::window::Window;
-use crate::read::{Format, ReadOptions, Reading, recognise};
+use crate::read::{Format, ReadOptions, Reading, whole};
 use crate::trace::StepSink;
 
 /// Several inputs of spans and log records, read as one source: the spans and records of a trace meet wherever they
@@ -56,16 +56,16 @@ impl<'a> SpanJoin<'a> {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
             let window = Window::over_slice(bytes);
             let parsed = Parsed::of(bytes, None);
-            match recognise::claimed(&parsed.document, self.options.format) {
-                Some(entry) if entry.format == Format::OpenTelemetry => {
+            match whole::format_of(&parsed, self.options.format) {
+                Ok(Some(Format::OpenTelemetry)) => {
                     runs.pass_over("lines that are no JSON", parsed.no_json);
                     runs.pass_over("lines that are no object", parsed.no_object);
                     if let Err(fault) = self.collection.take(&parsed.document) {
                         runs.fail_at(fault);
                     }
                 }
-                Some(_) => return None,
-                None => runs.fail_at(take_damaged(bytes, &mut self.collection)?),
+                Ok(Some(_)) | Err(_) => return None,
+                Ok(None) => runs.fail_at(take_damaged(bytes, &mut self.collection)?),
             }
             self.collection.account(&mut runs);
             runs.settle(&window);

@@ -75,7 +75,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenTelemetry,
     about: "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and Tempo exports",
     decisive: "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
-    reader: Reader::Document(DocumentReader { claims: shape::claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims: shape::claims, read, is_generic: false }),
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {

@@ -2,9 +2,8 @@
 
 use super::relatives;
 use crate::json::{Kind, Raw};
-use crate::read::document::{Document, Sign};
+use crate::read::document::Document;
 use crate::read::sample::Members;
-use crate::read::words;
 
 /// What an object of an encoding holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,27 +83,36 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
         && (has_trace || id([("trace_id", "context.trace_id"), ("traceId", "context.traceId")]))
 }
 
-/// Whether an object has one of the keys without which it holds none.
-fn may_be(item: Raw<'_>) -> bool {
-    let mut found = false;
-    let _ = item.json().object(|key, _| {
-        found |= Sign::of(key) == Some(Sign::Span);
-        if found { Err(words::enough()) } else { Ok(()) }
-    });
-    found
-}
+/// The keys without one of which an object holds no spans.
+const KEYS: [&str; 15] = [
+    "resourceSpans",
+    "resource_spans",
+    "resourceLogs",
+    "resource_logs",
+    "batches",
+    "trace",
+    "data",
+    "spans",
+    "context",
+    "spanContext",
+    "span_context",
+    "span_id",
+    "spanId",
+    "context.span_id",
+    "context.spanId",
+];
 
 /// Whether a document holds spans or log records.
 pub(super) fn claims(document: &Document<'_>) -> bool {
-    const LOOKED_AT: usize = 64;
-    let claims = |item: &Raw<'_>| {
-        item.kind() == Kind::Object && may_be(*item) && shape(&Members::of(&mut item.json())).is_some()
-    };
+    /// How many items of a list decide.
+    const ITEMS: usize = 64;
+    let has_spans =
+        |members: &Members<'_>| members.keys().any(|key| KEYS.contains(&key)) && shape(members).is_some();
     match document {
-        Document::Object(members) => {
-            members.keys().any(|key| Sign::of(key.as_bytes()) == Some(Sign::Span)) && shape(members).is_some()
-        }
-        Document::Lines(lines) => lines.may_have(Sign::Span) && lines.iter().any(claims),
-        Document::List(items) => items.iter().take(LOOKED_AT).any(claims),
+        Document::Object(members) => has_spans(members),
+        Document::List(items) | Document::Lines(items) => items
+            .iter()
+            .take(ITEMS)
+            .any(|item| item.kind() == Kind::Object && has_spans(&Members::of(&mut item.json()))),
     }
 }
