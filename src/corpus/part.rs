@@ -49,8 +49,7 @@ where
         let (work, source) = (self.work, self.source);
         let options = &work.scanner.options.read;
         let again = |offset| source.open_at(offset);
-        let known_tasks = Some(&work.scanner.known_tasks);
-        let beside = source.beside(&again, options, work.scanner.options.join, known_tasks);
+        let beside = source.beside(&again, options, work.scanner.options.join);
         let cut = work.threads > 1 && !window.is_whole();
         // The sink hands on what it has when that becomes much; the pieces, before each of them.
         let shared = RefCell::new(self);

@@ -106,7 +106,7 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     let again = |offset| file.open_at(offset);
     match file.open() {
         Ok(input) => {
-            let beside = file.beside(&again, options, joins, None);
+            let beside = file.beside(&again, options, joins);
             let mut window = Window::over_stream(input, options.most_held);
             read_window(&mut window, &beside, options, sink)
         }

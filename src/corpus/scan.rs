@@ -10,7 +10,7 @@ use super::source::{Discovered, discover};
 use super::work::Work;
 use crate::detect::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Beside, KnownTasks, ReadOptions, Window, read_window};
+use crate::read::{Beside, ReadOptions, Window, read_window};
 
 /// More threads than this are a mistake.
 const MOST_THREADS: usize = 1024;
@@ -86,7 +86,6 @@ impl Default for ScanOptions {
 pub struct Scanner {
     pub(super) detectors: Vec<Arc<dyn Detector>>,
     pub(super) options: ScanOptions,
-    pub(super) known_tasks: KnownTasks,
 }
 
 impl Scanner {
@@ -104,7 +103,7 @@ impl Scanner {
             .read
             .argument_texts
             .get_or_insert_with(|| detectors.iter().any(|detector| detector.reads_argument_texts()));
-        Ok(Self { detectors, options, known_tasks: KnownTasks::default() })
+        Ok(Self { detectors, options })
     }
 
     /// Scans files and directories. `each` is given everything in source order, which is the sorted order of the
@@ -188,7 +187,7 @@ impl Scanner {
     pub fn scan_slice(&self, path: &Path, bytes: &[u8]) -> FileScan {
         let path: Arc<Path> = path.into();
         let mut sink = Sink::new(self, &path, None);
-        let beside = Beside { known_tasks: Some(&self.known_tasks), ..Beside::default() };
+        let beside = Beside::default();
         let reading = read_window(&mut Window::over_slice(bytes), &beside, &self.options.read, &mut sink);
         let mut summary = FileSummary::new(Arc::clone(&path));
         let (traces, errors) = sink.kept.take().apart();

@@ -13,7 +13,7 @@ use super::composed::{self, Composed, Piece};
 use super::open::{is_input, open, open_at, pass};
 use super::record::{FileSummary, ScanEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Beside, Format, Header, KnownTasks, ReadOptions, read_companion};
+use crate::read::{Beside, Format, Header, ReadOptions, read_companion};
 
 /// A file to read.
 #[derive(Debug, Clone)]
@@ -53,7 +53,6 @@ impl SourceFile {
         again: &'b dyn Fn(u64) -> Option<Box<dyn Read>>,
         options: &ReadOptions,
         joins: bool,
-        known_tasks: Option<&'b KnownTasks>,
     ) -> Beside<'b> {
         Beside {
             header: self.header(options),
@@ -61,7 +60,6 @@ impl SourceFile {
             format: matches!(self.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),
             is_header: matches!(self.role, Role::Header),
             joins,
-            known_tasks,
             is_recount: false,
         }
     }

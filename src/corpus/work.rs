@@ -260,12 +260,8 @@ where
         let Some(source) = self.files.get(file) else { return };
         let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let options = &self.scanner.options;
-        let beside = Beside {
-            header: source.header(&options.read),
-            joins: options.join,
-            known_tasks: Some(&self.scanner.known_tasks),
-            ..Beside::default()
-        };
+        let beside =
+            Beside { header: source.header(&options.read), joins: options.join, ..Beside::default() };
         let reading = read_piece(&piece, &beside, &options.read, &mut sink);
         self.keep_buffer(piece.into_buffer());
         let positions = reading.positions;

@@ -22,6 +22,7 @@ mod token;
 mod value;
 
 use std::borrow::Cow;
+use std::ops::ControlFlow::{self, Continue};
 
 pub(crate) use ends::Ends;
 pub(crate) use fault::{Fault, Read};
@@ -176,6 +177,15 @@ impl<'a> Json<'a> {
     /// Reads an object member by member. `member` is given each key, and reads its value or leaves it.
     #[inline]
     pub(crate) fn object(&mut self, mut member: impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<()> {
+        self.object_until(|key, value| member(key, value).map(Continue)).map(|_| ())
+    }
+
+    /// As [`Json::object`], until `member` breaks, which leaves the reader within the object.
+    #[inline]
+    pub(crate) fn object_until(
+        &mut self,
+        mut member: impl FnMut(&[u8], &mut Self) -> Read<ControlFlow<()>>,
+    ) -> Read<ControlFlow<()>> {
         if self.peek_byte() != Some(b'{') {
             return Err(self.not("an object"));
         }
@@ -183,27 +193,30 @@ impl<'a> Json<'a> {
         if self.peek_byte() == Some(b'}') {
             self.at += 1;
             self.depth -= 1;
-            return Ok(());
+            return Ok(Continue(()));
         }
         loop {
             // Most keys are short and plain, and their colon follows at once.
-            if self.peek_byte() == Some(b'"')
+            let flow = if self.peek_byte() == Some(b'"')
                 && let Some(close) = short_end::<true>(self.bytes, self.at + 1)
                 && self.bytes.get(close + 1) == Some(&b':')
             {
                 let key = self.bytes.get(self.at + 1..close).unwrap_or_default();
                 self.at = close + 2;
-                self.member(key, &mut member)?;
+                self.member(key, &mut member)?
             } else {
                 let key = self.key()?;
-                self.member(&key, &mut member)?;
+                self.member(&key, &mut member)?
+            };
+            if flow.is_break() {
+                return Ok(flow);
             }
             match self.peek_byte() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
                     self.depth -= 1;
-                    return Ok(());
+                    return Ok(Continue(()));
                 }
                 Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `}`")),
                 None => return Err(Fault::end_at(self.at)),
@@ -254,13 +267,6 @@ impl<'a> Json<'a> {
         passes
     }
 
-    /// Passes over a list or an object that was read before, anywhere at this depth, if the same bytes come next.
-    pub(crate) fn passes_again(&mut self, value: &[u8]) -> bool {
-        let passes = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(value));
-        self.at += if passes { value.len() } else { 0 };
-        passes
-    }
-
     /// As [`Json::object`], with keys that may be kept.
     pub(crate) fn members(
         &mut self,
@@ -293,16 +299,32 @@ impl<'a> Json<'a> {
 
     /// Has the value of a member read, or passes over it.
     #[inline]
-    fn member(&mut self, key: &[u8], member: &mut impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<()> {
+    fn member(
+        &mut self,
+        key: &[u8],
+        member: &mut impl FnMut(&[u8], &mut Self) -> Read<ControlFlow<()>>,
+    ) -> Read<ControlFlow<()>> {
         self.space();
         let start = self.at;
-        member(key, self)?;
-        if self.at == start { self.skip() } else { Ok(()) }
+        let flow = member(key, self)?;
+        if self.at == start && flow.is_continue() {
+            self.skip()?;
+        }
+        Ok(flow)
     }
 
     /// Reads a list item by item. `item` reads each, or leaves it.
     #[inline]
     pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
+        self.list_until(|value| item(value).map(Continue)).map(|_| ())
+    }
+
+    /// As [`Json::list`], until `item` breaks, which leaves the reader within the list.
+    #[inline]
+    pub(crate) fn list_until(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Read<ControlFlow<()>>,
+    ) -> Read<ControlFlow<()>> {
         if self.peek_byte() != Some(b'[') {
             return Err(self.not("a list"));
         }
@@ -310,12 +332,15 @@ impl<'a> Json<'a> {
         if self.peek_byte() == Some(b']') {
             self.at += 1;
             self.depth -= 1;
-            return Ok(());
+            return Ok(Continue(()));
         }
         loop {
             self.space();
             let start = self.at;
-            item(self)?;
+            let flow = item(self)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
             if self.at == start {
                 self.skip()?;
             }
@@ -324,7 +349,7 @@ impl<'a> Json<'a> {
                 Some(b']') => {
                     self.at += 1;
                     self.depth -= 1;
-                    return Ok(());
+                    return Ok(Continue(()));
                 }
                 Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `]`")),
                 None => return Err(Fault::end_at(self.at)),

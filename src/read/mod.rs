@@ -20,7 +20,6 @@ pub(crate) mod reward;
 mod runs;
 mod sample;
 mod session_lines;
-mod tasks;
 mod text_calls;
 mod text_grammars;
 mod time;
@@ -46,7 +45,6 @@ pub(crate) use formats::otel::{
 pub use formats::otel::{SpanBatch, SpanJoin};
 pub(crate) use runs::Header;
 pub use runs::PassedOver;
-pub(crate) use tasks::KnownTasks;
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Entry, Reader, RecordReader};
@@ -346,8 +344,6 @@ pub(crate) struct Beside<'b> {
     pub(crate) is_header: bool,
     /// Whether spans and log records are set aside instead of being read as runs.
     pub(crate) joins: bool,
-    /// Lists of tasks that other inputs had.
-    pub(crate) known_tasks: Option<&'b KnownTasks>,
     /// Whether calls that are not read have been counted already.
     pub(crate) is_recount: bool,
 }

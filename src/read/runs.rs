@@ -4,16 +4,24 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::tasks::{KnownTasks, Tasks};
 use super::text_calls;
 use super::unread_calls::{self, Tally};
 use super::window::Window;
 use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, Json, Read, is_line};
-use crate::trace::{Actor, Assembler, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired};
+use crate::trace::{Actor, Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired};
 
-/// What a file says of all its runs, beside them.
+/// The tasks of a file.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    /// The routes by the digests of the tasks' ids.
+    pub(super) routes: DigestMap<Routing>,
+    /// Whether one of the routes compares single arguments.
+    pub(super) looks_inside: bool,
+}
+
+/// What a file records of all its runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Header {
     pub(super) model: Option<Arc<str>>,
@@ -53,8 +61,6 @@ pub(super) struct Runs<'s> {
     pub(super) reading: Reading,
     /// Whether spans and log records are set aside.
     pub(super) joins: bool,
-    /// Lists of tasks that other inputs had.
-    pub(super) known_tasks: Option<&'s KnownTasks>,
     /// What was read so far.
     actions: u64,
     strangers: u64,
@@ -73,7 +79,6 @@ impl<'s> Runs<'s> {
             named: None,
             reading: Reading::default(),
             joins: false,
-            known_tasks: None,
             actions: 0,
             strangers: 0,
             is_recount: false,
@@ -85,7 +90,6 @@ impl<'s> Runs<'s> {
     pub(super) fn beside(options: &'s ReadOptions, beside: &Beside<'s>, sink: &'s mut dyn StepSink) -> Self {
         Self {
             joins: beside.joins,
-            known_tasks: beside.known_tasks,
             is_recount: beside.is_recount,
             ..Self::new(options, sink)
         }

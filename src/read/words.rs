@@ -48,12 +48,6 @@ pub(super) fn unfit(at: usize, what: &str) -> Fault {
 /// How many items of a list decide what it is; the others are looked at when they are read.
 pub(super) const DECISIVE_ITEMS: usize = 16;
 
-/// Ends a walk of which enough has been seen.
-#[cold]
-pub(super) fn enough() -> Fault {
-    Fault::syntax(0, "enough has been seen")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 //! list of elements; `chat_messages` reads messages, `chat_items` items.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::chat_element::Look;
 use super::chat_messages::Conversation;
@@ -91,19 +92,30 @@ enum Source<'d, 'a> {
 
 impl<'a> Source<'_, 'a> {
     /// Goes through the elements; `each` is also given whether they belong to the response.
-    fn walk(&self, mut each: impl FnMut(&mut Json<'a>, bool) -> Read<()>) -> Read<()> {
+    fn walk(
+        &self,
+        mut each: impl FnMut(&mut Json<'a>, bool) -> Read<ControlFlow<()>>,
+    ) -> Read<ControlFlow<()>> {
         match self {
-            Self::Slice(elements) => elements.iter().try_for_each(|element| each(&mut element.json(), false)),
-            Self::List(list) => list.json().list(|element| each(element, false)),
-            Self::Response(input, output) => {
-                for (list, is_output) in [(input, false), (output, true)] {
-                    if let Some(list) = list {
-                        list.json().list(|element| each(element, is_output))?;
+            Self::Slice(elements) => {
+                for element in *elements {
+                    if each(&mut element.json(), false)?.is_break() {
+                        return Ok(Break(()));
                     }
                 }
-                Ok(())
+            }
+            Self::List(list) => return list.json().list_until(|element| each(element, false)),
+            Self::Response(input, output) => {
+                for (list, is_output) in [(input, false), (output, true)] {
+                    if let Some(list) = list
+                        && list.json().list_until(|element| each(element, is_output))?.is_break()
+                    {
+                        return Ok(Break(()));
+                    }
+                }
             }
         }
+        Ok(Continue(()))
     }
 }
 
@@ -128,9 +140,9 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
         let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
         let are_known = are_messages || items && called;
         decided = are_known && enough.is_some_and(|enough| count >= enough);
-        if decided || !messages && !items { Err(words::enough()) } else { Ok(()) }
+        Ok(if decided || !messages && !items { Break(()) } else { Continue(()) })
     });
-    if walked.is_err() && !decided {
+    if walked.is_err() {
         return None;
     }
     match (messages, items && called) {
@@ -223,20 +235,19 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> R
     loop {
         let mut conversation = Conversation::new(form);
         let (mut in_output, mut unfit) = (false, None);
-        let walked = source.walk(|json, is_output| {
+        source.walk(|json, is_output| {
             if is_output && !std::mem::replace(&mut in_output, true) {
                 conversation.of_one_response(usage);
             }
             let start = json.offset();
             if conversation.element(json)? {
-                Ok(())
-            } else {
-                unfit = Some(start);
-                Err(words::enough())
+                return Ok(Continue(()));
             }
-        });
+            unfit = Some(start);
+            Ok(Break(()))
+        })?;
         match unfit {
-            None => return walked.map(|()| conversation),
+            None => return Ok(conversation),
             Some(start) => {
                 form = self::form(source, None)
                     .filter(|other| *other != form && form == found)

@@ -2,6 +2,7 @@
 //! result.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -39,7 +40,7 @@ fn claims(document: &Document<'_>) -> bool {
     }
     let mut any = false;
     if let Some(messages) = members.get("messages") {
-        let _ = messages.json().list(|message| {
+        let _ = messages.json().list_until(|message| {
             let (mut has_info, mut has_parts) = (false, false);
             wire::object(message, |key, value| {
                 match key {
@@ -50,7 +51,7 @@ fn claims(document: &Document<'_>) -> bool {
                 Ok(())
             })?;
             any = has_info && has_parts;
-            if any { Err(words::enough()) } else { Ok(()) }
+            Ok(if any { Break(()) } else { Continue(()) })
         });
     }
     any

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use super::codex_text::is_failure_code;
 use crate::json::{Json, Kind, Raw, Read};
@@ -29,11 +30,11 @@ fn claims(document: &Document<'_>) -> bool {
     let mut seen = Seen::default();
     match document {
         Document::List(items) => {
-            let _ = items.iter().try_for_each(|event| seen.look(&mut event.json()));
+            items.iter().any(|event| !matches!(seen.look(&mut event.json()), Ok(ControlFlow::Continue(()))));
         }
         Document::Object(members) => match members.get("trajectory") {
             Some(events) if events.kind() == Kind::List => {
-                let _ = events.json().list(|event| seen.look(event));
+                let _ = events.json().list_until(|event| seen.look(event));
             }
             _ => return false,
         },
@@ -61,7 +62,8 @@ struct Seen {
 }
 
 impl Seen {
-    fn look(&mut self, json: &mut Json<'_>) -> Read<()> {
+    /// Looks at the next event; breaks if no more need to be looked at.
+    fn look(&mut self, json: &mut Json<'_>) -> Read<ControlFlow<()>> {
         let (mut has_id, mut has_source, mut has_time) = (false, false, false);
         let (mut action, mut observation) = (false, false);
         let (mut arguments, mut content) = (false, false);
@@ -84,7 +86,7 @@ impl Seen {
         self.is_sure |= has_id && has_source && has_time && (action && arguments || observation && content);
         self.count += 1;
         let decided = self.kinds == [true; 2] && self.count >= words::DECISIVE_ITEMS;
-        if self.other || decided { Err(words::enough()) } else { Ok(()) }
+        Ok(if self.other || decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }
 

@@ -1,6 +1,7 @@
 //! SWE-agent `.traj`: steps of a response, a command and what it printed. There is neither a flag nor an exit code.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow::{Break, Continue};
 
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
@@ -32,10 +33,10 @@ fn claims(document: &Document<'_>) -> bool {
 /// Whether there are steps, each with a command and what came of it.
 fn are_steps(steps: Raw<'_>) -> bool {
     let (mut count, mut all) = (0, true);
-    let _ = steps.json().list(|step| {
+    let _ = steps.json().list_until(|step| {
         all = is_step(step)?;
         count += 1;
-        if all && count < words::DECISIVE_ITEMS { Ok(()) } else { Err(words::enough()) }
+        Ok(if all && count < words::DECISIVE_ITEMS { Continue(()) } else { Break(()) })
     });
     count > 0 && all
 }

@@ -12,9 +12,8 @@ use crate::error::{Error, echo};
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::read::Format;
 use crate::read::format::{Entry, Reader, RecordReader};
-use crate::read::runs::{Header, MayEnd, OpenRun, Runs};
+use crate::read::runs::{Header, MayEnd, OpenRun, Runs, Tasks};
 use crate::read::sample::{Members, Sample};
-use crate::read::tasks::{KnownTasks, Tasks};
 use crate::read::wire;
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, Routing};
 
@@ -161,7 +160,7 @@ fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header)
         b"tasks" => {
             header.keys |= TASKS;
             if runs.options.routes {
-                header.tasks = tasks(json, runs.known_tasks)?;
+                header.tasks = tasks(json)?;
             } else {
                 json.skip()?;
             }
@@ -188,26 +187,14 @@ fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
 }
 
 /// The tasks of a list, unless null stands there.
-fn tasks(json: &mut Json<'_>, known: Option<&KnownTasks>) -> Read<Option<Arc<Tasks>>> {
-    json.space();
-    if let Some(tasks) = known.and_then(|known| known.pass(json)) {
-        return Ok(Some(tasks));
-    }
-    let start = json.offset();
+fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
     let mut tasks = Tasks::default();
     let listed = json.list_or_null(|value| {
         let (id, routing) = task(value, &mut tasks.looks_inside)?;
         tasks.routes.insert(id, routing);
         Ok(())
     })?;
-    if !listed {
-        return Ok(None);
-    }
-    let tasks = Arc::new(tasks);
-    if let Some(known) = known {
-        known.keep(json.since(start), &tasks);
-    }
-    Ok(Some(tasks))
+    Ok(listed.then(|| Arc::new(tasks)))
 }
 
 /// The route of a task, by the digest of its id.

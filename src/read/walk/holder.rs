@@ -266,7 +266,6 @@ fn read_behind(
     window.consume(1);
     let mut nowhere = TraceCollector::default();
     let mut runs = Runs::new(of.options, &mut nowhere);
-    runs.known_tasks = of.known_tasks;
     let mut walk = Walk::for_header(&mut runs, reader);
     match walk.list(window, &Arc::default())? {
         Stop::Done => walk.members(window, header, true).map(|(stop, _)| stop),

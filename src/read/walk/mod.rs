@@ -6,6 +6,7 @@ mod items;
 mod lines;
 mod pieces;
 
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 
 pub(super) use holder::read_header;
@@ -214,7 +215,7 @@ impl Walk<'_, '_, '_> {
     fn classify(&self, json: &mut Json<'_>) -> Option<Class> {
         let mut class = None;
         let mut beside = false;
-        let walked = json.object(|key, value| {
+        let walked = json.object_until(|key, value| {
             // Formats without such a list have no name for it, which is a key all the same.
             if key == self.reader.list.as_bytes() && !key.is_empty() {
                 class = Some(Class::Holder);
@@ -222,10 +223,9 @@ impl Walk<'_, '_, '_> {
                 class = Some(Class::Run);
             } else {
                 beside |= self.reader.is_header_key(key);
-                return value.skip_any();
+                return value.skip_any().map(Continue);
             }
-            // Enough is known.
-            Err(Fault::shape(0, ""))
+            Ok(Break(()))
         });
         match (class, walked) {
             (Some(class), _) => Some(class),

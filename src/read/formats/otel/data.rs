@@ -8,8 +8,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
-use crate::json::{self, Json, JsonString, Kind, Read};
-use crate::read::words;
+use crate::json::{self, Fault, Json, JsonString, Kind, Read};
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -110,7 +109,7 @@ fn usual<'t>(json: &mut Json<'t>, depth: u32) -> Read<Data<'t>> {
         Kind::Bool => Data::Bool(json.boolean()?),
         Kind::Number => Data::Number(usual_number(json)?),
         Kind::String => Data::Text(usual_text(json.text()?)?),
-        Kind::List | Kind::Object if depth == USUAL_DEPTH => return Err(words::enough()),
+        Kind::List | Kind::Object if depth == USUAL_DEPTH => return Err(unusual()),
         Kind::List => {
             let mut items = Vec::new();
             json.list(|item| {
@@ -130,6 +129,12 @@ fn usual<'t>(json: &mut Json<'t>, depth: u32) -> Read<Data<'t>> {
     })
 }
 
+/// What makes serde read a text instead.
+#[cold]
+fn unusual() -> Fault {
+    Fault::syntax(0, "not a usual value")
+}
+
 fn usual_number(json: &mut Json<'_>) -> Read<Number> {
     json.space();
     let start = json.offset();
@@ -143,12 +148,12 @@ fn usual_number(json: &mut Json<'_>) -> Read<Number> {
         json::Number::Float(float) => Number::from_f64(float),
         json::Number::Large(_) => None,
     };
-    usual.ok_or_else(words::enough)
+    usual.ok_or_else(unusual)
 }
 
 fn usual_text(text: JsonString<'_>) -> Read<Cow<'_, str>> {
     let is_whole = |said: &Cow<'_, str>| matches!(said, Cow::Borrowed(_)) || !said.contains('\u{fffd}');
-    text.to_str().filter(is_whole).ok_or_else(words::enough)
+    text.to_str().filter(is_whole).ok_or_else(unusual)
 }
 
 fn usual_key(key: Cow<'_, [u8]>) -> Read<Cow<'_, str>> {
@@ -158,7 +163,7 @@ fn usual_key(key: Cow<'_, [u8]>) -> Read<Cow<'_, str>> {
             String::from_utf8(key).ok().filter(|key| !key.contains('\u{fffd}')).map(Cow::Owned)
         }
     };
-    text.ok_or_else(words::enough)
+    text.ok_or_else(unusual)
 }
 
 impl<'t> Members<'t> {
