@@ -11,7 +11,6 @@ mod container;
 mod ends;
 mod escape;
 mod fault;
-mod line;
 mod raw;
 mod scalar;
 mod scan;
@@ -26,7 +25,6 @@ use std::ops::ControlFlow::{self, Continue};
 
 pub(crate) use ends::Ends;
 pub(crate) use fault::{Fault, Read};
-pub(crate) use line::is_line;
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;
 pub(crate) use string::{JsonString, spelling_of};

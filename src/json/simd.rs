@@ -25,12 +25,6 @@ pub(super) trait Simd: Copy {
 
     /// Whether there are control characters.
     fn has_controls(self, block: Self::Block) -> bool;
-
-    /// Of each two bytes the lower one, where those that are no ASCII are below all others.
-    fn lowest(self, a: Self::Block, b: Self::Block) -> Self::Block;
-
-    /// Whether there are control characters or bytes that are no ASCII.
-    fn has_below_space(self, block: Self::Block) -> bool;
 }
 
 /// Work on blocks. What looks at them has to be inlined into it, to be compiled for each kind of instructions.
@@ -108,21 +102,6 @@ impl Simd for Portable {
     fn has_controls(self, [a, b, c, d]: Self::Block) -> bool {
         controls_of(a.min(b).min(c.min(d))).to_bitmask() != 0
     }
-
-    #[inline(always)]
-    fn lowest(self, mut a: Self::Block, b: Self::Block) -> Self::Block {
-        let sign = u8x16::splat(0x80);
-        a.iter_mut().zip(b).for_each(|(a, b)| *a = (*a ^ sign).min(b ^ sign) ^ sign);
-        a
-    }
-
-    #[inline(always)]
-    fn has_below_space(self, [a, b, c, d]: Self::Block) -> bool {
-        let sign = u8x16::splat(0x80);
-        let [a, b, c, d] = [a, b, c, d].map(|lane| lane ^ sign);
-        let lowest = a.min(b).min(c.min(d));
-        lowest.min(u8x16::splat(0x9f)).simd_eq(lowest).to_bitmask() != 0
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -163,18 +142,6 @@ mod x86 {
         #[inline(always)]
         fn has_controls(self, [a, b]: Self::Block) -> bool {
             let found = self.controls_of(self.avx2._mm256_min_epu8(a, b));
-            self.avx2._mm256_movemask_epi8(found) != 0
-        }
-
-        #[inline(always)]
-        fn lowest(self, [a, b]: Self::Block, [c, d]: Self::Block) -> Self::Block {
-            [self.avx2._mm256_min_epi8(a, c), self.avx2._mm256_min_epi8(b, d)]
-        }
-
-        #[inline(always)]
-        fn has_below_space(self, [a, b]: Self::Block) -> bool {
-            let space = self.avx._mm256_set1_epi8(0x20);
-            let found = self.avx2._mm256_cmpgt_epi8(space, self.avx2._mm256_min_epi8(a, b));
             self.avx2._mm256_movemask_epi8(found) != 0
         }
     }
@@ -228,16 +195,6 @@ mod x86 {
         fn has_controls(self, block: Self::Block) -> bool {
             self.controls(block) != 0
         }
-
-        #[inline(always)]
-        fn lowest(self, a: Self::Block, b: Self::Block) -> Self::Block {
-            self.avx512bw._mm512_min_epi8(a, b)
-        }
-
-        #[inline(always)]
-        fn has_below_space(self, block: Self::Block) -> bool {
-            self.avx512bw._mm512_cmplt_epi8_mask(block, self.avx512f._mm512_set1_epi8(0x20)) != 0
-        }
     }
 }
 
@@ -260,20 +217,14 @@ mod tests {
         );
         assert_eq!(simd.controls(block), places_of(bytes, |byte| byte < 0x20));
         assert_eq!(simd.has_controls(block), bytes.iter().any(|byte| *byte < 0x20));
-        let is_below = |byte: &u8| *byte < 0x20 || !byte.is_ascii();
-        assert_eq!(simd.has_below_space(block), bytes.iter().any(is_below));
     }
 
     /// A block of plain bytes but for one.
     fn check_alone<S: Simd>(simd: S, byte: u8, place: usize) {
         let mut bytes = [b'~'; 64];
-        let plain = simd.block(&bytes);
         bytes[place] = byte;
         let block = simd.block(&bytes);
         assert_eq!(simd.has_controls(block), byte < 0x20);
-        for block in [block, simd.lowest(block, plain), simd.lowest(plain, block)] {
-            assert_eq!(simd.has_below_space(block), byte < 0x20 || !byte.is_ascii());
-        }
     }
 
     proptest! {

@@ -42,9 +42,6 @@ pub(super) struct RecordReader {
     pub(super) is_complete: fn(&Header) -> bool,
     /// Reads a run.
     pub(super) run: ReadRun,
-    /// Whether that refuses what holds runs instead of being one, where it must be a line. The lines of others are looked
-    /// at first.
-    pub(super) refuses_holders: bool,
 }
 
 /// A format that has to be seen whole.

@@ -163,7 +163,7 @@ pub(super) enum LinesAre {
     Of(&'static Entry),
 }
 
-/// Returns what lines are. `None`: the first 1,024 of them do not say, or (unless they are `all`) there are too few.
+/// Returns what lines are. `None`: the first 4,096 of them do not say, or (unless they are `all`) there are too few.
 pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> Result<Option<LinesAre>> {
     for most in LINES {
         let first = lines.get(..most).unwrap_or(lines);

@@ -9,7 +9,7 @@ use super::unread_calls::{self, Tally};
 use super::window::Window;
 use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Fault, Json, Read, is_line};
+use crate::json::{Fault, Json, Read};
 use crate::trace::{Actor, Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired};
 
 /// The tasks of a file.
@@ -235,14 +235,12 @@ impl<'s> Runs<'s> {
         json: &mut Json<'a>,
         header: &Header,
         assembler: &mut Assembler<'a>,
-        may_end: MayEnd,
     ) -> Read<()> {
         json.space();
         let start = json.offset();
         let mut run = OpenRun {
             options: self.options,
             assembler,
-            may_end,
             sink: self.sink,
             position: self.position,
             begun: false,
@@ -250,16 +248,10 @@ impl<'s> Runs<'s> {
             ending: Ending::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
-            // What was passed over must be text as well.
-            let text = json.since(start);
-            match may_end {
-                MayEnd::Anywhere if simdutf8::basic::from_utf8(text).is_err() => {
-                    Err(Fault::encoding_at(start))
-                }
-                MayEnd::WithLine if !is_line(text) || !json.is_at_end_of_line() => {
-                    Err(Fault::shape(start, "the run is not one line of text"))
-                }
-                _ => Ok(()),
+            // What was skipped must be text as well.
+            match simdutf8::basic::from_utf8(json.since(start)) {
+                Ok(_) => Ok(()),
+                Err(_) => Err(Fault::encoding_at(start)),
             }
         });
         match &checked {
@@ -279,14 +271,6 @@ impl<'s> Runs<'s> {
     }
 }
 
-/// Where a run may end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MayEnd {
-    Anywhere,
-    /// With the line in which it begins: all else is a fault.
-    WithLine,
-}
-
 /// Reads one run of a format: from a JSON value to steps and an ending.
 pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_>) -> Read<()>;
 
@@ -294,7 +278,6 @@ pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_
 pub(super) struct OpenRun<'a, 's> {
     pub(super) options: &'s ReadOptions,
     pub(super) assembler: &'s mut Assembler<'a>,
-    pub(super) may_end: MayEnd,
     sink: &'s mut dyn StepSink,
     position: u64,
     begun: bool,

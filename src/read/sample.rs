@@ -9,7 +9,7 @@ use crate::json::{Ends, Json, Kind, Raw, Read};
 const RECORDS: usize = 64;
 
 /// How many lines are looked at that are objects.
-pub(super) const LINES: usize = 1024;
+pub(super) const LINES: usize = 4096;
 
 /// The members of an object, in the order in which they stand.
 #[derive(Debug, Clone, Default)]

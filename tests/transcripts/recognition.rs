@@ -204,7 +204,12 @@ fn what_stands_behind_the_beginning_may_be_of_another_format() {
     let line = r#"{"type": "session_meta", "p\u0061yload": {"id": "s"}}"#;
     let claude =
         r#"{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "hi"}}"#;
-    assert_eq!(read(format!("{line}\n{claude}\n")).1.format, Some(Format::CodexRollout));
+    assert_eq!(read(format!("{line}\n")).1.format, Some(Format::CodexRollout));
+    // An input of two formats is an error that names both.
+    let (traces, reading) = read(format!("{line}\n{claude}\n"));
+    let message = reading.errors[0].message();
+    assert!(message.contains("codex-rollout") && message.contains("claude-code"), "{message}");
+    assert!(traces.is_empty() && reading.format.is_none(), "{reading:?}");
 }
 
 /// What is read in one walk is read as what is taken apart first: with a line that is no JSON, or with something
@@ -427,23 +432,20 @@ fn calls_may_come_late_among_items() {
 }
 
 #[test]
-fn documents_behind_lines_that_are_messages_are_read() {
+fn sixteen_lines_that_are_messages_decide() {
     let message = r#"{"role": "user", "content": "x"}"#;
-    // The long ones show that they are messages before the document is seen.
-    let long = message.replace('x', &"x".repeat(500));
-    let behind = |message: &str, messages: usize, document: &str| {
-        read([&vec![message; messages][..], &[document]].concat().join("\n"))
-    };
-    for message in [message, &long] {
-        for messages in [1, 15, 16, 40, 100] {
-            let (traces, reading) = behind(message, messages, OBJECTS[1].1);
-            assert_eq!((traces.len(), reading.errors.len()), (1, 0), "{messages}: {:?}", reading.errors);
-            assert_eq!(reading.passed_over["lines of no known format"], messages as u64);
+    for message in [message, &message.replace('x', &"x".repeat(9000))] {
+        for messages in [1, 15, 16, 40] {
+            let text = [&vec![message; messages][..], &[OBJECTS[1].1]].concat().join("\n");
+            let (traces, reading) = read(text);
+            if messages < 16 {
+                assert_eq!((traces.len(), reading.errors.len()), (1, 0), "{messages}: {:?}", reading.errors);
+                assert_eq!(reading.passed_over["lines of no known format"], messages as u64);
+            } else {
+                assert_eq!((traces.len(), reading.errors.len()), (0, 1), "{messages}");
+            }
         }
     }
-    // One without a run makes no documents of messages.
-    let (traces, reading) = behind(&long, 40, r#"{"version": 2, "eval": {}, "samples": []}"#);
-    assert_eq!((traces.len(), reading.errors.len()), (0, 1), "{:?}", reading.errors);
 }
 
 #[test]

@@ -28,7 +28,6 @@ pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
         header,
         is_complete: |header| header.flat_domain.is_some(),
         run,
-        refuses_holders: false,
     }),
 };
 

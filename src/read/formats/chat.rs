@@ -235,7 +235,7 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> R
     loop {
         let mut conversation = Conversation::new(form);
         let (mut in_output, mut unfit) = (false, None);
-        source.walk(|json, is_output| {
+        let _ = source.walk(|json, is_output| {
             if is_output && !std::mem::replace(&mut in_output, true) {
                 conversation.of_one_response(usage);
             }

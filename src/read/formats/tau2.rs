@@ -12,7 +12,7 @@ use crate::error::{Error, echo};
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::read::Format;
 use crate::read::format::{Entry, Reader, RecordReader};
-use crate::read::runs::{Header, MayEnd, OpenRun, Runs, Tasks};
+use crate::read::runs::{Header, OpenRun, Runs, Tasks};
 use crate::read::sample::{Members, Sample};
 use crate::read::wire;
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, Routing};
@@ -30,7 +30,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         header,
         is_complete: |header| header.keys == INFO | TASKS,
         run,
-        refuses_holders: true,
     }),
 };
 
@@ -340,9 +339,6 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                 }
                 run.assembler.begin(!task_known);
                 found.says_something = Messages::new(texts).read(value, run, task_known)? > 0;
-            }
-            b"simulations" if run.may_end == MayEnd::WithLine && !found.is_run => {
-                return Err(Fault::shape(start, "the line holds runs"));
             }
             b"traj" | b"ticks" => found.elsewhere = events_elsewhere(key, value)?.or(found.elsewhere),
             _ => value.skip()?,

@@ -30,7 +30,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         header: RecordReader::no_header,
         is_complete: |_| true,
         run,
-        refuses_holders: false,
     }),
 };
 

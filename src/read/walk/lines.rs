@@ -1,6 +1,6 @@
 //! Lines of runs.
 
-use super::{Assembler, Class, Fault, Header, Json, MayEnd, Result, Walk, Window, cut_lines, reader_at};
+use super::{Assembler, Class, Fault, Header, Json, Result, Walk, Window, cut_lines, reader_at};
 
 impl Walk<'_, '_, '_> {
     /// One value in each line.
@@ -12,23 +12,13 @@ impl Walk<'_, '_, '_> {
             return cut_lines(window, format, pieces, || self.runs.restart_positions());
         }
         let header = self.companion.cloned().unwrap_or_default();
-        // How much of what is unread is known to have no end of a line.
+        // How many of the unread bytes are known to hold no end of a line.
         let mut searched = 0;
-        // Behind a line that is not, each is looked for before it is read, which takes linear time whatever they hold.
-        let mut all_sound = self.header_only.is_none();
         loop {
             let whole = window.is_whole();
             let bytes = window.unread();
             let mut assembler = Assembler::default();
             let mut done = 0;
-            if all_sound {
-                let last = memchr::memrchr(b'\n', bytes.get(searched..).unwrap_or_default());
-                let over = if whole { bytes.len() } else { last.map_or(0, |last| searched + last) };
-                let complete = bytes.get(..over).unwrap_or_default();
-                done = self.sound_lines(complete, &header, &mut assembler);
-                all_sound = done == over;
-                searched = if done > 0 { 0 } else { searched };
-            }
             loop {
                 let rest = bytes.get(done + searched..).unwrap_or_default();
                 let end = match memchr::memchr(b'\n', rest) {
@@ -51,26 +41,6 @@ impl Walk<'_, '_, '_> {
             window.consume(done);
             if whole || (!window.grow()? && window.unread().is_empty()) {
                 return Ok(());
-            }
-        }
-    }
-
-    /// Reads runs where they stand, without looking for the ends of their lines first, which takes a pass of its own.
-    /// Returns how far: to the end, or to the first line that is anything but one sound run.
-    fn sound_lines<'a>(&mut self, text: &'a [u8], header: &Header, assembler: &mut Assembler<'a>) -> usize {
-        let mut json = reader_at(text, 0, 0);
-        loop {
-            match json.peek_byte() {
-                None => return text.len(),
-                Some(b'{')
-                    if self.reader.refuses_holders
-                        || self.classify(&mut json.clone()) != Some(Class::Holder) => {}
-                Some(_) => return json.offset(),
-            }
-            let start = json.offset();
-            if self.runs.read(self.reader.run, &mut json, header, assembler, MayEnd::WithLine).is_err() {
-                *assembler = Assembler::default();
-                return start;
             }
         }
     }

@@ -17,7 +17,7 @@ pub(crate) use pieces::{Piece, Pieces};
 
 use super::framing::Framing;
 use super::mended::Mended;
-use super::runs::{Header, MayEnd, Runs};
+use super::runs::{Header, Runs};
 use super::window::{Place, Window};
 use super::{ReadOptions, RecordReader};
 use crate::error::{Error, Result};
@@ -318,7 +318,7 @@ impl Walk<'_, '_, '_> {
         if self.header_only.is_some() {
             json.skip()
         } else {
-            self.runs.read(self.reader.run, json, header, assembler, MayEnd::Anywhere)
+            self.runs.read(self.reader.run, json, header, assembler)
         }
     }
 
