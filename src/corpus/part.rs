@@ -49,7 +49,7 @@ where
         let (work, source) = (self.work, self.source);
         let options = &work.scanner.options.read;
         let again = |offset| source.open_at(offset);
-        let beside = source.beside(&again, options, work.scanner.options.join);
+        let context = source.context(&again, options, work.scanner.options.join);
         let cut = work.threads > 1 && !window.is_whole();
         // The sink hands on what it has when that becomes much; the pieces, before each of them.
         let shared = RefCell::new(self);
@@ -57,9 +57,9 @@ where
         let mut sink = sink.handing_on(&hand_on);
         if cut {
             let mut cutter = Cutter { part: &shared };
-            read_or_cut(window, &beside, options, &mut sink, Some(&mut cutter))
+            read_or_cut(window, &context, options, &mut sink, Some(&mut cutter))
         } else {
-            read_or_cut(window, &beside, options, &mut sink, None)
+            read_or_cut(window, &context, options, &mut sink, None)
         }
     }
 

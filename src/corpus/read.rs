@@ -106,9 +106,9 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     let again = |offset| file.open_at(offset);
     match file.open() {
         Ok(input) => {
-            let beside = file.beside(&again, options, joins);
+            let context = file.context(&again, options, joins);
             let mut window = Window::over_stream(input, options.most_held);
-            read_window(&mut window, &beside, options, sink)
+            read_window(&mut window, &context, options, sink)
         }
         Err(error) => {
             sink.error(error);

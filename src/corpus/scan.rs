@@ -10,7 +10,7 @@ use super::source::{Discovered, discover};
 use super::work::Work;
 use crate::detect::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Beside, ReadOptions, Window, read_window};
+use crate::read::{InputContext, ReadOptions, Window, read_window};
 
 /// More threads than this are a mistake.
 const MOST_THREADS: usize = 1024;
@@ -187,8 +187,8 @@ impl Scanner {
     pub fn scan_slice(&self, path: &Path, bytes: &[u8]) -> FileScan {
         let path: Arc<Path> = path.into();
         let mut sink = Sink::new(self, &path, None);
-        let beside = Beside::default();
-        let reading = read_window(&mut Window::over_slice(bytes), &beside, &self.options.read, &mut sink);
+        let context = InputContext::default();
+        let reading = read_window(&mut Window::over_slice(bytes), &context, &self.options.read, &mut sink);
         let mut summary = FileSummary::new(Arc::clone(&path));
         let (traces, errors) = sink.kept.take().apart();
         for error in &errors {

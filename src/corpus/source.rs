@@ -13,7 +13,7 @@ use super::composed::{self, Composed, Piece};
 use super::open::{is_input, open, open_at, pass};
 use super::record::{FileSummary, ScanEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Beside, Format, Header, ReadOptions, read_companion};
+use crate::read::{InputContext, Format, Header, ReadOptions, read_companion};
 
 /// A file to read.
 #[derive(Debug, Clone)]
@@ -48,13 +48,13 @@ impl SourceFile {
     }
 
     /// What its reader needs beside its bytes. `again` opens it once more, at an offset.
-    pub(super) fn beside<'b>(
+    pub(super) fn context<'b>(
         &'b self,
         again: &'b dyn Fn(u64) -> Option<Box<dyn Read>>,
         options: &ReadOptions,
         joins: bool,
-    ) -> Beside<'b> {
-        Beside {
+    ) -> InputContext<'b> {
+        InputContext {
             header: self.header(options),
             again: self.is_regular.then_some(again),
             format: matches!(self.role, Role::Header | Role::RunOf(_)).then_some(Format::Tau2),

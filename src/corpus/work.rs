@@ -18,7 +18,7 @@ use super::record::{Progress, ScanEvent, TraceRecord};
 use super::scan::Scanner;
 use super::source::SourceFile;
 use crate::error::Result;
-use crate::read::{Beside, Piece, Reading, Window, read_piece};
+use crate::read::{InputContext, Piece, Reading, Window, read_piece};
 
 /// How many pieces a thread reads one within the other, ahead of one that takes long.
 const MOST_AHEAD: usize = 4;
@@ -260,9 +260,12 @@ where
         let Some(source) = self.files.get(file) else { return };
         let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let options = &self.scanner.options;
-        let beside =
-            Beside { header: source.header(&options.read), joins: options.join, ..Beside::default() };
-        let reading = read_piece(&piece, &beside, &options.read, &mut sink);
+        let context = InputContext {
+            header: source.header(&options.read),
+            joins: options.join,
+            ..InputContext::default()
+        };
+        let reading = read_piece(&piece, &context, &options.read, &mut sink);
         self.keep_buffer(piece.into_buffer());
         let positions = reading.positions;
         self.order.count(key, positions);

@@ -8,7 +8,6 @@
 
 mod block;
 mod container;
-mod ends;
 mod escape;
 mod fault;
 mod raw;
@@ -16,6 +15,7 @@ mod scalar;
 mod scan;
 mod simd;
 mod skip;
+mod skip_index;
 mod string;
 mod token;
 mod value;
@@ -23,10 +23,10 @@ mod value;
 use std::borrow::Cow;
 use std::ops::ControlFlow::{self, Continue};
 
-pub(crate) use ends::Ends;
 pub(crate) use fault::{Fault, Read};
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;
+pub(crate) use skip_index::SkipIndex;
 pub(crate) use string::{JsonString, spelling_of};
 pub(crate) use value::{Kind, Number};
 
@@ -44,7 +44,7 @@ pub(crate) struct Json<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
-    ends: Option<&'a Ends>,
+    index: Option<&'a SkipIndex>,
     validation: Validation,
 }
 
@@ -67,12 +67,12 @@ pub(crate) struct Mark {
 impl<'a> Json<'a> {
     /// A reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0, ends: None, validation: Validation::Structure }
+        Self { bytes, at: 0, depth: 0, index: None, validation: Validation::Structure }
     }
 
     /// The same, with what is known of its long strings and of its lists and objects.
-    pub(crate) fn with_ends(bytes: &'a [u8], ends: Option<&'a Ends>) -> Self {
-        Self { ends, ..Self::new(bytes) }
+    pub(crate) fn with_index(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
+        Self { index, ..Self::new(bytes) }
     }
 
     /// A reader at an offset of a text, at which so many lists and objects are open.
@@ -99,7 +99,7 @@ impl<'a> Json<'a> {
     /// The value that began at an offset and has just been read.
     #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
-        Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, ends: self.ends }
+        Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, index: self.index }
     }
 
     /// Passes over white space.
@@ -397,7 +397,7 @@ impl<'a> Json<'a> {
         // Most strings are short and plain.
         let extent = match short_end::<STRICT>(self.bytes, start) {
             Some(close) => Extent { close, escapes: Escapes::None },
-            None => long_extent::<STRICT>(self.bytes, self.ends, start)?,
+            None => long_extent::<STRICT>(self.bytes, self.index, start)?,
         };
         self.at = extent.close + 1;
         let inner = self.bytes.get(start..extent.close).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Ends, Json, Kind};
+use super::{Json, Kind, SkipIndex};
 
 /// A value that was passed over, to be read later.
 #[derive(Debug, Clone, Copy)]
@@ -12,18 +12,18 @@ pub(crate) struct Raw<'a> {
     pub(super) at: usize,
     pub(super) end: usize,
     pub(super) depth: u32,
-    pub(super) ends: Option<&'a Ends>,
+    pub(super) index: Option<&'a SkipIndex>,
 }
 
 impl<'a> Raw<'a> {
     /// The value that begins at an offset of a text and ends with it.
     pub(crate) fn over(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, end: bytes.len(), depth: 0, ends: None }
+        Self { bytes, at, end: bytes.len(), depth: 0, index: None }
     }
 
     /// The same, with what is known of the long strings, lists and objects of the text.
-    pub(crate) fn with_ends(self, ends: Option<&'a Ends>) -> Self {
-        Self { ends, ..self }
+    pub(crate) fn with_index(self, index: Option<&'a SkipIndex>) -> Self {
+        Self { index, ..self }
     }
 
     /// Where it begins in the text that it was found in.
@@ -33,7 +33,7 @@ impl<'a> Raw<'a> {
 
     /// A reader of the value.
     pub(crate) fn json(self) -> Json<'a> {
-        Json { at: self.at, depth: self.depth, ends: self.ends, ..Json::new(self.bytes) }
+        Json { at: self.at, depth: self.depth, index: self.index, ..Json::new(self.bytes) }
     }
 
     /// The value as it is spelled.

@@ -3,7 +3,7 @@
 use super::container::{Unbalanced, container_end};
 use super::scan::{Escapes, Extent, Unsound, long_string_end, medium_end, short_end, string_end};
 use super::token::{behind_space, literal_end, number_end};
-use super::{Ends, Fault, Json, MAX_DEPTH, Raw, Read, Validation};
+use super::{Fault, Json, MAX_DEPTH, Raw, Read, SkipIndex, Validation};
 
 impl<'a> Json<'a> {
     /// Passes over a value, and gives it back for later.
@@ -47,7 +47,7 @@ impl<'a> Json<'a> {
 
     /// Passes over a list or an object, up to the bracket that balances its own.
     fn skim(&mut self) -> Read<()> {
-        self.at = match self.ends.and_then(|ends| ends.container(self.at)) {
+        self.at = match self.index.and_then(|index| index.container(self.at)) {
             Some(end) if end <= self.bytes.len() => end,
             _ => {
                 let most = MAX_DEPTH.saturating_sub(self.depth);
@@ -62,7 +62,7 @@ impl<'a> Json<'a> {
 
     fn pass_over<const STRICT: bool>(&mut self) -> Read<()> {
         self.space();
-        let text = Text { bytes: self.bytes, ends: self.ends };
+        let text = Text { bytes: self.bytes, index: self.index };
         self.at = text.value::<STRICT>(self.at, self.depth)?;
         Ok(())
     }
@@ -108,7 +108,7 @@ impl<'a> Json<'a> {
 #[derive(Clone, Copy)]
 struct Text<'a> {
     bytes: &'a [u8],
-    ends: Option<&'a Ends>,
+    index: Option<&'a SkipIndex>,
 }
 
 impl Text<'_> {
@@ -137,12 +137,12 @@ impl Text<'_> {
     }
 
     fn long_string<const STRICT: bool>(self, at: usize) -> Read<usize> {
-        Ok(long_extent::<STRICT>(self.bytes, self.ends, at + 1)?.close + 1)
+        Ok(long_extent::<STRICT>(self.bytes, self.index, at + 1)?.close + 1)
     }
 
     fn container<const STRICT: bool>(self, start: usize, depth: u32) -> Read<usize> {
         // A line may end within what was found while all of the text was thought to be one document.
-        if let Some(end) = self.ends.and_then(|ends| ends.container(start))
+        if let Some(end) = self.index.and_then(|index| index.container(start))
             && end <= self.bytes.len()
         {
             return Ok(end);
@@ -154,8 +154,8 @@ impl Text<'_> {
             Some(b'{') => self.object::<STRICT>(start + 1, depth + 1)?,
             _ => self.list::<STRICT>(start + 1, depth + 1)?,
         };
-        if STRICT && let Some(ends) = self.ends {
-            ends.set_container(start, end);
+        if STRICT && let Some(index) = self.index {
+            index.set_container(start, end);
         }
         Ok(end)
     }
@@ -225,13 +225,13 @@ impl Text<'_> {
 /// The end of a string that is not known to be short and plain.
 pub(super) fn long_extent<const STRICT: bool>(
     bytes: &[u8],
-    ends: Option<&Ends>,
+    index: Option<&SkipIndex>,
     from: usize,
 ) -> Read<Extent> {
     if let Some(close) = medium_end::<STRICT>(bytes, from) {
         return Ok(Extent { close, escapes: Escapes::None });
     }
-    if let Some(extent) = ends.and_then(|ends| ends.string(from)) {
+    if let Some(extent) = index.and_then(|index| index.string(from)) {
         return Ok(extent);
     }
     let extent = long_string_end::<STRICT>(bytes, from).map_err(|unsound| match unsound {
@@ -239,8 +239,8 @@ pub(super) fn long_extent<const STRICT: bool>(
         Unsound::Control(at) => Fault::syntax(at, "a control character stands in a string"),
         Unsound::Escape(at) => Fault::syntax(at, "no such escape"),
     })?;
-    if STRICT && let Some(ends) = ends {
-        ends.set_string(from, extent);
+    if STRICT && let Some(index) = index {
+        index.set_string(from, extent);
     }
     Ok(extent)
 }

@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn a_text_that_ends_early_says_so(text in text()) {
-        // Whatever stands in front of a sound value may be mended by more input, unless it is a value already.
+        // Whatever stands in front of a sound value may be lossy by more input, unless it is a value already.
         if serde_json::from_str::<Value>(&text).is_ok() && !text.contains("\\ud") {
             for end in 0..text.len() {
                 let part = text.as_bytes().get(..end).unwrap();
@@ -238,22 +238,22 @@ fn what_is_known_of_ends_is_what_would_be_found() {
     let long = "x".repeat(80);
     let text =
         format!("{{\"a\": [{{\"b\": \"{long}\\n\"}},\n[1, \"{long}\"]], \"c\": {{\"d\": [\"{long}\"]}}}}");
-    let ends = Ends::of_length(text.len());
+    let index = SkipIndex::of_length(text.len());
     for _ in 0..2 {
-        let mut json = Json::with_ends(text.as_bytes(), Some(&ends));
+        let mut json = Json::with_index(text.as_bytes(), Some(&index));
         json.check().unwrap();
         assert_eq!(json.offset(), text.len());
     }
     for start in (0..text.len()).filter(|at| matches!(text.as_bytes()[*at], b'{' | b'[')) {
-        let mut knowing = Raw::over(text.as_bytes(), start).with_ends(Some(&ends)).json();
+        let mut knowing = Raw::over(text.as_bytes(), start).with_index(Some(&index)).json();
         let mut other = Json::starting_at(text.as_bytes(), start, 0);
         assert!(knowing.skip().is_ok() && other.skip().is_ok());
         assert_eq!(knowing.offset(), other.offset(), "from {start}");
     }
     // A line may end within what was found while all of the text was thought to be one document.
     let line = text.split('\n').next().unwrap();
-    assert!(Json::with_ends(line.as_bytes(), Some(&ends)).skip().unwrap_err().is_end());
-    assert!(Json::with_ends(line.as_bytes(), Some(&ends)).check().unwrap_err().is_end());
+    assert!(Json::with_index(line.as_bytes(), Some(&index)).skip().unwrap_err().is_end());
+    assert!(Json::with_index(line.as_bytes(), Some(&index)).check().unwrap_err().is_end());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::framing::lines;
 use super::sample::Members;
-use crate::json::{Ends, Json, Kind, Raw};
+use crate::json::{Json, Kind, Raw, SkipIndex};
 
 /// A whole input of a format whose runs are not records of their own.
 #[derive(Debug, Clone)]
@@ -36,9 +36,9 @@ pub(super) struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    /// Takes an input apart: as one document, or else as lines. `ends` are those of its strings.
-    pub(super) fn of(bytes: &'a [u8], ends: Option<&'a Ends>) -> Self {
-        let mut json = Json::with_ends(bytes, ends);
+    /// Takes an input apart: as one document, or else as lines. `index` are those of its strings.
+    pub(super) fn of(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
+        let mut json = Json::with_index(bytes, index);
         let opened = json.peek_byte();
         let start = json.offset();
         let document = match opened {
@@ -48,12 +48,12 @@ impl<'a> Parsed<'a> {
         };
         let end = json.offset();
         if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
-            let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_ends(ends));
+            let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_index(index));
             return Parsed { document, value, no_json: 0, no_object: 0 };
         }
         let mut objects = Vec::new();
         let (mut no_json, mut no_object) = (0, 0);
-        for line in lines(bytes, true, 0).map(|line| line.with_ends(ends)) {
+        for line in lines(bytes, true, 0).map(|line| line.with_index(index)) {
             match (is_sound(line), line.kind()) {
                 (true, Kind::Object) => objects.push(line),
                 (true, _) => match tagged(line) {
@@ -64,7 +64,7 @@ impl<'a> Parsed<'a> {
             }
         }
         if no_json + no_object > 0
-            && let Some(values) = concatenated(bytes, ends).filter(|values| values.len() > 1)
+            && let Some(values) = concatenated(bytes, index).filter(|values| values.len() > 1)
         {
             (objects, no_json, no_object) = (values, 0, 0);
         }
@@ -114,8 +114,8 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
 }
 
 /// The objects of an input that are one after the other wherever lines end, with nothing between them.
-fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'a>>> {
-    let mut json = Json::with_ends(bytes, ends);
+fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec<Raw<'a>>> {
+    let mut json = Json::with_index(bytes, index);
     let mut objects = Vec::new();
     while let Some(byte) = json.peek_byte() {
         if byte != b'{' {
@@ -124,7 +124,7 @@ fn concatenated<'a>(bytes: &'a [u8], ends: Option<&'a Ends>) -> Option<Vec<Raw<'
         let start = json.offset();
         json.skip().ok()?;
         // As of a line, nothing stands behind it.
-        objects.push(Raw::over(bytes.get(..json.offset())?, start).with_ends(ends));
+        objects.push(Raw::over(bytes.get(..json.offset())?, start).with_index(index));
     }
     Some(objects)
 }

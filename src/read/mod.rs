@@ -9,13 +9,10 @@ mod format;
 mod formats;
 mod framing;
 mod in_order;
-mod mended;
+mod lossy;
 mod outcome;
 mod recognise;
-#[cfg_attr(
-    not(feature = "scan"),
-    allow(dead_code, reason = "what stands beside files is known to scans alone")
-)]
+#[cfg_attr(not(feature = "scan"), allow(dead_code, reason = "only scans know sidecar files"))]
 pub(crate) mod reward;
 mod runs;
 mod sample;
@@ -294,7 +291,7 @@ pub struct Reading {
 /// assert_eq!(calls.of_runs, [1]);
 /// ```
 pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
-    read_window(&mut Window::over_slice(bytes), &Beside::default(), options, sink)
+    read_window(&mut Window::over_slice(bytes), &InputContext::default(), options, sink)
 }
 
 /// Reads the runs of a stream into a sink, holding one run at a time where the format allows that.
@@ -311,7 +308,7 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 /// assert_eq!((reading.runs, collector.traces.len()), (3, 3));
 /// ```
 pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
-    read_window(&mut Window::over_stream(input, options.most_held), &Beside::default(), options, sink)
+    read_window(&mut Window::over_stream(input, options.most_held), &InputContext::default(), options, sink)
 }
 
 /// Reads every run of a file in memory as a [`Trace`].
@@ -333,7 +330,7 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading)
 
 /// What is known of an input beside its bytes.
 #[derive(Default)]
-pub(crate) struct Beside<'b> {
+pub(crate) struct InputContext<'b> {
     /// What another file says of its runs.
     pub(crate) header: Option<&'b Header>,
     /// Opens the input again at an offset; `None`: that would take long.
@@ -351,26 +348,26 @@ pub(crate) struct Beside<'b> {
 /// Reads the runs of a window into a sink.
 pub(crate) fn read_window(
     window: &mut Window<'_>,
-    beside: &Beside<'_>,
+    context: &InputContext<'_>,
     options: &ReadOptions,
     sink: &mut dyn StepSink,
 ) -> Reading {
-    read_or_cut(window, beside, options, sink, None)
+    read_or_cut(window, context, options, sink, None)
 }
 
 /// As [`read_window`], but with `pieces` the input is cut instead of read, where its format allows that.
 pub(crate) fn read_or_cut(
     window: &mut Window<'_>,
-    beside: &Beside<'_>,
+    context: &InputContext<'_>,
     options: &ReadOptions,
     sink: &mut dyn StepSink,
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) -> Reading {
-    let mut runs = Runs::beside(options, beside, sink);
+    let mut runs = Runs::with_context(options, context, sink);
     let is_cut = pieces.is_some();
     let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
     if !may_be_spans || !read_binary(window, &mut runs) {
-        read_text(window, beside, options, &mut runs, pieces);
+        read_text(window, context, options, &mut runs, pieces);
     }
     if let Some(error) = window.take_fault() {
         runs.fail(error);
@@ -384,19 +381,19 @@ pub(crate) fn read_or_cut(
 
 fn read_text(
     window: &mut Window<'_>,
-    beside: &Beside<'_>,
+    context: &InputContext<'_>,
     options: &ReadOptions,
     runs: &mut Runs<'_>,
     pieces: Option<&mut (dyn Pieces + '_)>,
 ) {
-    match recognise::recognise(window, options.format.or(beside.format)) {
+    match recognise::recognise(window, options.format.or(context.format)) {
         Ok(Recognised::Records(format, reader, framing)) => {
             runs.reading.format = Some(format);
             let mut walk = Walk {
-                companion: beside.header,
+                companion: context.header,
                 pieces,
-                may_hold_none: beside.is_header,
-                again: beside.again,
+                may_hold_none: context.is_header,
+                again: context.again,
                 ..Walk::new(runs, reader)
             };
             walk.input(window, framing);
@@ -420,14 +417,14 @@ fn read_text(
 /// Reads a piece of an input of this format; of none, a document in each line.
 pub(crate) fn read_piece(
     piece: &Piece,
-    beside: &Beside<'_>,
+    context: &InputContext<'_>,
     options: &ReadOptions,
     sink: &mut dyn StepSink,
 ) -> Reading {
-    let mut runs = Runs::beside(options, beside, sink);
+    let mut runs = Runs::with_context(options, context, sink);
     if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
         runs.reading.format = piece.format();
-        let mut walk = Walk { companion: beside.header, ..Walk::new(&mut runs, reader) };
+        let mut walk = Walk { companion: context.header, ..Walk::new(&mut runs, reader) };
         walk.piece(piece);
     } else {
         let (bytes, place) = piece.lines();

@@ -12,7 +12,7 @@ use super::framing::{self, Framing};
 use super::sample::{Members, Sample, Seen};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
-use crate::json::{Ends, Json, Kind, Raw};
+use crate::json::{Json, Kind, Raw, SkipIndex};
 
 /// The sizes of the samples. If the last does not decide, all of the input is looked at.
 const SAMPLES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
@@ -25,7 +25,7 @@ pub(super) enum Recognised {
     /// Run by run.
     Records(Format, &'static RecordReader, Framing),
     /// As a whole. The ends of its first values are known already.
-    Whole(Ends),
+    Whole(SkipIndex),
     /// Line by line, each by its own format.
     Each,
     /// As a zip archive.
@@ -46,7 +46,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
-    let mut ends = Ends::default();
+    let mut index = SkipIndex::default();
     for most in SAMPLES {
         fill(window, most + 1)?;
         let bytes = window.unread();
@@ -57,8 +57,8 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
                 .take_fault()
                 .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
         }
-        ends.cover(bytes.len());
-        let sample = Sample::of(bytes, whole, &ends);
+        index.cover(bytes.len());
+        let sample = Sample::of(bytes, whole, &index);
         if !matches!(sample.seen, Seen::TruncatedLine)
             && let Some((format, reader)) = claimed_records(&sample, wanted)?
         {
@@ -72,17 +72,17 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
             let lines: Vec<Raw<'_>> = objects.iter().filter_map(Members::whole).collect();
             match lines_of(&lines, whole, wanted)? {
                 Some(LinesAre::Each) => return Ok(Recognised::Each),
-                Some(LinesAre::Of(_)) => return Ok(Recognised::Whole(ends)),
+                Some(LinesAre::Of(_)) => return Ok(Recognised::Whole(index)),
                 None => {}
             }
         }
         if whole {
-            return Ok(Recognised::Whole(ends));
+            return Ok(Recognised::Whole(index));
         }
     }
     Ok(match wanted.and_then(records) {
         Some((format, reader)) => Recognised::Records(format, reader, Framing::Values),
-        None => Recognised::Whole(ends),
+        None => Recognised::Whole(index),
     })
 }
 

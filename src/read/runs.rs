@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::text_calls;
 use super::unread_calls::{self, Tally};
 use super::window::Window;
-use super::{Beside, Format, ReadOptions, Reading, SpanBatch};
+use super::{InputContext, Format, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::{Actor, Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired};
@@ -87,10 +87,10 @@ impl<'s> Runs<'s> {
     }
 
     /// The runs of an input of which this is known beside its bytes.
-    pub(super) fn beside(options: &'s ReadOptions, beside: &Beside<'s>, sink: &'s mut dyn StepSink) -> Self {
+    pub(super) fn with_context(options: &'s ReadOptions, context: &InputContext<'s>, sink: &'s mut dyn StepSink) -> Self {
         Self {
-            joins: beside.joins,
-            is_recount: beside.is_recount,
+            joins: context.joins,
+            is_recount: context.is_recount,
             ..Self::new(options, sink)
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::framing::{Framing, is_in_lines, is_truncated_line, lines};
-use crate::json::{Ends, Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Raw, Read, SkipIndex};
 
 /// How many records of a list are looked at.
 const RECORDS: usize = 64;
@@ -149,25 +149,25 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Looks at the first bytes of an input; `whole`: at all of them. Sound values are remembered in `ends`, and are
+    /// Looks at the first bytes of an input; `whole`: at all of them. Sound values are remembered in `index`, and are
     /// skipped at once by larger samples and by the reader.
-    pub(super) fn of(bytes: &'a [u8], whole: bool, ends: &'a Ends) -> Self {
-        let mut json = Json::with_ends(bytes, Some(ends));
+    pub(super) fn of(bytes: &'a [u8], whole: bool, index: &'a SkipIndex) -> Self {
+        let mut json = Json::with_index(bytes, Some(index));
         json.space();
         let checked = json.clone().check();
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
         let truncated = is_truncated_line(bytes, whole, start, &checked);
         if truncated == Some(true) || is_in_lines(bytes, whole, start, &json, &read) {
-            return Self::of_lines(bytes, whole, ends);
+            return Self::of_lines(bytes, whole, index);
         }
         let seen = if truncated.is_none() && !whole { Seen::TruncatedLine } else { seen };
         Self { framing: Framing::Values, seen }
     }
 
-    fn of_lines(bytes: &'a [u8], whole: bool, ends: &'a Ends) -> Self {
+    fn of_lines(bytes: &'a [u8], whole: bool, index: &'a SkipIndex) -> Self {
         let objects = lines(bytes, whole, 0).filter(|line| line.kind() == Kind::Object).take(LINES);
-        let objects = objects.map(|line| Members::of_line(line.with_ends(Some(ends)).json())).collect();
+        let objects = objects.map(|line| Members::of_line(line.with_index(Some(index)).json())).collect();
         Self { framing: Framing::Lines, seen: Seen::Lines { objects } }
     }
 

@@ -26,7 +26,7 @@ struct Counts {
     total: Option<u64>,
     /// Among the input.
     cached: Option<u64>,
-    /// Beside the input, or perhaps among it (Inspect).
+    /// InputContext the input, or perhaps among it (Inspect).
     cache_read: Option<u64>,
     cache_write: Option<u64>,
     is_inspect: bool,
@@ -56,10 +56,10 @@ impl Counts {
 
     /// What they say together.
     fn usage(&self) -> Option<Usage> {
-        let beside = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
+        let context = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         let input = match (self.input, self.total, self.output) {
             (_, Some(total), Some(output)) if self.is_inspect => total.checked_sub(output).or(self.input),
-            (Some(input), ..) if !self.is_inspect => Some(input.saturating_add(beside)),
+            (Some(input), ..) if !self.is_inspect => Some(input.saturating_add(context)),
             (input, ..) => input,
         };
         let usage = Usage {

@@ -6,7 +6,7 @@
 use memchr::memmem;
 
 use super::runs::Runs;
-use super::{Beside, Format, ReadOptions, Window, read_window};
+use super::{InputContext, Format, ReadOptions, Window, read_window};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Digest, DigestSet, Ending, Event, Routing, Step, StepSink};
 
@@ -210,8 +210,8 @@ impl Found {
 fn ids_read(bytes: &[u8], format: Format, options: &ReadOptions) -> DigestSet {
     let mut ids = Ids::default();
     let options = ReadOptions { format: Some(format), ..options.clone() };
-    let beside = Beside { is_recount: true, ..Beside::default() };
-    read_window(&mut Window::over_slice(bytes), &beside, &options, &mut ids);
+    let context = InputContext { is_recount: true, ..InputContext::default() };
+    read_window(&mut Window::over_slice(bytes), &context, &options, &mut ids);
     ids.0
 }
 

@@ -3,30 +3,35 @@
 use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
 use super::formats::{otel, unread};
-use super::mended::Mended;
+use super::lossy::LossyUtf8;
 use super::recognise::{self, LinesAre};
 use super::runs::Runs;
 use super::window::{Place, Window};
 use super::{Format, framing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Ends, Raw};
+use crate::json::{Raw, SkipIndex};
 
-/// Reads an input that has to be seen whole. `ends`: what is known of its beginning.
-pub(super) fn read(window: &mut Window<'_>, mut ends: Ends, wanted: Option<Format>, runs: &mut Runs<'_>) {
+/// Reads an input that has to be seen whole. `index`: what is known of its beginning.
+pub(super) fn read(
+    window: &mut Window<'_>,
+    mut index: SkipIndex,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) {
     hold_all(window, runs);
     let tally = runs.tally();
     let bytes = window.unread();
     if simdutf8::basic::from_utf8(bytes).is_ok() {
-        ends.cover(bytes.len());
-        read_document(&Parsed::of(bytes, Some(&ends)), window, wanted, runs);
+        index.cover(bytes.len());
+        read_document(&Parsed::of(bytes, Some(&index)), window, wanted, runs);
         return tally.report(bytes, runs);
     }
     runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
-    let mended = Mended::of(bytes);
-    let text = mended.text.as_bytes();
-    let ends = Ends::of_length(text.len());
-    let window = Window::over_mended(&mended, bytes, Place::START);
-    read_document(&Parsed::of(text, Some(&ends)), &window, wanted, runs);
+    let lossy = LossyUtf8::of(bytes);
+    let text = lossy.text.as_bytes();
+    let index = SkipIndex::of_length(text.len());
+    let window = Window::over_lossy(&lossy, bytes, Place::START);
+    read_document(&Parsed::of(text, Some(&index)), &window, wanted, runs);
 }
 
 /// Reads an archive.
@@ -170,9 +175,9 @@ pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &
         let whole = window.is_whole();
         let bytes = window.unread();
         let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
-        let ends = Ends::of_length(end);
+        let index = SkipIndex::of_length(end);
         for line in framing::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
-            let line = line.with_ends(Some(&ends));
+            let line = line.with_index(Some(&index));
             read_line(line, window, wanted, runs);
         }
         window.consume(end);
@@ -185,9 +190,9 @@ pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &
 fn read_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     if simdutf8::basic::from_utf8(line.bytes()).is_err() {
         runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
-        let mended = Mended::of(line.bytes());
-        let window = Window::over_mended(&mended, line.bytes(), window.place(line.offset()));
-        return read_sound_line(Raw::over(mended.text.as_bytes(), 0), &window, wanted, runs);
+        let lossy = LossyUtf8::of(line.bytes());
+        let window = Window::over_lossy(&lossy, line.bytes(), window.place(line.offset()));
+        return read_sound_line(Raw::over(lossy.text.as_bytes(), 0), &window, wanted, runs);
     }
     read_sound_line(line, window, wanted, runs);
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::Read;
 
-use super::mended::Mended;
+use super::lossy::LossyUtf8;
 use crate::error::{Error, ErrorKind, Location, Result};
 
 /// How much of a stream is read at first.
@@ -70,7 +70,7 @@ pub(crate) struct Window<'s> {
 enum Bytes<'s> {
     Slice(&'s [u8]),
     /// A text, and the bytes that it was made from, which places are of.
-    Mended(&'s Mended, &'s [u8]),
+    Lossy(&'s LossyUtf8, &'s [u8]),
     Stream(Stream<'s>),
 }
 
@@ -159,9 +159,9 @@ impl<'s> Window<'s> {
         Self::whole(Bytes::Slice(bytes), origin)
     }
 
-    /// A part of an input that was mended, and begins at this place.
-    pub(super) fn over_mended(mended: &'s Mended, original: &'s [u8], origin: Place) -> Self {
-        Self::whole(Bytes::Mended(mended, original), origin)
+    /// A part of an input that was lossy, and begins at this place.
+    pub(super) fn over_lossy(lossy: &'s LossyUtf8, original: &'s [u8], origin: Place) -> Self {
+        Self::whole(Bytes::Lossy(lossy, original), origin)
     }
 
     fn whole(bytes: Bytes<'s>, origin: Place) -> Self {
@@ -194,7 +194,7 @@ impl<'s> Window<'s> {
     fn held(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Slice(bytes) => bytes,
-            Bytes::Mended(mended, _) => mended.text.as_bytes(),
+            Bytes::Lossy(lossy, _) => lossy.text.as_bytes(),
             Bytes::Stream(stream) => stream.held(),
         }
     }
@@ -202,7 +202,7 @@ impl<'s> Window<'s> {
     /// The bytes of the input between two offsets in what is held.
     fn original(&self, from: usize, to: usize) -> &[u8] {
         match &self.bytes {
-            Bytes::Mended(mended, original) => original.get(mended.original(from)..mended.original(to)),
+            Bytes::Lossy(lossy, original) => original.get(lossy.original(from)..lossy.original(to)),
             _ => self.held().get(from..to),
         }
         .unwrap_or_default()
@@ -363,14 +363,14 @@ mod tests {
     #[test]
     fn places_in_what_was_mended_are_those_of_the_bytes() {
         let bytes = b"a\xffb\n\xe2\x82cd\xfe\n\xffe";
-        let mended = Mended::of(bytes);
+        let lossy = LossyUtf8::of(bytes);
         let origin = Place { line: 7, column: 3 };
-        let window = Window::over_mended(&mended, bytes, origin);
-        for at in (0..=mended.text.len()).rev().chain(0..=mended.text.len()) {
-            let expected = origin.after(bytes.get(..mended.original(at)).unwrap());
+        let window = Window::over_lossy(&lossy, bytes, origin);
+        for at in (0..=lossy.text.len()).rev().chain(0..=lossy.text.len()) {
+            let expected = origin.after(bytes.get(..lossy.original(at)).unwrap());
             assert_eq!(window.place(at), expected, "{at}");
         }
-        let behind = window.place(mended.text.len()).location();
+        let behind = window.place(lossy.text.len()).location();
         assert_eq!(behind, Location { line: 9, column: 3 });
     }
 

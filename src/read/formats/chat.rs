@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use super::chat_element::Look;
+use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use super::mini_swe_agent::model_of;
 use crate::json::{Json, Kind, Raw, Read};
@@ -130,7 +130,7 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
     let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
     let walked = source.walk(|json, _| {
-        let element = Look::at(json)?;
+        let element = ElementProbe::at(json)?;
         messages &= element.is_message;
         items &= element.is_item;
         typed |= element.of_calls.is_some();

@@ -342,7 +342,7 @@ impl<'a> Element<'a> {
 }
 
 /// What an element may be, before it is read.
-pub(in crate::read) struct Look {
+pub(in crate::read) struct ElementProbe {
     /// Whether it may stand among messages.
     pub(in crate::read) is_message: bool,
     /// Whether it may stand among items.
@@ -351,7 +351,7 @@ pub(in crate::read) struct Look {
     pub(in crate::read) of_calls: Option<bool>,
 }
 
-impl Look {
+impl ElementProbe {
     pub(in crate::read) fn at(json: &mut Json<'_>) -> Read<Self> {
         let (mut has_role, mut has_body, mut is_foreign) = (false, false, false);
         let (mut has_foreign_calls, mut of_calls) = (false, None);

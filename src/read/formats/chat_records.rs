@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::chat::Form;
-use super::chat_element::Look;
+use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::Format;
@@ -67,7 +67,7 @@ fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
 
 fn is_conversation(list: Raw<'_>) -> bool {
     let is_message =
-        |item: Raw<'_>| is_spoken(item) || Look::at(&mut item.json()).is_ok_and(|look| look.is_message);
+        |item: Raw<'_>| is_spoken(item) || ElementProbe::at(&mut item.json()).is_ok_and(|look| look.is_message);
     list.kind() == Kind::List && list.items().is_some_and(|items| are_messages(&items, &is_message))
 }
 

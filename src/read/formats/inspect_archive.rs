@@ -7,7 +7,7 @@ use rawzip::CompressionMethod;
 
 use super::inspect::{self, Eval};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Ends, Fault, Json, Kind};
+use crate::json::{Fault, Json, Kind, SkipIndex};
 use crate::read::Format;
 use crate::read::document::{Document, Parsed};
 use crate::read::runs::Runs;
@@ -47,8 +47,8 @@ pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     let most = runs.options.most_held;
     let mut left = bytes.len();
     let header = header.bytes(&archive, most, &mut left)?;
-    let ends = Ends::of_length(header.len());
-    let Document::Object(members) = Parsed::of(&header, Some(&ends)).document else {
+    let index = SkipIndex::of_length(header.len());
+    let Document::Object(members) = Parsed::of(&header, Some(&index)).document else {
         return Err(Error::new(ErrorKind::Shape, "the header of the archive is no object"));
     };
     if members.get("eval").is_none_or(|eval| eval.kind() != Kind::Object) {
@@ -68,8 +68,8 @@ pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
 
 fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Result<()> {
     let text = String::from_utf8_lossy(bytes);
-    let ends = Ends::of_length(text.len());
-    let mut json = Json::with_ends(text.as_bytes(), Some(&ends));
+    let index = SkipIndex::of_length(text.len());
+    let mut json = Json::with_index(text.as_bytes(), Some(&index));
     json.clone().check().map_err(Fault::into_error)?;
     inspect::sample(&mut json, position, eval, runs).map_err(Fault::into_error)
 }

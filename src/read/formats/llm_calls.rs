@@ -23,7 +23,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     about: "logs of requests to a model and its responses",
     decisive: "objects with `request` and `response`, or `input` and `output`, the first of which has `messages`; or with \
                `messages` and a `response` that has `choices`",
-    reader: Reader::Document(DocumentReader { claims, read, lines_last: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
 };
 
 fn claims(document: &Document<'_>) -> bool {

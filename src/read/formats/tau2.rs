@@ -259,7 +259,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
         Some((Cow::Borrowed(text), digest)) => {
             ReferenceAction::of_digest(actor, &name, text.to_owned(), digest, compare)
         }
-        Some((Cow::Owned(mended), _)) => ReferenceAction::from_json(actor, &name, &mended, compare),
+        Some((Cow::Owned(lossy), _)) => ReferenceAction::from_json(actor, &name, &lossy, compare),
         None => ReferenceAction::from_json(actor, &name, "null", compare),
     })
 }

@@ -89,7 +89,7 @@ impl Walk<'_, '_, '_> {
                             return (done, Stop::More);
                         }
                         let text = bytes.get(start..end.unwrap_or(bytes.len())).unwrap_or_default();
-                        if let Some(fault) = self.mend(fault, text, start, header) {
+                        if let Some(fault) = self.read_lossy(fault, text, start, header) {
                             self.fail_run_at(window, fault);
                         }
                         assembler = Assembler::default();

@@ -59,7 +59,7 @@ impl Walk<'_, '_, '_> {
             let read = self.item(&mut json, header, assembler);
             if let Err(fault) = read {
                 let text = line.get(start..).unwrap_or_default();
-                if let Some(fault) = self.mend(fault, text, start, header) {
+                if let Some(fault) = self.read_lossy(fault, text, start, header) {
                     self.fail_run_at(window, fault);
                 }
                 *assembler = Assembler::default();

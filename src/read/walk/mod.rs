@@ -16,7 +16,7 @@ pub(super) use pieces::cut_lines;
 pub(crate) use pieces::{Piece, Pieces};
 
 use super::framing::Framing;
-use super::mended::Mended;
+use super::lossy::LossyUtf8;
 use super::runs::{Header, Runs};
 use super::window::{Place, Window};
 use super::{ReadOptions, RecordReader};
@@ -165,7 +165,7 @@ impl Walk<'_, '_, '_> {
                     let header = Arc::new(self.companion.cloned().unwrap_or_default());
                     self.list(window, &header)?
                 }
-                _ => self.litter(window)?,
+                _ => self.skip_invalid(window)?,
             };
             lost = stop == Stop::Lost;
             // Behind a value that fills a line, the others are likely to do so as well.
@@ -191,7 +191,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Something that is neither an object nor a list: an error that costs its line.
-    fn litter(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+    fn skip_invalid(&mut self, window: &mut Window<'_>) -> Result<Stop> {
         let mut json = reader_at(window.unread(), 0, 0);
         let fault = match json.kind() {
             Ok(kind) => Fault::shape(0, format!("expected {}, found {}", self.reader.what, kind.name())),
@@ -295,7 +295,7 @@ impl Walk<'_, '_, '_> {
             }
             if let Some(fault) = fault {
                 let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-                if let Some(fault) = self.mend(fault, text, 0, &header) {
+                if let Some(fault) = self.read_lossy(fault, text, 0, &header) {
                     self.fail_run_at(window, fault);
                 }
             }
@@ -324,14 +324,14 @@ impl Walk<'_, '_, '_> {
 
     /// Reads a run once more, with U+FFFD for what is no UTF-8, if that is what was wrong with it. Returns what is
     /// wrong with it otherwise.
-    fn mend(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
+    fn read_lossy(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
         if !fault.is_encoding() {
             return Some(first_fault(fault, text, start));
         }
-        let mended = Mended::of(text);
-        let mut json = reader_at(mended.text.as_bytes(), 0, 0);
+        let lossy = LossyUtf8::of(text);
+        let mut json = reader_at(lossy.text.as_bytes(), 0, 0);
         let read = self.item(&mut json, header, &mut Assembler::default());
         self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
-        read.err().map(|fault| Fault::other(start + mended.original(fault.at()), fault.into_error()))
+        read.err().map(|fault| Fault::other(start + lossy.original(fault.at()), fault.into_error()))
     }
 }

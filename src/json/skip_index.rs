@@ -17,7 +17,7 @@ const SHORT: usize = 48;
 
 /// The ends of the long strings, lists and objects of a text that are sound, as far as they have been found.
 #[derive(Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct SkipIndex {
     /// An entry for each block of the text: 0, or the closing quote, the place of the first byte in its block, and how
     /// the string is spelled.
     strings: Vec<Cell<u64>>,
@@ -25,12 +25,12 @@ pub(crate) struct Ends {
     containers: Vec<Cell<u32>>,
 }
 
-impl Ends {
+impl SkipIndex {
     /// For a text of this length.
     pub(crate) fn of_length(length: usize) -> Self {
-        let mut ends = Self::default();
-        ends.cover(length);
-        ends
+        let mut index = Self::default();
+        index.cover(length);
+        index
     }
 
     /// The text goes on, up to this length.
@@ -98,33 +98,33 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_what_was_found() {
-        let ends = Ends::of_length(1000);
+        let index = SkipIndex::of_length(1000);
         let extent = |close, escapes| Extent { close, escapes };
-        ends.set_string(3, extent(67, Escapes::None));
-        ends.set_string(70, extent(130, Escapes::Plain));
-        ends.set_string(190, extent(999, Escapes::Ambiguous));
-        let found = |from| ends.string(from).map(|extent| (extent.close, extent.escapes));
+        index.set_string(3, extent(67, Escapes::None));
+        index.set_string(70, extent(130, Escapes::Plain));
+        index.set_string(190, extent(999, Escapes::Ambiguous));
+        let found = |from| index.string(from).map(|extent| (extent.close, extent.escapes));
         assert_eq!(found(3), Some((67, Escapes::None)));
         assert_eq!((found(2), found(4), found(67), found(0)), (None, None, None, None));
         assert_eq!(found(70), None, "too short to be worth it");
         assert_eq!(found(190), Some((999, Escapes::Ambiguous)));
-        ends.set_string(256, extent(400, Escapes::Usual));
+        index.set_string(256, extent(400, Escapes::Usual));
         assert_eq!(found(256), Some((400, Escapes::Usual)));
         assert_eq!(found(5000), None);
-        ends.set_string(5000, extent(6000, Escapes::None));
+        index.set_string(5000, extent(6000, Escapes::None));
         assert_eq!(found(5000), None);
     }
 
     #[test]
     fn of_lists_that_begin_together_the_outermost_is_remembered() {
-        let ends = Ends::of_length(1000);
-        ends.set_container(17, 100);
-        ends.set_container(16, 101);
-        ends.set_container(40, 50);
-        assert_eq!((ends.container(17), ends.container(16)), (None, Some(101)));
-        assert_eq!((ends.container(40), ends.container(0), ends.container(5000)), (None, None, None));
-        ends.set_container(5000, 6000);
-        ends.set_container(0, usize::MAX / SMALL_BLOCK);
-        assert_eq!(ends.container(0), None);
+        let index = SkipIndex::of_length(1000);
+        index.set_container(17, 100);
+        index.set_container(16, 101);
+        index.set_container(40, 50);
+        assert_eq!((index.container(17), index.container(16)), (None, Some(101)));
+        assert_eq!((index.container(40), index.container(0), index.container(5000)), (None, None, None));
+        index.set_container(5000, 6000);
+        index.set_container(0, usize::MAX / SMALL_BLOCK);
+        assert_eq!(index.container(0), None);
     }
 }

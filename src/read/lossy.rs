@@ -2,13 +2,13 @@
 
 /// A text made from bytes, and where in the bytes each of its parts stood.
 #[derive(Debug)]
-pub(super) struct Mended {
+pub(super) struct LossyUtf8 {
     pub(super) text: String,
     /// Behind each replacement, an offset in the text and the offset in the bytes that it stands for.
     joints: Vec<(usize, usize)>,
 }
 
-impl Mended {
+impl LossyUtf8 {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut text = String::with_capacity(bytes.len());
         let mut joints = Vec::new();
@@ -47,9 +47,9 @@ mod tests {
     #[test]
     fn offsets_are_those_of_the_bytes() {
         let bytes = b"a\xffb\xe2\x82cd\xfe";
-        let mended = Mended::of(bytes);
-        assert_eq!(mended.text, "a\u{fffd}b\u{fffd}cd\u{fffd}");
-        let originals: Vec<usize> = (0..=mended.text.len()).map(|offset| mended.original(offset)).collect();
+        let lossy = LossyUtf8::of(bytes);
+        assert_eq!(lossy.text, "a\u{fffd}b\u{fffd}cd\u{fffd}");
+        let originals: Vec<usize> = (0..=lossy.text.len()).map(|offset| lossy.original(offset)).collect();
         assert_eq!(originals, [0, 1, 1, 1, 2, 3, 3, 3, 5, 6, 7, 7, 7, 8]);
     }
 }
