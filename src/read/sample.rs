@@ -158,7 +158,9 @@ impl<'a> Sample<'a> {
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
         let truncated = is_truncated_line(bytes, whole, start, &checked);
-        if truncated == Some(true) || is_in_lines(bytes, whole, start, &json, &read) {
+        // What is sound as far as it goes is one document that is cut off.
+        let is_open = matches!(&checked, Err(fault) if fault.is_end());
+        if truncated == Some(true) || !is_open && is_in_lines(bytes, whole, start, &json, &read) {
             return Self::of_lines(bytes, whole, index);
         }
         let seen = if truncated.is_none() && !whole { Seen::TruncatedLine } else { seen };

@@ -142,3 +142,23 @@ fn recognition_does_not_depend_on_length() {
         assert_eq!(counts.len(), 1, "{format}: {counts:?}");
     }
 }
+
+/// A truncated file is read up to where it ends, however long it is.
+#[test]
+fn a_truncated_document_is_not_taken_for_lines() {
+    for length in [10, 3_000, 9_000, 70_000] {
+        let text = "x".repeat(length);
+        let run = |id: &str| {
+            format!("{{\"id\": \"{id}\", \"messages\": [{{\"role\": \"user\", \"content\": \"{text}\"}}]}}")
+        };
+        let file = format!(
+            "{{\"info\": {{}}, \"tasks\": [\n{{\"id\": \"t\"}}\n],\n\"simulations\": [\n{},\n{},\n{}",
+            run("a"),
+            run("b"),
+            run("c").split_at(40).0
+        );
+        let (traces, reading) = read_traces(file.as_bytes(), &ReadOptions::default());
+        assert_eq!((reading.format, traces.len()), (Some(Format::Tau2), 2), "{length}: {:?}", reading.errors);
+        assert_eq!(reading.faults, 1, "{length}: {:?}", reading.errors);
+    }
+}
