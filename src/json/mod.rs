@@ -48,7 +48,7 @@ pub(crate) struct Json<'a> {
     validation: Validation,
 }
 
-/// What is checked of lists and objects that are skipped.
+/// How lists and objects are checked that are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Validation {
     /// Only where they end: at the bracket that balances their own.
@@ -108,7 +108,7 @@ impl<'a> Json<'a> {
         self.at = behind_space(self.bytes, self.at);
     }
 
-    /// The byte that comes next behind white space; `None`: the text ends.
+    /// Skips white space and returns the next byte; `None`: the text ends.
     #[inline]
     pub(crate) fn peek_byte(&mut self) -> Option<u8> {
         match self.bytes.get(self.at) {
@@ -222,7 +222,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Where it stands, to come back to.
+    /// The current place, to come back to.
     #[inline]
     pub(crate) fn mark(&self) -> Mark {
         Mark { at: self.at, depth: self.depth }
@@ -373,7 +373,7 @@ impl<'a> Json<'a> {
         self.object(member).map(|()| true)
     }
 
-    /// A key, with the colon behind it.
+    /// Reads a key and its colon.
     #[inline]
     pub(crate) fn key(&mut self) -> Read<Cow<'a, [u8]>> {
         match self.peek_byte() {

@@ -11,7 +11,7 @@ pub(super) enum Document<'a> {
     Object(Members<'a>),
     /// One list, with its items.
     List(Vec<Raw<'a>>),
-    /// Objects, one in each line. What else there was has been counted.
+    /// Objects, one in each line. Other lines have been counted.
     Lines(Vec<Raw<'a>>),
 }
 
@@ -123,7 +123,7 @@ fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec
         }
         let start = json.offset();
         json.skip().ok()?;
-        // As of a line, nothing stands behind it.
+        // As with a line, the text ends with the value.
         objects.push(Raw::over(bytes.get(..json.offset())?, start).with_index(index));
     }
     Some(objects)

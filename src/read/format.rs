@@ -1,4 +1,4 @@
-//! What a format is: its name, what decides that an input is of it, and how its runs are read.
+//! The entry of a format: its name, how it is recognised, and how its runs are read.
 
 use super::Format;
 use super::document::Document;
@@ -9,9 +9,9 @@ use crate::json::{Json, Read};
 /// One line of the list of formats.
 pub(super) struct Entry {
     pub(super) format: Format,
-    /// What it is, in words.
+    /// A description in words.
     pub(super) about: &'static str,
-    /// What an input of it must have, for the message about one that is of no format.
+    /// The decisive marks in words, for the error about an input that no format claims.
     pub(super) decisive: &'static str,
     pub(super) reader: Reader,
 }
@@ -26,9 +26,9 @@ pub(super) enum Reader {
 
 /// A format whose runs are values of their own: items of a list, lines, or the one value of a file.
 pub(super) struct RecordReader {
-    /// What a file of it is, with its article.
+    /// A noun phrase for a file of it, with its article.
     pub(super) what: &'static str,
-    /// Whether an input of which this much is seen is of the format.
+    /// Whether a sample shows that the input is of the format.
     pub(super) claims: fn(&Sample<'_>) -> bool,
     /// The key of a list of runs in the object around it.
     pub(super) list: &'static str,
@@ -38,7 +38,7 @@ pub(super) struct RecordReader {
     pub(super) header_keys: &'static [&'static str],
     /// Reads a member of the object around the runs.
     pub(super) header: fn(&[u8], &mut Json<'_>, &Runs<'_>, &mut Header) -> Read<()>,
-    /// Whether nothing that stands behind the runs could add to what is known of them.
+    /// Whether the header is complete, so no member after the runs can add to it.
     pub(super) is_complete: fn(&Header) -> bool,
     /// Reads a run.
     pub(super) run: ReadRun,
@@ -48,9 +48,9 @@ pub(super) struct RecordReader {
 pub(super) struct DocumentReader {
     /// Whether the document is of the format.
     pub(super) claims: fn(&Document<'_>) -> bool,
-    /// Reads its runs. What is wrong with a part is an error of `Runs`; a fault that it returns ends the document.
+    /// Reads its runs. A fault in a part goes to `Runs`; a fault that is returned ends the document.
     pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
-    /// Whether it is asked only if no specific format claims the document.
+    /// Whether it is asked only if no specific format claims the document. Of generic formats the first counts.
     pub(super) is_generic: bool,
 }
 
@@ -65,7 +65,7 @@ impl RecordReader {
         self.header_keys.iter().any(|known| key == known.as_bytes())
     }
 
-    /// For formats that say nothing beside their runs.
+    /// For formats without a header.
     pub(super) fn no_header(_key: &[u8], value: &mut Json<'_>, _: &Runs<'_>, _: &mut Header) -> Read<()> {
         value.skip()
     }

@@ -10,7 +10,7 @@ const LONGEST_LINE: usize = 1 << 20;
 /// How the values of an input follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// One value, or several one behind the other wherever they end.
+    /// One value, or several concatenated.
     Values,
     /// One value in each line.
     Lines,
@@ -31,7 +31,7 @@ pub(super) fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'
             one_line && more && (blank(line_over) || !is_opened && has_an_object(bytes, whole, first))
         }
         Err(fault) if fault.is_end() && !whole => false,
-        // What is no document may be lines of which the first is damaged or no JSON at all.
+        // An unsound document may be lines, the first of them damaged or not JSON.
         Err(_) => !begins_as_a_list(bytes, start) && has_an_object(bytes, whole, first),
     }
 }
@@ -134,7 +134,7 @@ fn end_of_line(window: &mut Window<'_>, seen: usize, longest: usize) -> Result<O
         } else if looked >= longest {
             return Ok(None);
         }
-        // What is too large to be held is reported by those who read it.
+        // An input that is too large is reported when it is read.
         if !window.may_grow() || !window.grow()? {
             return Ok(None);
         }

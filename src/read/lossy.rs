@@ -1,10 +1,10 @@
-//! Text that is not all UTF-8, read with U+FFFD for what is not.
+//! Text that is not all UTF-8, with U+FFFD for the rest.
 
-/// A text made from bytes, and where in the bytes each of its parts stood.
+/// A text made from bytes, with the offsets of its parts in them.
 #[derive(Debug)]
 pub(super) struct LossyUtf8 {
     pub(super) text: String,
-    /// Behind each replacement, an offset in the text and the offset in the bytes that it stands for.
+    /// After each replacement: an offset in the text, and the same place in the bytes.
     joints: Vec<(usize, usize)>,
 }
 
@@ -24,7 +24,7 @@ impl LossyUtf8 {
         Self { text, joints }
     }
 
-    /// Where in the bytes something stands that stands here in the text.
+    /// Returns the offset in the bytes of an offset in the text.
     pub(super) fn original(&self, offset: usize) -> usize {
         let behind = self.joints.partition_point(|(text, _)| *text <= offset);
         let (text, bytes) = match behind.checked_sub(1).and_then(|last| self.joints.get(last)) {
@@ -35,7 +35,7 @@ impl LossyUtf8 {
             Some((next, _)) => next - char::REPLACEMENT_CHARACTER.len_utf8() - text,
             None => usize::MAX,
         };
-        // A replacement stands where the bytes begin that it replaces.
+        // A replacement has the offset of the first byte that it replaces.
         bytes + (offset - text).min(valid)
     }
 }

@@ -1,4 +1,4 @@
-//! Readers: from the bytes of a recorded run to validated steps. What a format calls its fields stays in its file.
+//! Readers: from the bytes of a recorded run to validated steps. The names of a format's fields stay in its file.
 //!
 //! To add a format: write a file in `formats/` with a constant `FORMAT`, and add its line to the list below. The
 //! order of the list is the order in which formats are asked whether an input is theirs.
@@ -218,7 +218,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// What became of one input.
+/// The result of reading one input.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Reading {
@@ -227,7 +227,7 @@ pub struct Reading {
     /// Whether there were documents of several formats.
     #[serde(skip)]
     pub(crate) is_mixed: bool,
-    /// Whether it has documents in its lines, of which one at least should be read.
+    /// Whether its lines are documents; at least one of them must be read.
     #[serde(skip)]
     pub(crate) wants_document: bool,
     /// Runs that reached the sink.
@@ -239,11 +239,11 @@ pub struct Reading {
     /// Positions assigned since the last piece, to runs that were read and to runs that could not be.
     #[serde(skip)]
     pub(crate) positions: u64,
-    /// What could not be read, in the order of its places, as far as the sink did not take it ([`StepSink::error`]).
+    /// Errors in the order of their places, except those that the sink took ([`StepSink::error`]).
     /// An error with a run number costs that run alone.
     #[serde(skip)]
     pub errors: Vec<Error>,
-    /// What was passed over because no rule reads it, by reason.
+    /// Counts of skipped parts that no rule reads, by reason.
     pub passed_over: PassedOver,
     /// Calls that stand in the input and were not read. An error names the first.
     pub unread_calls: u64,
@@ -328,10 +328,10 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading)
     (collector.traces, reading)
 }
 
-/// What is known of an input beside its bytes.
+/// Facts about an input that are not in its bytes.
 #[derive(Default)]
 pub(crate) struct InputContext<'b> {
-    /// What another file says of its runs.
+    /// The header that another file holds for its runs.
     pub(crate) header: Option<&'b Header>,
     /// Opens the input again at an offset; `None`: that would take long.
     pub(crate) again: Option<&'b dyn Fn(u64) -> Option<Box<dyn Read>>>,
@@ -436,7 +436,7 @@ pub(crate) fn read_piece(
     runs.into_reading()
 }
 
-/// What is wrong with an input that has documents in its lines, none of which could be read.
+/// The error of an input whose lines are documents, if none of them can be read.
 pub(crate) fn no_document() -> Error {
     Error::new(ErrorKind::Format, "no line of the input is a document that can be read")
 }
@@ -450,7 +450,7 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
 
 /// Reads an input in a binary format; `false` where it is none. All of it is held only where it begins like one.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
-    // What cannot be read is reported when the rest is read.
+    // A fault is reported when the rest is read.
     while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
     if window.unread().first() != Some(&b'\n') {
         return false;

@@ -125,7 +125,7 @@ fn fill(window: &mut Window<'_>, wanted: usize) -> Result<()> {
     Ok(())
 }
 
-/// What an input is that is no text in UTF-8.
+/// Describes an input that is not text in UTF-8.
 fn no_text(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {
         [0x1f, 0x8b, ..] => "the input is compressed (gzip); name it `.gz`",
@@ -140,7 +140,7 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// What is wrong with an input that is no JSON.
+/// Returns the error of an input that is not JSON.
 pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     let fault = Json::new(window.unread()).check().err()?;
     let location = window.place(fault.at()).location();
@@ -155,7 +155,7 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// What lines are.
+/// How lines are read.
 pub(super) enum LinesAre {
     /// Documents, each of its own format.
     Each,

@@ -1,4 +1,4 @@
-//! What a format's reader writes to: the runs of one input, one after the other.
+//! The runs of one input, in order. Readers of formats write to it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,12 +26,12 @@ pub(super) struct Tasks {
 pub(crate) struct Header {
     pub(super) model: Option<Arc<str>>,
     pub(super) domain: Option<Arc<str>>,
-    /// Names beside the runs that count where the ones above are missing.
+    /// Names next to the runs, used if the ones above are missing.
     pub(super) flat_model: Option<Arc<str>>,
     pub(super) flat_domain: Option<Arc<str>>,
     /// `None`: the file lists no tasks.
     pub(super) tasks: Option<Arc<Tasks>>,
-    /// Whether what stands behind the runs could not be looked at before them.
+    /// Whether the members after the runs could not be read before them.
     pub(super) cut_off: bool,
     /// Which of the keys that say something of the runs have been seen; what each bit means is the format's business.
     pub(super) keys: u8,
@@ -109,7 +109,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// What became of the input.
+    /// Returns the summary of the input.
     pub(super) fn into_reading(self) -> Reading {
         Reading { positions: self.position, ..self.reading }
     }
@@ -227,7 +227,7 @@ impl<'s> Runs<'s> {
         self.fail(Error::new(ErrorKind::Unread, format!("{calls} {are} not read, the first at {first}")));
     }
 
-    /// Reads one run where it stands, by the reader of its format.
+    /// Reads one run in place, by the reader of its format.
     #[inline]
     pub(super) fn read<'a>(
         &mut self,
@@ -282,7 +282,7 @@ pub(super) struct OpenRun<'a, 's> {
     position: u64,
     begun: bool,
     actions: u64,
-    /// What is known of the run so far. In place, since it is large.
+    /// Filled in place, since it is large.
     pub(super) ending: Ending,
 }
 

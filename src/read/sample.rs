@@ -1,4 +1,4 @@
-//! What is seen of an input before its format is known: keys and first records, of a bounded part.
+//! The part of an input that is looked at before its format is known: keys and first records.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ const RECORDS: usize = 64;
 /// How many lines are looked at that are objects.
 pub(super) const LINES: usize = 4096;
 
-/// The members of an object, in the order in which they stand.
+/// The members of an object, in their order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     entries: Vec<(Cow<'a, str>, Raw<'a>)>,
@@ -53,7 +53,7 @@ impl<'a> Members<'a> {
         (Self { entries: members, open, whole }, read)
     }
 
-    /// The members of an object that should be all there is in a line. What is sound is remembered.
+    /// The members of an object that should fill a line.
     fn of_line(line: Json<'a>) -> Self {
         let mut json = line.clone();
         let mut members = Self::checked(&mut json).unwrap_or_else(|| {
@@ -158,7 +158,7 @@ impl<'a> Sample<'a> {
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
         let truncated = is_truncated_line(bytes, whole, start, &checked);
-        // What is sound as far as it goes is one document that is cut off.
+        // Text that is sound up to its end is one truncated document, not lines.
         let is_open = matches!(&checked, Err(fault) if fault.is_end());
         if truncated == Some(true) || !is_open && is_in_lines(bytes, whole, start, &json, &read) {
             return Self::of_lines(bytes, whole, index);

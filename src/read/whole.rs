@@ -1,4 +1,4 @@
-//! Inputs whose runs are no records of their own: one document, an archive, or a document in each line.
+//! Inputs that are held whole: one document, an archive, or lines.
 
 use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
@@ -81,7 +81,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     }
 }
 
-/// What a whole input turned out to be.
+/// How a whole input is read.
 enum Found<'p, 'a> {
     /// A document, or lines of one format.
     Document(&'static Entry),
@@ -125,7 +125,7 @@ fn fail_at_start(error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
     runs.fail(error.at(window.place(start).location()));
 }
 
-/// Reads what is no sound document and has no sound lines, or says why it is no JSON; `false`: it is JSON.
+/// Reads an input without a sound document or line, or reports why it is not JSON. Returns false if it is JSON.
 fn read_damaged(window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
     // Of a document of spans that is cut off, what came before counts.
     if otel::read_damaged(window.unread(), window, runs) {

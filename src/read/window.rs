@@ -159,7 +159,7 @@ impl<'s> Window<'s> {
         Self::whole(Bytes::Slice(bytes), origin)
     }
 
-    /// A part of an input that was lossy, and begins at this place.
+    /// A part of an input that is not UTF-8, as text, and begins at this place.
     pub(super) fn over_lossy(lossy: &'s LossyUtf8, original: &'s [u8], origin: Place) -> Self {
         Self::whole(Bytes::Lossy(lossy, original), origin)
     }
@@ -208,7 +208,7 @@ impl<'s> Window<'s> {
         .unwrap_or_default()
     }
 
-    /// What is held and not yet read.
+    /// The bytes that are held and not yet read.
     pub(crate) fn unread(&self) -> &[u8] {
         self.held().get(self.start..).unwrap_or_default()
     }
@@ -269,7 +269,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// Counts bytes that were held and are given up. What is held now begins at this place, and none of it is read.
+    /// Counts bytes that are given up. The rest begins at this place, and is unread.
     fn begin_again(&mut self, given_up: usize, place: Place) {
         self.given_up += given_up as u64;
         self.start = 0;
@@ -314,7 +314,7 @@ impl<'s> Window<'s> {
             )
             .at(self.place(0).location()));
         }
-        // What has been read is given up.
+        // Bytes that have been read are given up.
         let place = self.place(0);
         let given_up = self.start;
         self.begin_again(given_up, place);

@@ -20,7 +20,7 @@ pub(super) fn first_line(text: &str) -> &str {
     text.split('\n').next().unwrap_or_default()
 }
 
-/// What speaks in this role of a chat.
+/// The actor of a role of a chat.
 pub(super) fn actor_of(role: &str) -> Actor {
     match role {
         "assistant" => Actor::Agent,
@@ -30,7 +30,7 @@ pub(super) fn actor_of(role: &str) -> Actor {
     }
 }
 
-/// Whether the exit code that stands behind these words, and ends the line, is not 0.
+/// Whether the exit code after these words, which ends the line, is not 0.
 pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     let code = line.strip_prefix(words)?;
     let digits = code.strip_prefix('-').unwrap_or(code);
@@ -38,7 +38,7 @@ pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     is_number.then(|| digits.bytes().any(|byte| byte != b'0'))
 }
 
-/// What is wrong with a document that began as one of this format, and does not go on as one.
+/// The fault of a document that begins as one of this format, and does not go on as one.
 #[cold]
 pub(super) fn unfit(at: usize, what: &str) -> Fault {
     let message = format!("the input is of no known format: it begins with {what}, but this is none");

@@ -24,7 +24,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     about: "data sets of chats: objects with `messages`, `conversation` or `conversations`, also as ShareGPT writes them",
     decisive: "a list of objects that hold messages, or an object with `conversation`, `conversations` or, within other \
                objects, `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    reader: Reader::Document(DocumentReader { claims, read, is_generic: true }),
 };
 
 /// The keys of lists of messages.

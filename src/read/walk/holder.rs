@@ -1,4 +1,4 @@
-//! Objects that hold a list of runs, and say something of all of them beside it.
+//! Objects that hold a list of runs, with a header for all of them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{Error, Fault, Header, ReadOptions, RecordReader, Result, Runs, Stop,
 use crate::error::echo;
 use crate::trace::TraceCollector;
 
-/// How far an input is read ahead for what stands behind its runs before it is opened again for that.
+/// How far an input is read ahead for the header after its runs before it is opened again for that.
 const NEAR: usize = 1 << 20;
 
 /// How far one is that cannot be opened again.
@@ -90,7 +90,7 @@ impl Walk<'_, '_, '_> {
                     continue;
                 }
                 Err(MemberFault::Value(fault)) => {
-                    // The rest of the object goes on behind the value.
+                    // The rest of the object follows the value.
                     if !self.pass_over_member(window, fault)? {
                         return Ok((Stop::Lost, None));
                     }
@@ -131,7 +131,7 @@ impl Walk<'_, '_, '_> {
         read.map(|()| Member::Other(json.offset())).map_err(MemberFault::Value)
     }
 
-    /// Reads the list of runs that is the value of a member, or whatever stands there instead.
+    /// Reads the list of runs that is the value of a member, or reports another value.
     fn held_runs(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<Stop> {
         match self.runs_follow(window)? {
             Some(true) => {}
@@ -227,7 +227,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads what the object says behind the list that begins here, as far as that can be known now.
+    /// Reads the header after the list that begins here, as far as possible now.
     fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
         let mut again = self.again;
         loop {
@@ -256,7 +256,7 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-/// Reads what an object says behind its list of runs, which begins here, as the walk that reads the runs does.
+/// Reads the header after a list of runs, which begins here, as the walk that reads the runs does.
 fn read_behind(
     window: &mut Window<'_>,
     reader: &'static RecordReader,
@@ -273,7 +273,7 @@ fn read_behind(
     }
 }
 
-/// Reads what an input says beside its runs.
+/// Reads the header of an input.
 pub(in crate::read) fn read_header(
     window: &mut Window<'_>,
     reader: &'static RecordReader,

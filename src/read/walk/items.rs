@@ -7,9 +7,9 @@ use super::{Assembler, Fault, Header, Result, Stop, Walk, Window, reader_at};
 pub(super) enum At {
     /// Before the first item.
     First,
-    /// Before an item, behind a comma.
+    /// Before an item, after a comma.
     Item,
-    /// Behind an item.
+    /// After an item.
     Behind,
 }
 
@@ -94,7 +94,7 @@ impl Walk<'_, '_, '_> {
                         }
                         assembler = Assembler::default();
                         let Some(end) = end else { return (bytes.len(), Stop::Lost) };
-                        // What closes nothing is passed over by itself.
+                        // A bracket that closes nothing is skipped by itself.
                         json = reader_at(bytes, end + usize::from(end == start), 2);
                     }
                     *at = At::Behind;

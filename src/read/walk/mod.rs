@@ -27,7 +27,7 @@ use crate::trace::Assembler;
 /// How much of an object is looked at to see whether it is a run or holds runs.
 const CLASSIFIED: usize = 1 << 20;
 
-/// What an object turned out to be.
+/// The class of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Run,
@@ -51,7 +51,7 @@ fn reader_at(bytes: &[u8], at: usize, depth: u32) -> Json<'_> {
     Json::starting_at(bytes, at, depth).skimming()
 }
 
-/// What is wrong with a value in which a fault was found: where its structure breaks, if that is before the fault.
+/// Returns the first fault of a value: where its structure breaks, if that is before the given fault.
 fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
     match Json::new(text).skip() {
         Err(first) if !first.is_end() && start + first.at() < fault.at() => {
@@ -65,11 +65,11 @@ fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
 pub(super) struct Walk<'w, 's, 'p> {
     pub(super) runs: &'w mut Runs<'s>,
     pub(super) reader: &'static RecordReader,
-    /// What stands beside the input instead of in it.
+    /// The header that another file holds.
     pub(super) companion: Option<&'w Header>,
     /// Where pieces go, if the runs are read elsewhere.
     pub(super) pieces: Option<&'w mut (dyn Pieces + 'p)>,
-    /// Whether only what stands beside the runs is wanted: the last header that was read.
+    /// The last header that was read, if only headers are wanted.
     pub(super) header_only: Option<Header>,
     /// Whether an object that holds no list of runs is sound all the same, because they lie elsewhere.
     pub(super) may_hold_none: bool,
@@ -78,7 +78,7 @@ pub(super) struct Walk<'w, 's, 'p> {
 }
 
 impl<'w, 's> Walk<'w, 's, '_> {
-    /// A walk over an input of which nothing is known beside its bytes.
+    /// A walk over an input without context.
     pub(super) fn new(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
         Self {
             runs,
@@ -91,7 +91,7 @@ impl<'w, 's> Walk<'w, 's, '_> {
         }
     }
 
-    /// A walk for what stands beside the runs alone.
+    /// A walk for headers alone.
     fn for_header(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
         Self { header_only: Some(Header::default()), may_hold_none: true, ..Self::new(runs, reader) }
     }
@@ -135,7 +135,7 @@ impl Walk<'_, '_, '_> {
         self.runs.fail_run(if error.location().is_some() { error } else { error.at(location) });
     }
 
-    /// The first byte behind white space, which is passed over; `None` at the end.
+    /// Skips white space and returns the next byte; `None` at the end.
     fn next_byte(window: &mut Window<'_>) -> Result<Option<u8>> {
         loop {
             let mut json = reader_at(window.unread(), 0, 0);
@@ -150,7 +150,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Values one behind the other.
+    /// Reads concatenated values.
     fn values(&mut self, window: &mut Window<'_>) -> Result<()> {
         let mut lost = false;
         while let Some(byte) = Self::next_byte(window)? {
@@ -211,7 +211,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// What the object that begins here is; `None`: what is there does not decide it.
+    /// Classifies the object that begins here; `None`: its first members do not decide.
     fn classify(&self, json: &mut Json<'_>) -> Option<Class> {
         let mut class = None;
         let mut beside = false;
@@ -275,7 +275,7 @@ impl Walk<'_, '_, '_> {
         beside && !self.reader.list.is_empty()
     }
 
-    /// A run that is no item of a list.
+    /// Reads a run that is not an item of a list.
     fn single(&mut self, window: &mut Window<'_>) -> Result<Stop> {
         let header = self.companion.cloned().unwrap_or_default();
         loop {
@@ -312,7 +312,7 @@ impl Walk<'_, '_, '_> {
         self.cut_items(window, header)
     }
 
-    /// Reads one run where it stands.
+    /// Reads one run in place.
     #[inline]
     fn item<'a>(&mut self, json: &mut Json<'a>, header: &Header, assembler: &mut Assembler<'a>) -> Read<()> {
         if self.header_only.is_some() {

@@ -23,7 +23,7 @@ pub(crate) struct Piece {
 pub(super) enum PieceKind {
     /// Whole lines.
     Lines,
-    /// Items of a list, with the commas behind them. The list goes on in the next piece, unless this one closes it.
+    /// Items of a list, with the commas after them. The list goes on in the next piece, unless this one closes it.
     Items { header: Arc<Header>, first: bool, unclosed: bool },
 }
 
@@ -151,7 +151,7 @@ pub(in crate::read) fn cut_lines(
     let size = pieces.bytes().max(1);
     let most = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).nth(PIECE_RECORDS).map(|last| last + 1);
     loop {
-        // Tiny lines make small pieces, of which many are cut before more is read.
+        // Tiny lines make small pieces. Many of them are cut before more is read.
         let known = window.unread();
         if let Some(end) = most(known.get(..size).unwrap_or(known)) {
             let piece = Piece::cut(window, end, None, format, PieceKind::Lines, pieces);
