@@ -13,7 +13,7 @@ use super::composed::{self, Composed, Piece};
 use super::open::{is_input, open, open_at, pass};
 use super::record::{FileSummary, ScanEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{InputContext, Format, Header, ReadOptions, read_companion};
+use crate::read::{Format, Header, InputContext, ReadOptions, read_companion};
 
 /// A file to read.
 #[derive(Debug, Clone)]

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use super::text_calls;
 use super::unread_calls::{self, Tally};
 use super::window::Window;
-use super::{InputContext, Format, ReadOptions, Reading, SpanBatch};
+use super::{Format, InputContext, ReadOptions, Reading, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, Json, Read};
-use crate::trace::{Actor, Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired};
+use crate::trace::{
+    Actor, Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired,
+};
 
 /// The tasks of a file.
 #[derive(Debug, Default)]
@@ -66,7 +68,7 @@ pub(super) struct Runs<'s> {
     strangers: u64,
     /// Whether calls that are not read have been counted already.
     pub(super) is_recount: bool,
-    /// What is wrong with parts of a document, until their places in the input are known.
+    /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
 }
 
@@ -86,13 +88,13 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// The runs of an input of which this is known beside its bytes.
-    pub(super) fn with_context(options: &'s ReadOptions, context: &InputContext<'s>, sink: &'s mut dyn StepSink) -> Self {
-        Self {
-            joins: context.joins,
-            is_recount: context.is_recount,
-            ..Self::new(options, sink)
-        }
+    /// The runs of an input with this context.
+    pub(super) fn with_context(
+        options: &'s ReadOptions,
+        context: &InputContext<'s>,
+        sink: &'s mut dyn StepSink,
+    ) -> Self {
+        Self { joins: context.joins, is_recount: context.is_recount, ..Self::new(options, sink) }
     }
 
     /// The runs from here on are numbered from this position.

@@ -6,7 +6,7 @@
 use memchr::memmem;
 
 use super::runs::Runs;
-use super::{InputContext, Format, ReadOptions, Window, read_window};
+use super::{Format, InputContext, ReadOptions, Window, read_window};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Digest, DigestSet, Ending, Event, Routing, Step, StepSink};
 

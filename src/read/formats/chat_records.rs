@@ -66,8 +66,9 @@ fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
 }
 
 fn is_conversation(list: Raw<'_>) -> bool {
-    let is_message =
-        |item: Raw<'_>| is_spoken(item) || ElementProbe::at(&mut item.json()).is_ok_and(|look| look.is_message);
+    let is_message = |item: Raw<'_>| {
+        is_spoken(item) || ElementProbe::at(&mut item.json()).is_ok_and(|look| look.is_message)
+    };
     list.kind() == Kind::List && list.items().is_some_and(|items| are_messages(&items, &is_message))
 }
 
