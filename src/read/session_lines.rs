@@ -24,7 +24,7 @@ pub(super) trait SessionLines<'a>: Default {
 pub(super) fn read<'a, S: SessionLines<'a>>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut sessions = S::default();
-    for line in lines.iter() {
+    for line in lines {
         match S::read_line(&mut line.json()) {
             Ok(line) => sessions.add(line),
             // Reading finds faults that skipping does not.

@@ -26,7 +26,7 @@ struct Counts {
     total: Option<u64>,
     /// Among the input.
     cached: Option<u64>,
-    /// InputContext the input, or perhaps among it (Inspect).
+    /// Beside the input, or perhaps among it (Inspect).
     cache_read: Option<u64>,
     cache_write: Option<u64>,
     is_inspect: bool,

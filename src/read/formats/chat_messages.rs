@@ -151,7 +151,7 @@ impl<'a> Conversation<'a> {
         turn
     }
 
-    /// SkipIndex the turn of the model, as something stands here that is not the model's. Returns the turn of that.
+    /// Ends the turn of the model, as something stands here that is not the model's. Returns the turn of that.
     pub(in crate::read) fn end_turn(&mut self) -> u64 {
         self.open_turn = None;
         if self.form == Form::Items { self.turns } else { self.place }

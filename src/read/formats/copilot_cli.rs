@@ -48,7 +48,7 @@ fn is_line(line: Raw<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut session = Session::default();
-    for line in lines.iter() {
+    for line in lines {
         let line = Members::of(&mut line.json());
         if line.name("type").as_deref() == Some("session.start") && !session.agents.is_empty() {
             std::mem::take(&mut session).end(runs);

@@ -41,7 +41,7 @@ fn is_line(line: Raw<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let (mut session, mut others) = (Session::new(), 0);
-    for line in lines.iter() {
+    for line in lines {
         let line = Members::of(&mut line.json());
         if line.name("type").as_deref() == Some("init") && session.run.metadata.id.is_some() {
             std::mem::replace(&mut session, Session::new()).end(runs);

@@ -78,7 +78,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };
     let mut sessions = Sessions::default();
     let mut others = 0;
-    for line in lines.iter() {
+    for line in lines {
         match Event::of(*line) {
             Some(event) => others += u64::from(!sessions.add(&event)),
             None => others += 1,

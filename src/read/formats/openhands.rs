@@ -104,7 +104,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             }
         }
         Document::Lines(lines) => {
-            for event in lines.iter() {
+            for event in lines {
                 log.read_line(&mut event.json())?;
             }
         }
