@@ -85,12 +85,12 @@ pub struct BaselineComparison {
     /// Entries whose label is another: they are not compared.
     pub relabelled: Vec<String>,
     /// Entries that were wrong, and are right.
-    pub lossy: Vec<String>,
+    pub mended: Vec<String>,
     /// Entries that were right, and are wrong.
     pub broken: Vec<String>,
     /// The p-value of McNemar's exact test, two-sided.
     pub p: f64,
-    /// Whether more entries broke than were lossy, and that is no chance (p < 0.05).
+    /// Whether more entries broke than were mended, and that is no chance (p < 0.05).
     pub regression: bool,
 }
 
@@ -127,7 +127,7 @@ struct EarlierDetector {
 /// let earlier = serde_json::json!({"detectors": [
 ///     {"detector": "loop", "verdicts": [{"entry": "a", "label": true, "detected": false}]}]});
 /// let compared = compare_with_baseline(&report, &earlier)?;
-/// assert_eq!(compared[0].lossy, ["a"]);
+/// assert_eq!(compared[0].mended, ["a"]);
 /// assert!(!compared[0].regression);
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -158,7 +158,7 @@ fn compare(now: &DetectorReport, before: &[EntryVerdict]) -> BaselineComparison 
         added: only(&after, &before),
         removed: only(&before, &after),
         relabelled: Vec::new(),
-        lossy: Vec::new(),
+        mended: Vec::new(),
         broken: Vec::new(),
         p: 1.0,
         regression: false,
@@ -172,12 +172,12 @@ fn compare(now: &DetectorReport, before: &[EntryVerdict]) -> BaselineComparison 
         comparison.entries += 1;
         match (old.is_right(), new.is_right()) {
             (true, false) => comparison.broken.push((*id).to_owned()),
-            (false, true) => comparison.lossy.push((*id).to_owned()),
+            (false, true) => comparison.mended.push((*id).to_owned()),
             _ => {}
         }
     }
-    let (broken, lossy) = (comparison.broken.len() as u64, comparison.lossy.len() as u64);
-    comparison.p = mcnemar(broken, lossy);
-    comparison.regression = broken > lossy && comparison.p < SIGNIFICANCE;
+    let (broken, mended) = (comparison.broken.len() as u64, comparison.mended.len() as u64);
+    comparison.p = mcnemar(broken, mended);
+    comparison.regression = broken > mended && comparison.p < SIGNIFICANCE;
     comparison
 }

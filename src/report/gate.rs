@@ -41,21 +41,21 @@ fn outcome(report: &CalibrationReport, detector: &DetectorReport, gate: Tier) ->
 }
 
 fn difference(comparison: &BaselineComparison) -> String {
-    let BaselineComparison { entries, lossy, broken, p, regression, .. } = comparison;
+    let BaselineComparison { entries, mended, broken, p, regression, .. } = comparison;
     let verdict = if *regression { "a regression" } else { "no regression" };
     format!(
-        "{} lossy, {} broken of {entries} entries, exact McNemar p = {p:.4}: {verdict}",
-        lossy.len(),
+        "{} mended, {} broken of {entries} entries, exact McNemar p = {p:.4}: {verdict}",
+        mended.len(),
         broken.len()
     )
 }
 
 /// The changes that there are.
 fn changes(comparison: &BaselineComparison) -> impl Iterator<Item = (&'static str, &[String])> {
-    let BaselineComparison { lossy, broken, added, removed, relabelled, .. } = comparison;
+    let BaselineComparison { mended, broken, added, removed, relabelled, .. } = comparison;
     let kinds: [(_, &[String]); 5] = [
         ("broken", broken),
-        ("lossy", lossy),
+        ("mended", mended),
         ("label is another", relabelled),
         ("new", added),
         ("gone", removed),
