@@ -69,7 +69,9 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             runs.pass_over("lines that are no JSON", parsed.no_json);
             runs.pass_over("lines that are no object", parsed.no_object);
             runs.reading.wants_document = true;
-            lines.iter().for_each(|line| read_sound_line(*line, window, wanted, runs));
+            for line in lines {
+                read_sound_line(*line, window, wanted, runs);
+            }
         }
         Ok(None) => {
             let is_empty = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
