@@ -78,7 +78,7 @@ struct Sessions<'a> {
     others: u64,
 }
 
-/// What is not complete in a session.
+/// The unfinished message and the calls of a session.
 #[derive(Default)]
 struct Open<'a> {
     /// The chunks of a message.

@@ -58,8 +58,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         match (activity.name("type").as_deref(), value.name("type").as_deref()) {
             (Some("message"), _) => run.say(actor, text(activity.get("text"))),
             (_, Some("function_call_output")) => {
-                let told = value.get("output").or_else(|| activity.get("text"));
-                run.answer(id, None, told.and_then(words::result), Outcome::UNMARKED);
+                let observed = value.get("output").or_else(|| activity.get("text"));
+                run.answer(id, None, observed.and_then(words::result), Outcome::UNMARKED);
             }
             (_, Some("function_call")) | (Some("invoke"), _) => {
                 let name = value.name("name").or_else(|| activity.name("name"));

@@ -115,9 +115,9 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
         let failed = is_error
             || present("error").is_some()
             || present("status").and_then(Raw::string).as_deref() == Some("error");
-        if let Some(told) = present("error").or_else(|| present("output")) {
+        if let Some(observed) = present("error").or_else(|| present("output")) {
             let outcome = if failed { Outcome::flag(true) } else { Outcome::UNMARKED };
-            run.answer_call(number, words::result(told), outcome);
+            run.answer_call(number, words::result(observed), outcome);
         }
     }
 }

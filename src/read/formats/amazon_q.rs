@@ -79,16 +79,16 @@ fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
         let user = item.member("user").or_else(|| pair.first().copied());
         let assistant = item.member("assistant").or_else(|| pair.get(1).copied());
         run.turn(None);
-        others += u64::from(!told(user.and_then(|user| user.member("content")), &mut run));
+        others += u64::from(!user_message(user.and_then(|user| user.member("content")), &mut run));
         run.turn(None);
-        others += u64::from(!said(assistant, &mut run));
+        others += u64::from(!agent_message(assistant, &mut run));
     }
     runs.pass_over("messages of other types", others);
     run.give(runs);
 }
 
 /// Reads what the user says, or the results of tools; `false` if it is neither.
-fn told<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
+fn user_message<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
     let content = members(content);
     let cancelled = content.get("CancelledToolUses");
     if let Some(results) = content.get("ToolUseResults").or(cancelled) {
@@ -99,8 +99,8 @@ fn told<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
                 Some("Error") => Outcome::flag(true),
                 _ => Outcome::UNMARKED,
             };
-            let told = items(result.member("content")).into_iter().find_map(result_text);
-            run.answer(ident(result.member("tool_use_id")), None, told, outcome);
+            let observed = items(result.member("content")).into_iter().find_map(result_text);
+            run.answer(ident(result.member("tool_use_id")), None, observed, outcome);
         }
     }
     let prompt = content.get("Prompt").or(cancelled).and_then(|prompt| prompt.member("prompt"));
@@ -114,7 +114,7 @@ fn result_text(block: Raw<'_>) -> Option<Words<'_>> {
 }
 
 /// Reads a message of the model; `false` if its type is unknown.
-fn said<'a>(message: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
+fn agent_message<'a>(message: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
     let message = members(message);
     let Some(response) = message.get("ToolUse").or_else(|| message.get("Response")) else { return false };
     run.say(Actor::Agent, text(response.member("content")));

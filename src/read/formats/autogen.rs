@@ -133,8 +133,8 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
                 Some(failed) => Outcome::flag(failed),
                 None => Outcome::UNMARKED,
             };
-            let told = item.member("content").and_then(words::result);
-            run.answer(ident(item.member("call_id")), name.as_ref(), told, outcome);
+            let observed = item.member("content").and_then(words::result);
+            run.answer(ident(item.member("call_id")), name.as_ref(), observed, outcome);
         }
     }
 }

@@ -98,12 +98,12 @@ fn read_step<'a>(step: Raw<'a>, run: &mut Recording<'a>) {
                 }
             }
             Some("tool") => {
-                let told = content.and_then(words::result);
-                let failed = content.and_then(Raw::string).is_some_and(|told| is_error(&told));
+                let observed = content.and_then(words::result);
+                let failed = content.and_then(Raw::string).is_some_and(|observed| is_error(&observed));
                 let outcome = if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED };
                 match calls.get(answered) {
-                    Some(call) => run.answer_call(*call, told, outcome),
-                    None => run.answer(None, None, told, outcome),
+                    Some(call) => run.answer_call(*call, observed, outcome),
+                    None => run.answer(None, None, observed, outcome),
                 }
                 answered += 1;
             }
@@ -125,9 +125,10 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
 }
 
 /// Whether a result is an object with an error, or says that the call could not be executed.
-fn is_error(told: &str) -> bool {
-    let has_error = told.starts_with('{') && members(Some(Raw::over(told.as_bytes(), 0))).has("error");
-    has_error || told.starts_with("Error during execution")
+fn is_error(observed: &str) -> bool {
+    let has_error =
+        observed.starts_with('{') && members(Some(Raw::over(observed.as_bytes(), 0))).has("error");
+    has_error || observed.starts_with("Error during execution")
 }
 
 /// Adds a call as it was decoded: code such as `cd(folder='a')`, or an object of a name with its arguments.

@@ -79,10 +79,10 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
         let error = result.get("error").filter(|error| error.kind() == Kind::String);
         let content = result.get("extracted_content").filter(|content| content.kind() != Kind::Null);
         let outcome = Outcome::flag(error.is_some());
-        let told = error.or(content).and_then(words::result);
+        let observed = error.or(content).and_then(words::result);
         match calls.next() {
-            Some(call) => run.answer_call(call, told, outcome),
-            None => run.say(Actor::Environment, told),
+            Some(call) => run.answer_call(call, observed, outcome),
+            None => run.say(Actor::Environment, observed),
         }
         if result.get("is_done").and_then(Raw::boolean) == Some(true) {
             run.metadata.termination = Some("done".to_owned());

@@ -91,9 +91,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 run.answer(call, None, content.and_then(words::result), outcome);
             }
             Some("user.tool_confirmation") if event.name("result").as_deref() == Some("deny") => {
-                let told = event.get("deny_message").and_then(words::result);
+                let observed = event.get("deny_message").and_then(words::result);
                 let refused = Outcome::unknown(UnknownReason::Refused, Provenance::Flag);
-                run.answer(id("tool_use_id"), None, told, refused);
+                run.answer(id("tool_use_id"), None, observed, refused);
             }
             Some("span.model_request_end") => {
                 let usage = event.get("model_usage").and_then(tokens::usage);

@@ -167,7 +167,7 @@ impl<'a> Task<'a> {
         let last = self.open.len().saturating_sub(1);
         for (at, (call, printed)) in std::mem::take(&mut self.open).into_iter().enumerate() {
             let result = if is_each { results.get(at).copied() } else { None };
-            // Results that cannot be told apart stand at the last call.
+            // Results that do not match the calls one to one go to the last call.
             let result = result.or((at == last && !results.is_empty()).then_some(request));
             match result {
                 Some(result) => {

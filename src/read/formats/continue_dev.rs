@@ -61,9 +61,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
         // Results that no message repeats stand in the states alone.
         for (id, state) in states {
-            let told = items(state.member("output")).first().and_then(|item| item.member("content"));
+            let observed = items(state.member("output")).first().and_then(|item| item.member("content"));
             if let Some(outcome) = outcome(state) {
-                run.answer(Some(id), None, told.and_then(words::result), outcome);
+                run.answer(Some(id), None, observed.and_then(words::result), outcome);
             }
         }
         runs.pass_over("messages of other types", others);

@@ -109,8 +109,8 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
 }
 
 /// Answers the use of a tool, which begins here if its start was not recorded.
-fn answer<'a>(data: &Members<'a>, told: Option<Raw<'a>>, outcome: Outcome, run: &mut Recording<'a>) {
+fn answer<'a>(data: &Members<'a>, observed: Option<Raw<'a>>, outcome: Outcome, run: &mut Recording<'a>) {
     let name = data.name("tool_name");
     let call = run.oldest(name.as_ref()).unwrap_or_else(|| run.call(None, name, data.get("tool_args")));
-    run.answer_call(call, told.and_then(words::result), outcome);
+    run.answer_call(call, observed.and_then(words::result), outcome);
 }

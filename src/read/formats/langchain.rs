@@ -124,8 +124,8 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bo
                 Some("success") => Outcome::flag(false),
                 _ => Outcome::UNMARKED,
             };
-            let told = content.and_then(words::result);
-            run.answer(ident(message.get("tool_call_id")), message.name("name").as_ref(), told, outcome);
+            let observed = content.and_then(words::result);
+            run.answer(ident(message.get("tool_call_id")), message.name("name").as_ref(), observed, outcome);
         }
         "remove" => {}
         _ => return false,

@@ -80,8 +80,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 // The message is the same for all tools that fail.
                 let detail =
                     error.and_then(|error| error.member("data")?.member("error").or(error.member("message")));
-                let told = detail.or_else(|| data.get("output"));
-                run.answer_call(call, told.and_then(words::result), Outcome::flag(error.is_some()));
+                let observed = detail.or_else(|| data.get("output"));
+                run.answer_call(call, observed.and_then(words::result), Outcome::flag(error.is_some()));
             }
             Some("generation") => {
                 run.model(data.name("model"));

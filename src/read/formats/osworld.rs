@@ -83,9 +83,9 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         run.call(ident(fields.get("id")), name.map(|name| Cow::Owned(name.to_lowercase())), Some(action))
     };
     let info = step.get("info").filter(|info| !matches!(info.bytes(), b"{}" | b"null"));
-    let told = info.and_then(words::result);
-    match told {
-        Some(told) => run.answer_call(call, Some(told), Outcome::UNMARKED),
+    let observed = info.and_then(words::result);
+    match observed {
+        Some(observed) => run.answer_call(call, Some(observed), Outcome::UNMARKED),
         None => run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None)),
     }
     if step.get("done").and_then(Raw::boolean) == Some(true) {

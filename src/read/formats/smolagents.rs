@@ -91,17 +91,17 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let observations = step.get("observations").filter(|text| text.kind() != Kind::Null);
     let outcome = if error.is_some() { Outcome::flag(true) } else { Outcome::UNMARKED };
     let failure = error.and_then(|error| words::result(error.member("message").unwrap_or(error)));
-    let told = failure.or_else(|| observations.and_then(words::result));
-    let told = told.or_else(|| step.get("action_output").and_then(words::result));
+    let observed = failure.or_else(|| observations.and_then(words::result));
+    let observed = observed.or_else(|| step.get("action_output").and_then(words::result));
     match numbers.pop() {
         // The text is of all calls of the step together.
         Some(last) => {
             for call in numbers {
                 run.answer_in_part(call, outcome);
             }
-            run.answer_call(last, told, outcome);
+            run.answer_call(last, observed, outcome);
         }
-        None => run.say(Actor::Environment, told),
+        None => run.say(Actor::Environment, observed),
     }
 }
 

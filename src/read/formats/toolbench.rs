@@ -105,9 +105,10 @@ impl<'a> Search<'a> {
     }
 
     fn answer(&mut self, node: &Members<'a>) {
-        let told =
-            node.get("observation").filter(|told| told.kind() != Kind::Null && told.bytes() != b"\"\"");
-        if let (Some(call), Some(told)) = (self.open, told) {
+        let observed = node
+            .get("observation")
+            .filter(|observed| observed.kind() != Kind::Null && observed.bytes() != b"\"\"");
+        if let (Some(call), Some(observed)) = (self.open, observed) {
             let code = node.get("observation_code").and_then(Raw::integer);
             // 3 and 4 end a run: with an answer, or giving up.
             let outcome = match code {
@@ -115,7 +116,7 @@ impl<'a> Search<'a> {
                 Some(_) => Outcome::flag(true),
                 None => Outcome::ok(Provenance::None),
             };
-            self.run.answer_call(call, words::result(told), outcome);
+            self.run.answer_call(call, words::result(observed), outcome);
         }
     }
 }

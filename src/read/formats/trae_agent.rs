@@ -75,13 +75,13 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         let failed = result.member("success").and_then(Raw::boolean).map(|success| !success);
         let error =
             result.member("error").filter(|error| error.kind() == Kind::String && error.bytes() != b"\"\"");
-        let told = match (failed, error) {
+        let observed = match (failed, error) {
             (Some(true) | None, Some(error)) => Some(error),
             _ => result.member("result").filter(|result| result.kind() != Kind::Null),
         };
         let outcome = failed.or(error.map(|_| true)).map_or(Outcome::UNMARKED, Outcome::flag);
         let name = result.member("name").and_then(common::name);
-        run.answer(id(result), name.as_ref(), told.and_then(words::result), outcome);
+        run.answer(id(result), name.as_ref(), observed.and_then(words::result), outcome);
     }
     run.say(Actor::Environment, text(step.get("error")));
     run.say(Actor::Environment, text(step.get("reflection")));
