@@ -178,6 +178,9 @@ impl<'s> Folding<'s> {
         if let Some(companion) = &self.companion {
             companion.complete(&mut ending);
         }
+        if let Some(table) = &self.scanner.options.run_table {
+            table.complete(&self.file, &mut ending);
+        }
         let Some(monitor) = &mut self.monitor else { return };
         let named = |(id, verdict): (&'static str, Verdict)| (Cow::Borrowed(id), verdict);
         let verdicts: Vec<_> = monitor.verdicts().map(named).collect();

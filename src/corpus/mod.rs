@@ -11,10 +11,12 @@ mod order;
 mod part;
 mod read;
 mod record;
+mod run_table;
 mod scan;
 mod source;
 mod work;
 
 pub use read::{read_files, read_joined};
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
+pub use run_table::RunTable;
 pub use scan::{ScanOptions, Scanner};

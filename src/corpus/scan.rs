@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::folding::Sink;
 use super::order::Order;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
+use super::run_table::RunTable;
 use super::source::{Discovered, discover};
 use super::work::Work;
 use crate::detect::{Detector, check_ids};
@@ -42,6 +43,8 @@ pub struct ScanOptions {
     pub fingerprints: bool,
     /// Whether the digest of the content of each run is taken, to recognise repeated runs.
     pub digests: bool,
+    /// What a table says of the runs.
+    pub run_table: Option<Arc<RunTable>>,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
     /// Files up to this size, in bytes, are held whole and read by one thread. Larger ones are read as they come, and
@@ -61,6 +64,7 @@ impl Default for ScanOptions {
             read: ReadOptions::default(),
             fingerprints: false,
             digests: false,
+            run_table: None,
             threads: None,
             whole_file_limit: 4 << 20,
             piece_bytes: 768 << 10,

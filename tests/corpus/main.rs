@@ -18,6 +18,7 @@ mod formats;
 mod joined;
 mod order;
 mod replication;
+mod run_table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
-use crate::common::arguments::{Reading, Resamples, Surety, Threads};
+use crate::common::arguments::{Metadata, Reading, Resamples, Surety, Threads};
 use crate::common::inputs::{self, Inputs};
 use crate::common::tables::{self, TableFiles};
 use clap::Parser;
@@ -47,6 +47,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    metadata: Metadata,
+    #[command(flatten)]
     resampling: Resamples,
     #[command(flatten)]
     threads: Threads,
@@ -65,10 +67,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     ];
     let paths =
         [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
+    let run_table = arguments.metadata.table()?;
     let options = ScanOptions {
         read: arguments.reading.options(),
         join: arguments.reading.join,
         fingerprints: true,
+        run_table: run_table.clone(),
         threads: arguments.threads.wanted(),
         ..ScanOptions::default()
     };
@@ -120,6 +124,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
     arguments.files.write_json(&paths, &comparison)?;
     arguments.files.print(&render_comparison(&comparison))?;
+    arguments.metadata.tell(run_table.as_ref());
     inputs::tell(&inputs);
     Ok(status)
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common;
-use crate::common::arguments::{Resamples, Threads};
+use crate::common::arguments::{Metadata, Resamples, Threads};
 use crate::common::inputs;
 use crate::common::parts::{self, PartialFile};
 use crate::common::replicated::{self, Options, Outputs, Rate};
@@ -38,6 +38,8 @@ pub(crate) struct Arguments {
     /// The measure of recovery; with the second, goals take the place of failed calls in every table and row
     #[arg(long, value_enum, default_value_t = Rate::RecoveryRate, value_name = "MEASURE")]
     rate: Rate,
+    #[command(flatten)]
+    metadata: Metadata,
     #[command(flatten)]
     threads: Threads,
     /// The note's tables only: every run counts, pairs of unknown model or domain too, signals by |r|
@@ -86,8 +88,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     }
     let read =
         ReadOptions { format: (!groups).then_some(Format::Tau2), routes: false, ..ReadOptions::default() };
+    let run_table = arguments.metadata.table()?;
     let options = ScanOptions {
         read,
+        run_table: run_table.clone(),
         threads: arguments.threads.wanted(),
         digests: !arguments.as_published && !arguments.keep_duplicates,
         ..ScanOptions::default()
@@ -136,5 +140,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     if !inputs.is_nothing_read() {
         replicated::report(part, &options, &arguments.outputs, &paths, arguments.threads)?;
     }
+    arguments.metadata.tell(run_table.as_ref());
     inputs.told()
 }

@@ -74,10 +74,17 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 fn metadata(members: &Members<'_>) -> Metadata {
+    let (instance, environment) = (members.name("instance_id"), members.name("environment"));
+    // Later versions name the instance as the environment.
+    let is_instance = |name: &Cow<'_, str>| name.contains("__") || instance.as_ref() == Some(name);
+    let (task, domain) = match environment.clone() {
+        Some(name) if is_instance(&name) => (Some(name), None),
+        other => (None, other),
+    };
     Metadata {
         agent: Some("swe-agent".into()),
-        task: members.name("instance_id").map(Cow::into_owned),
-        domain: members.name("environment").map(|domain| domain.as_ref().into()),
+        task: instance.or(task).map(Cow::into_owned),
+        domain: domain.map(|domain| domain.as_ref().into()),
         termination: common::exit_status(members).map(Cow::into_owned),
         ..Metadata::default()
     }

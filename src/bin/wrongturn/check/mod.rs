@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
-use crate::common::arguments::{Reading, Surety, Threads};
+use crate::common::arguments::{Metadata, Reading, Surety, Threads};
 use crate::common::config::Config;
 use crate::common::inputs::{self, Inputs};
 use crate::common::output::Output;
@@ -41,6 +41,8 @@ pub(crate) struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    metadata: Metadata,
     /// Detectors, with commas between; default: all but the opt-in ones, of which those with an entry in --config
     #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
     detectors: Vec<String>,
@@ -102,10 +104,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         return Err("--join cannot be used with --partial: a trace may lie in several parts".into());
     }
     let read = arguments.reading.options();
+    let run_table = arguments.metadata.table()?;
     let options = ScanOptions {
         read: read.clone(),
         fingerprints: arguments.fingerprints,
         digests: true,
+        run_table: run_table.clone(),
         threads: arguments.threads.wanted(),
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
         join: arguments.reading.join,
@@ -154,6 +158,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         streams.iter_mut().zip(&entries?).try_for_each(|(stream, entry)| stream.add(entry))
     })?;
+    arguments.metadata.tell(run_table.as_ref());
     part.files = inputs.files.clone();
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {

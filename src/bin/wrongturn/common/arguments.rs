@@ -1,7 +1,11 @@
 //! Flags that several subcommands share.
 
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use clap::builder::{StringValueParser, TypedValueParser};
-use wrongturn::{Alignment, Confidence, Format, ReadOptions};
+use wrongturn::{Alignment, Confidence, Format, ReadOptions, RunTable};
 
 use super::Failure;
 
@@ -23,6 +27,60 @@ pub(crate) struct Reading {
 impl Reading {
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions { format: self.format, alignment: self.alignment, ..ReadOptions::default() }
+    }
+}
+
+/// What is known of the runs from elsewhere.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Metadata {
+    /// Table of metadata: CSV or JSON lines with `file`, `run` or `task`, and `model`, `domain`, `task`, `reward`, `trial`
+    /// or labels, which fill what the runs do not record
+    #[arg(long, value_name = "FILE.csv|jsonl")]
+    meta: Option<PathBuf>,
+    /// Let the table of --meta replace what the runs record
+    #[arg(long, requires = "meta")]
+    meta_override: bool,
+    /// Take a model for another (gpt-4.1-2025-04-14=gpt-4.1); can be repeated
+    #[arg(long, value_name = "MODEL=NAME", value_parser = alias)]
+    model_alias: Vec<(String, String)>,
+}
+
+fn alias(text: &str) -> Result<(String, String), String> {
+    let (model, name) = text.split_once('=').ok_or("expected MODEL=NAME")?;
+    Ok((model.trim().to_owned(), name.trim().to_owned()))
+}
+
+impl Metadata {
+    /// The table, if one was asked for.
+    pub(crate) fn table(&self) -> Result<Option<Arc<RunTable>>, Failure> {
+        if self.meta.is_none() && self.model_alias.is_empty() {
+            return Ok(None);
+        }
+        let mut table = match &self.meta {
+            Some(path) => {
+                let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+                let text = std::fs::read_to_string(path).map_err(|error| in_file(&error))?;
+                let is_json = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
+                let table = if is_json { RunTable::from_jsonl(&text) } else { RunTable::from_csv(&text) };
+                table.map_err(|error| in_file(&error))?.overriding(self.meta_override)
+            }
+            None => RunTable::default(),
+        };
+        for (model, name) in &self.model_alias {
+            table = table.with_alias(model, name);
+        }
+        Ok(Some(Arc::new(table)))
+    }
+
+    /// Reports on stderr how many rows and runs found no partner.
+    pub(crate) fn tell(&self, table: Option<&Arc<RunTable>>) {
+        let Some((path, table)) = self.meta.as_ref().zip(table) else { return };
+        let (rows, runs) = (table.unmatched_rows(), table.unmatched_runs());
+        if rows + runs > 0 {
+            let path = path.display();
+            let _ =
+                writeln!(io::stderr(), "note: {path}: {rows} rows match no run, {runs} runs match no row");
+        }
     }
 }
 
