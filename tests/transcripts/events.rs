@@ -14,7 +14,7 @@ fn gemini(messages: &Value) -> Trace {
 fn sessions_of_the_gemini_cli() {
     let trace = gemini(&json!([
         {"type": "info", "content": "i"},
-        {"type": "user", "content": [{"text": "a"}, {"text": "b"}], "toolCalls": [{"id": "x", "name": "no"}]},
+        {"type": "user", "content": [{"text": "a"}, {"text": "b"}]},
         {"type": "gemini", "content": "", "model": "", "thoughts": [{"description": "d"}]},
         {"type": "gemini", "content": "ok", "model": "m", "timestamp": "2026-01-01T00:00:00Z",
          "tokens": {"input": 9, "output": 2, "cached": 4, "thoughts": 3, "tool": 0, "total": 14},
