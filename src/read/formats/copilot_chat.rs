@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::copilot_chat_log::{self as log, arguments, is_true, shown, told};
-use crate::json::{Json, Kind, Raw, Read};
+use super::copilot_chat_log::{self as log, arguments, is_true, parts, short, shown, told};
+use crate::json::{Json, Raw, Read};
 use crate::read::Format;
 use crate::read::common;
 use crate::read::document::Document;
@@ -79,14 +79,6 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     for (_, helper) in helpers {
         helper.end(runs);
     }
-}
-
-/// The parts of a response that are invocations of tools, or those that are not.
-fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Item = Members<'a>> {
-    let parts = request.get("response").and_then(Raw::items).unwrap_or_default();
-    let parts = parts.into_iter().filter(|part| part.kind() == Kind::Object);
-    let is_tool = |part: &Members<'_>| part.name("kind").as_deref() == Some("toolInvocationSerialized");
-    parts.map(|part| Members::of(&mut part.json())).filter(move |part| is_tool(part) == tools)
 }
 
 /// The calls of a request by their ids.
@@ -205,9 +197,4 @@ impl<'a> Agent<'a> {
             self.say(Actor::Environment, error.member("message"), None);
         }
     }
-}
-
-/// An id without what VS Code appends to make it unique.
-fn short(id: &str) -> &str {
-    id.split("__vscode-").next().unwrap_or(id)
 }

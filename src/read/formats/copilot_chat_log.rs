@@ -164,3 +164,16 @@ pub(super) fn told(text: Text<'_>) -> Outcome {
         Outcome::UNMARKED
     }
 }
+
+/// The parts of a response that are invocations of tools, or those that are not.
+pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Item = Members<'a>> {
+    let parts = request.get("response").and_then(Raw::items).unwrap_or_default();
+    let parts = parts.into_iter().filter(|part| part.kind() == Kind::Object);
+    let is_tool = |part: &Members<'_>| part.name("kind").as_deref() == Some("toolInvocationSerialized");
+    parts.map(|part| Members::of(&mut part.json())).filter(move |part| is_tool(part) == tools)
+}
+
+/// An id without what VS Code appends to make it unique.
+pub(super) fn short(id: &str) -> &str {
+    id.split("__vscode-").next().unwrap_or(id)
+}

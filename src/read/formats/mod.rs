@@ -32,6 +32,7 @@ pub(super) mod continue_dev;
 pub(super) mod copilot_chat;
 pub(super) mod copilot_chat_log;
 pub(super) mod copilot_cli;
+pub(super) mod copilot_cli_session;
 pub(super) mod crewai;
 pub(super) mod gemini_cli;
 pub(super) mod gemini_contents;
