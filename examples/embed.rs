@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Message::Call { run, tool, arguments, answer } => {
                 let monitor = match open.entry(run) {
                     Entry::Occupied(monitor) => monitor.into_mut(),
-                    Entry::Vacant(place) => place.insert(Monitor::new(&detectors, &None.into())?),
+                    Entry::Vacant(place) => place.insert(Monitor::new(&detectors)?),
                 };
                 monitor.observe(step(tool, &arguments, &answer))?;
                 for finding in monitor.new_findings() {

@@ -106,7 +106,7 @@ fn what_is_no_id_is_left_out() {
 
 #[test]
 fn a_judgement_that_was_stopped_says_so() {
-    let mut monitor = Monitor::new(&default_detectors(), &None.into()).unwrap().with_memory_limit(1);
+    let mut monitor = Monitor::new(&default_detectors()).unwrap().with_memory_limit(1);
     for step in trace().steps() {
         monitor.observe_step(&step);
     }
@@ -124,7 +124,7 @@ fn a_judgement_that_was_stopped_says_so() {
 
 #[test]
 fn updates_are_events_of_one_id() {
-    let mut monitor = Monitor::new(&default_detectors(), &None.into()).unwrap();
+    let mut monitor = Monitor::new(&default_detectors()).unwrap();
     let mut updates: Vec<Update> = Vec::new();
     for step in trace().steps() {
         monitor.observe_step(&step);

@@ -91,7 +91,7 @@ fn hand_in(traces: &mut TraceAssembler, now: u64, run: &[Made], (number, is_answ
 
 /// The same run as complete steps in order; calls that are not answered have an unknown end.
 fn in_order(run: &[Made], answered: &[bool]) -> Vec<(&'static str, Verdict)> {
-    let mut monitor = Monitor::new(&default_detectors(), &None.into()).unwrap();
+    let mut monitor = Monitor::new(&default_detectors()).unwrap();
     for ((number, made), answered) in (0_u64..).zip(run).zip(answered) {
         let (status, text) = made.answer();
         let action = Action::new(made.name()).arguments(&json!({"a": made.argument}));
@@ -502,6 +502,23 @@ fn what_breaks_a_rule_is_refused() {
     assert!(traces.call(0, "t", &look()).is_err(), "no id");
     assert!(traces.step(0, "t", &look().progress(f64::NAN)).is_err());
     assert_eq!((traces.counts(), traces.open_traces()), (AssemblerCounts::default(), 0));
+}
+
+#[test]
+fn events_are_written_as_json() {
+    let mut traces = assembler(AssemblerOptions::default());
+    for number in 0..3 {
+        hand_in(&mut traces, number as u64, &[SAME; 3], (number, false));
+        hand_in(&mut traces, number as u64, &[SAME; 3], (number, true));
+    }
+    traces.close_all(9);
+    hand_in(&mut traces, 9, &[SAME], (0, false));
+    let events: Vec<_> = std::iter::from_fn(|| traces.next_event()).map(|event| json!(event)).collect();
+    let kinds: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["update", "closed", "late"]);
+    assert_eq!(events[0]["update"]["finding"]["id"], "loop:2");
+    assert_eq!(events[1]["verdicts"]["loop"]["detected"], true);
+    assert_eq!(json!(traces.counts())["late"], 1);
 }
 
 // ---- Spans ---------------------------------------------------------------------------------------------------------

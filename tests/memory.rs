@@ -31,7 +31,7 @@ struct Made {
 fn held(made: Made) -> (usize, usize) {
     let detectors = default_detectors();
     let before = ALLOCATOR.allocated();
-    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut monitor = Monitor::new(&detectors).unwrap();
     for number in 0..made.steps {
         let text = format!("order {number} is not there");
         let status = if made.fails { Status::Error } else { Status::Ok };

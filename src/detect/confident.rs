@@ -100,6 +100,6 @@ impl Fold for Sure {
     }
 
     fn memory(&self) -> usize {
-        self.fold.memory() + self.certain.capacity() * size_of::<Finding>()
+        self.fold.memory().saturating_add(self.certain.capacity() * size_of::<Finding>())
     }
 }

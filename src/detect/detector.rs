@@ -81,7 +81,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
 /// assert_eq!(fold.verdict().detected(), Some(true));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
-pub trait Fold: fmt::Debug + Send {
+pub trait Fold: fmt::Debug + Send + Sync {
     /// Takes the next step.
     fn observe(&mut self, step: &Step<'_>);
 
@@ -105,8 +105,9 @@ pub trait Fold: fmt::Debug + Send {
         Vec::new()
     }
 
-    /// About how many bytes the fold holds beside itself; 0 where nobody counts them.
+    /// About how many bytes the fold holds in addition to itself. `usize::MAX`, the default, says that the fold does not
+    /// track them: a [`Monitor`](crate::Monitor) with a cap then charges it with the bytes of all steps that it was handed.
     fn memory(&self) -> usize {
-        0
+        usize::MAX
     }
 }

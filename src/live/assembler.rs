@@ -112,7 +112,7 @@ impl TraceAssembler {
     /// # Errors
     /// As [`Monitor::new`].
     pub fn new(detectors: Vec<Arc<dyn Detector>>, options: AssemblerOptions) -> Result<Self> {
-        Monitor::new(&detectors, &None.into())?;
+        Monitor::new(&detectors)?;
         let closed = Remembered::new(options.remembered);
         Ok(Self {
             rules: Rules { detectors, options },

@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::monitor::by_detector;
 use super::update::Update;
 use crate::detect::Verdict;
 use crate::names::named;
 use crate::trace::{Metadata, Unpaired};
 
 /// An event of a trace assembler: an update of a finding, the end of a trace, something too late.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// In JSON: `{"event": "update", "trace", "metadata", "update"}`, `{"event": "closed"}` with the fields of
+/// [`ClosedTrace`], `{"event": "parked", "trace"}` and `{"event": "late", "trace"}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LiveEvent {
     /// What became of a finding while its trace is open.
@@ -79,7 +84,7 @@ impl CloseReason {
 ///
 /// An eviction loses nothing of what had come: that is judged as it stands. It costs what comes later, which counts as
 /// late.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClosedTrace {
     /// The trace.
@@ -91,13 +96,14 @@ pub struct ClosedTrace {
     /// How many steps were judged.
     pub steps: u64,
     /// The verdicts, in the order of the detectors.
+    #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(&'static str, Verdict)>,
     /// Calls without an answer, and answers without a call.
     pub unpaired: Unpaired,
 }
 
 /// The verdicts so far on a run whose trace is open: [`TraceAssembler::peek`](crate::TraceAssembler::peek).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OpenRun {
     /// What the run is known by so far.
@@ -105,6 +111,7 @@ pub struct OpenRun {
     /// How many steps were judged.
     pub steps: u64,
     /// The verdicts, in the order of the detectors.
+    #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(&'static str, Verdict)>,
 }
 

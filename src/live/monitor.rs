@@ -11,7 +11,7 @@ use super::update::{Update, UpdateKind};
 use crate::detect::Cost;
 use crate::detect::{Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
 use crate::error::Result;
-use crate::trace::{Gate, Routing, Step, StepInput};
+use crate::trace::{Actors, Gate, Routing, Step, StepInput};
 
 /// Runs detectors online over one open trace, step by step.
 ///
@@ -19,7 +19,7 @@ use crate::trace::{Gate, Routing, Step, StepInput};
 /// use wrongturn::{Action, Actor, Monitor, Status, StepInput, UpdateKind, default_detectors};
 ///
 /// let detectors = default_detectors();
-/// let mut monitor = Monitor::new(&detectors, &None.into())?;
+/// let mut monitor = Monitor::new(&detectors)?;
 /// for _ in 0..4 {
 ///     let look = Action::new("look").answered(Status::Ok, "a wall");
 ///     monitor.observe(StepInput::action(Actor::Agent, look))?;
@@ -38,6 +38,10 @@ pub struct Monitor {
     meter: Meter,
     steps: u64,
     last: u64,
+    /// The last step that was an action.
+    last_action: Option<u64>,
+    /// The bytes of the steps so far.
+    seen: usize,
     memory_limit: Option<usize>,
     concluded: bool,
     folds: Vec<OpenFold>,
@@ -84,7 +88,7 @@ pub struct Conclusion {
     pub updates: Vec<Update>,
 }
 
-fn by_detector<S: Serializer>(
+pub(super) fn by_detector<S: Serializer>(
     verdicts: &[(&'static str, Verdict)],
     serializer: S,
 ) -> std::result::Result<S::Ok, S::Error> {
@@ -92,13 +96,20 @@ fn by_detector<S: Serializer>(
 }
 
 impl Monitor {
-    /// Opens a trace.
+    /// Opens a trace without a reference route.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where two of the detectors have one id, or one has none in `snake_case`.
-    pub fn new(detectors: &[Arc<dyn Detector>], routing: &Routing) -> Result<Self> {
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if two of the detectors have one id, or one has none in `snake_case`.
+    pub fn new(detectors: &[Arc<dyn Detector>]) -> Result<Self> {
         check_ids(detectors)?;
-        Ok(Self::open(detectors, routing))
+        Ok(Self::open(detectors, &None.into()))
+    }
+
+    /// With this reference route, or this reason why there is none. Call it before the first step.
+    #[must_use]
+    pub fn with_routing(mut self, routing: &Routing) -> Self {
+        self.reopen(routing);
+        self
     }
 
     /// As [`Monitor::new`], of detectors whose ids have been looked at.
@@ -118,6 +129,8 @@ impl Monitor {
             meter: Meter::default(),
             steps: 0,
             last: 0,
+            last_action: None,
+            seen: 0,
             memory_limit: None,
             concluded: false,
             folds,
@@ -126,9 +139,10 @@ impl Monitor {
 
     /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]).
     ///
-    /// When it is passed, the detector that holds most is stopped and gives its memory back. What it was certain of stands, and its verdict says where it
-    /// stopped ([`Judgement::stopped_at`](crate::Judgement::stopped_at)); where it was certain of nothing it is *not
-    /// applicable*, for that reason.
+    /// Beyond it, the detector that holds most is stopped and gives its memory back. What it has confirmed stands, and its
+    /// verdict says where it stopped ([`Judgement::stopped_at`](crate::Judgement::stopped_at)); if it has confirmed
+    /// nothing, it is *not applicable* for that reason. A detector that does not track its memory
+    /// ([`Fold::memory`]) is charged with all the bytes of the steps that it was handed.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = Some(bytes);
@@ -150,6 +164,10 @@ impl Monitor {
         self.meter.observe(step);
         self.steps += 1;
         self.last = step.index();
+        if step.action_of(Actors::All).is_some() {
+            self.last_action = Some(step.index());
+        }
+        self.seen = self.seen.saturating_add(step.bytes());
         for open in &mut self.folds {
             if let State::Open(fold) = &mut open.state {
                 fold.observe(step);
@@ -171,15 +189,15 @@ impl Monitor {
     /// About how many bytes the open trace holds, as far as its detectors know ([`Fold::memory`]).
     #[must_use]
     pub fn memory(&self) -> usize {
-        let folds = self.folds.iter().map(OpenFold::memory);
+        let folds = self.folds.iter().map(|open| open.memory(self.seen));
         size_of::<Self>() + self.meter.memory() + folds.sum::<usize>()
     }
 
     fn stop_largest(&mut self, limit: usize) {
-        let last = self.last;
+        let (last, seen) = (self.last, self.seen);
         let open = self.folds.iter_mut().filter(|open| matches!(open.state, State::Open(_)));
         // Of equal ones, the first.
-        let Some(largest) = open.rev().max_by_key(|open| open.memory()) else { return };
+        let Some(largest) = open.rev().max_by_key(|open| open.memory(seen)) else { return };
         largest.stop(last, limit);
     }
 
@@ -250,8 +268,32 @@ impl Monitor {
         if self.steps == 0 { 0 } else { self.last.saturating_add(1) }
     }
 
-    /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here. It goes on all the
-    /// same.
+    /// The confirmed findings that still go on: those that reach the latest action. Not empty means that the agent is in
+    /// a loop *now*, which makes it a condition to stop on or to step in.
+    ///
+    /// ```
+    /// use wrongturn::{Action, Actor, Monitor, Status, StepInput, default_detectors};
+    ///
+    /// let mut monitor = Monitor::new(&default_detectors())?;
+    /// let mut loops = Vec::new();
+    /// for (tool, answer) in [("look", "a wall"), ("look", "a wall"), ("look", "a wall"), ("go", "a garden")] {
+    ///     let action = Action::new(tool).answered(Status::Ok, answer);
+    ///     monitor.observe(StepInput::action(Actor::Agent, action))?;
+    ///     loops.push(!monitor.open_findings().is_empty());
+    /// }
+    /// assert_eq!(loops, [false, false, true, false]);
+    /// # Ok::<(), wrongturn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn open_findings(&self) -> Vec<Finding> {
+        let Some(last) = self.last_action else { return Vec::new() };
+        let confirmed = self.folds.iter().filter(|open| !open.certain().is_empty());
+        let verdicts = confirmed.map(|open| self.meter.seal(open.verdict()));
+        let findings = verdicts.flat_map(|verdict| verdict.findings().to_vec());
+        findings.filter(|finding| finding.last >= last).collect()
+    }
+
+    /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here; it goes on.
     #[must_use]
     pub fn peek(&self) -> Vec<(&'static str, Verdict)> {
         self.verdicts().collect()
@@ -300,7 +342,7 @@ impl Monitor {
     pub fn reopen(&mut self, routing: &Routing) {
         self.gate = Gate::new();
         self.meter.restart();
-        (self.steps, self.last) = (0, 0);
+        (self.steps, self.last, self.last_action, self.seen) = (0, 0, None, 0);
         self.concluded = false;
         for open in &mut self.folds {
             (open.reported, open.look) = (0, 0);
@@ -311,9 +353,13 @@ impl Monitor {
 }
 
 impl OpenFold {
-    fn memory(&self) -> usize {
+    /// About how many bytes it holds, after steps of so many bytes.
+    fn memory(&self, seen: usize) -> usize {
         let own = match &self.state {
-            State::Open(fold) => size_of_val(&**fold) + fold.memory(),
+            State::Open(fold) => {
+                let tracked = Some(fold.memory()).filter(|bytes| *bytes != usize::MAX);
+                size_of_val(&**fold) + tracked.unwrap_or(seen)
+            }
             State::Stopped(stopped) => {
                 let findings = stopped.certain.len() + stopped.verdict.findings().len();
                 size_of::<Stopped>() + findings * (size_of::<Finding>() + 256)

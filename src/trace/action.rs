@@ -8,6 +8,7 @@ use super::canonical;
 use super::content::Content;
 use super::digest::{self, Digest};
 use super::text::Text;
+use crate::json::Raw;
 use crate::names::named;
 
 /// How an action ended.
@@ -134,6 +135,27 @@ impl<'a> Arguments<'a> {
     #[must_use]
     pub fn canonical(&self) -> Option<String> {
         self.json().map(canonical::of_text)
+    }
+
+    /// The value at a path of member names and list positions, separated by dots, such as `edits.0.path`. `None` if there is
+    /// none, or the text was not kept. Other values are skipped, not parsed.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use wrongturn::Arguments;
+    ///
+    /// let arguments = Arguments::from_json(r#"{"edits": [{"path": "a.rs"}], "dry": true}"#);
+    /// assert_eq!(arguments.get("edits.0.path"), Some(json!("a.rs")));
+    /// assert_eq!(arguments.get("edits.1"), None);
+    /// ```
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<Value> {
+        let whole = Raw::over(self.json()?.trim_ascii().as_bytes(), 0);
+        let found = path.split('.').try_fold(whole, |value, name| match value.items() {
+            Some(items) => items.get(name.parse::<usize>().ok()?).copied(),
+            None => value.member(name),
+        });
+        serde_json::from_slice(found?.bytes()).ok()
     }
 
     /// The digest of one argument; `None` where it was not given, or the text was not kept.

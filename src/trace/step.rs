@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::action::{Action, Digests};
+use super::action::{Action, Arguments, Digests};
 use super::ids::SpanId;
 use super::text::Text;
 use super::usage::Usage;
@@ -258,6 +258,19 @@ impl<'a> Step<'a> {
     #[must_use]
     pub fn digested(&self, actors: Actors) -> Option<(&Action<'a>, Digests)> {
         self.action_of(actors).zip(self.digests)
+    }
+
+    /// About how many bytes its texts have.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + match &self.event {
+                Event::Message(text) => text.len(),
+                Event::Action(action) => {
+                    let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
+                    let observation = action.observation.present().map_or(0, |text| text.len());
+                    action.name.len() + arguments.map_or(0, str::len) + observation
+                }
+            }
     }
 
     /// Returns what `find` finds out about the step; it is called once, however many detectors ask. All of them must ask

@@ -42,6 +42,12 @@ impl<'a> From<&'a str> for Text<'a> {
     }
 }
 
+impl<'a> From<&'a String> for Text<'a> {
+    fn from(text: &'a String) -> Self {
+        Self(Repr::Plain(text))
+    }
+}
+
 impl<'a> From<JsonString<'a>> for Text<'a> {
     fn from(string: JsonString<'a>) -> Self {
         Self(Repr::Json(string))

@@ -89,6 +89,23 @@ impl Trace {
         Steps(self.steps.iter())
     }
 
+    /// As [`Trace::steps`].
+    pub fn iter(&self) -> Steps<'_> {
+        self.steps()
+    }
+
+    /// How many steps there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there are no steps.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// What is known of the run beside its steps.
     #[must_use]
     pub fn ending(&self) -> &Ending {

@@ -60,7 +60,7 @@ fn judge(info: &DetectorInfo, case: &fixture::Case, place: &str) -> Verdict {
     let detector = detector.unwrap_or_else(|error| panic!("{place}: {error}"));
     let trace = case.trace.as_ref().unwrap();
     let verdict = detector.detect(trace);
-    let mut monitor = Monitor::new(std::slice::from_ref(&detector), trace.routing()).unwrap();
+    let mut monitor = Monitor::new(std::slice::from_ref(&detector)).unwrap().with_routing(trace.routing());
     trace.steps().for_each(|step| monitor.observe_step(&step));
     let online = monitor.finish().pop().map(|(_, verdict)| verdict);
     assert_eq!(online.as_ref(), Some(&verdict), "{place}: another verdict step by step");

@@ -56,7 +56,7 @@ type Told = Vec<Vec<Finding>>;
 
 /// Feeds a run step by step.
 fn follow(detectors: &[Arc<dyn Detector>], run: &Run) -> wrongturn::Result<(Vec<Told>, Vec<Verdict>)> {
-    let mut monitor = Monitor::new(detectors, &run.route.clone().into())?;
+    let mut monitor = Monitor::new(detectors)?.with_routing(&run.route.clone().into());
     let mut told: Told = vec![Vec::new(); detectors.len()];
     let mut after_each = Vec::new();
     for event in &run.events {

@@ -1,8 +1,10 @@
 //! A monitor: what it tells and when, what it refuses, what it holds.
 
+use std::sync::Arc;
+
 use wrongturn::{
-    Action, Actor, ErrorKind, Finding, Monitor, Status, StepInput, Update, UpdateKind, Usage,
-    default_detectors, detector_info,
+    Action, Actor, Actors, Detector, ErrorKind, FailureClass, FailureMode, Finding, Fold, Judgement, Monitor,
+    Routing, Status, Step, StepInput, Update, UpdateKind, Usage, Verdict, default_detectors, detector_info,
 };
 
 fn sold_out<'a>() -> StepInput<'a> {
@@ -19,7 +21,7 @@ fn step(name: &str, argument: u32, status: Status) -> StepInput<'_> {
 #[test]
 fn loops_that_grow_together_are_merged_by_name() {
     let detectors = vec![detector_info("loop").unwrap().default_detector()];
-    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut monitor = Monitor::new(&detectors).unwrap();
     let mut told = Vec::new();
     for name in ["b", "b", "b", "b", "x", "c", "c", "c", "c", "b", "b"] {
         monitor.observe(step(name, 0, Status::Ok)).unwrap();
@@ -45,7 +47,7 @@ fn loops_that_grow_together_are_merged_by_name() {
 #[test]
 fn a_long_loop_is_told_now_and_then() {
     let detectors = vec![detector_info("loop").unwrap().default_detector()];
-    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut monitor = Monitor::new(&detectors).unwrap();
     let mut told = Vec::new();
     for _ in 0..1000 {
         monitor.observe(step("look", 0, Status::Ok)).unwrap();
@@ -61,7 +63,7 @@ fn a_long_loop_is_told_now_and_then() {
 fn a_cap_on_memory_stops_the_largest_and_says_so() {
     let detectors = default_detectors();
     let limit = 60_000;
-    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap().with_memory_limit(limit);
+    let mut monitor = Monitor::new(&detectors).unwrap().with_memory_limit(limit);
     for _ in 0..4 {
         monitor.observe(step("look", 0, Status::Ok)).unwrap();
     }
@@ -81,7 +83,7 @@ fn a_cap_on_memory_stops_the_largest_and_says_so() {
 #[test]
 fn a_step_that_is_refused_is_left_out() {
     let detectors = default_detectors();
-    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut monitor = Monitor::new(&detectors).unwrap();
     monitor.observe(sold_out().at(7).turn(7)).unwrap();
     for refused in [sold_out().at(7), sold_out().at(3), sold_out().at(8).progress(f64::NAN)] {
         assert_eq!(monitor.observe(refused).unwrap_err().kind(), ErrorKind::Trace);
@@ -108,7 +110,7 @@ fn a_step_that_is_refused_is_left_out() {
 fn two_detectors_of_one_name_are_refused() {
     let mut detectors = default_detectors();
     detectors.push(std::sync::Arc::clone(&detectors[1]));
-    let error = Monitor::new(&detectors, &None.into()).unwrap_err();
+    let error = Monitor::new(&detectors).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("`loop`"), "{error}");
 }
@@ -116,7 +118,7 @@ fn two_detectors_of_one_name_are_refused() {
 #[test]
 fn a_trace_is_concluded_once_and_written_as_json() {
     let detectors = default_detectors();
-    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut monitor = Monitor::new(&detectors).unwrap();
     let mut ends = Vec::new();
     for _ in 0..2 {
         for turn in 0..5 {
@@ -140,7 +142,7 @@ fn a_trace_is_concluded_once_and_written_as_json() {
 #[test]
 fn findings_carry_the_cost_of_their_steps() {
     let detectors = default_detectors();
-    let mut monitor = Monitor::new(&detectors, &None.into()).unwrap();
+    let mut monitor = Monitor::new(&detectors).unwrap();
     let mut verdicts = Vec::new();
     for _ in 0..2 {
         for turn in 0..5 {
@@ -166,4 +168,60 @@ fn findings_carry_the_cost_of_their_steps() {
     assert_eq!(json["cost"], serde_json::json!({"steps": 5, "duration_ns": 10, "input_tokens": 500}));
     let read: Finding = serde_json::from_value(json).unwrap();
     assert_eq!(&read, looping);
+}
+
+/// A detector that keeps every answer and does not say how much that is.
+#[derive(Debug)]
+struct Hoarder;
+
+#[derive(Debug, Default)]
+struct Hoard(Vec<String>);
+
+impl Detector for Hoarder {
+    fn id(&self) -> &'static str {
+        "hoarder"
+    }
+
+    fn mode(&self) -> FailureMode {
+        FailureMode::new(FailureClass::System, "hoarder")
+    }
+
+    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        Box::new(Hoard::default())
+    }
+}
+
+impl Fold for Hoard {
+    fn observe(&mut self, step: &Step<'_>) {
+        let action = step.action_of(Actors::All).and_then(|action| action.observation.present());
+        self.0.extend(action.map(|text| text.to_str().into_owned()));
+    }
+
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn verdict(&self) -> Verdict {
+        Verdict::Judged(Judgement::default())
+    }
+}
+
+#[test]
+fn a_detector_that_does_not_track_its_memory_is_charged_with_what_it_is_handed() {
+    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(Hoarder)];
+    let mut monitor = Monitor::new(&detectors).unwrap().with_memory_limit(1 << 20);
+    let answer = "x".repeat(100_000);
+    for number in 0..20_u64 {
+        let action = Action::new("read").answered(Status::Ok, &answer);
+        monitor.observe(StepInput::action(Actor::Agent, action)).unwrap();
+        let is_stopped = monitor.peek()[0].1.is_stopped();
+        assert_eq!(is_stopped, number >= 10, "{number}");
+    }
+}
+
+#[test]
+fn monitors_are_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Monitor>();
+    is_shared::<wrongturn::TraceAssembler>();
 }

@@ -69,7 +69,7 @@ proptest! {
         least in select(vec![Confidence::Likely, Confidence::Certain]),
     ) {
         let detectors = at_least(detectors, least);
-        let mut monitor = Monitor::new(&detectors, &run.route.clone().into()).unwrap();
+        let mut monitor = Monitor::new(&detectors).unwrap().with_routing(&run.route.clone().into());
         let mut updates = Vec::new();
         for (position, event) in run.events.iter().enumerate() {
             monitor.observe(event.input()).unwrap();
@@ -85,7 +85,7 @@ proptest! {
     /// A look at the middle of a run is the verdict on its first half, under the ids that the updates bear.
     #[test]
     fn a_peek_is_the_verdict_on_the_steps_so_far(run in draw::run(), detectors in draw::detectors()) {
-        let mut monitor = Monitor::new(&detectors, &run.route.clone().into()).unwrap();
+        let mut monitor = Monitor::new(&detectors).unwrap().with_routing(&run.route.clone().into());
         let middle = run.events.len() / 2;
         for event in &run.events[..middle] {
             monitor.observe(event.input()).unwrap();
