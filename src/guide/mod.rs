@@ -53,6 +53,7 @@ pub mod detectors {}
 ///
 /// [`Trace`](crate::Trace), [`read_traces`](crate::read_traces) and [`Scanner`](crate::Scanner) for finished runs;
 /// [`Monitor`](crate::Monitor) and [`Update`](crate::Update) for steps one by one;
+/// [`Guard`](crate::Guard), [`Hook`](crate::Hook) and [`Advice`](crate::Advice) for the hooks of coding agents;
 /// [`TraceAssembler`](crate::TraceAssembler), [`AssemblerOptions`](crate::AssemblerOptions),
 /// [`LiveEvent`](crate::LiveEvent) and [`SpanBatch`](crate::SpanBatch) for spans;
 /// [`EventContext`](crate::EventContext) and [`otlp_json`](crate::otlp_json) for evaluation events.

@@ -3,6 +3,7 @@
 
 mod assembler;
 mod event;
+mod guard;
 mod monitor;
 mod open;
 mod options;
@@ -17,6 +18,7 @@ mod update;
 
 pub use assembler::TraceAssembler;
 pub use event::{AssemblerCounts, CloseReason, ClosedTrace, LiveEvent, OpenRun};
+pub use guard::{Advice, Guard, GuardState, Hook};
 pub use monitor::{Conclusion, Monitor};
 pub use options::AssemblerOptions;
 pub use piece::Reply;

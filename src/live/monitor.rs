@@ -286,11 +286,25 @@ impl Monitor {
     /// ```
     #[must_use]
     pub fn open_findings(&self) -> Vec<Finding> {
-        let Some(last) = self.last_action else { return Vec::new() };
-        let confirmed = self.folds.iter().filter(|open| !open.certain().is_empty());
-        let verdicts = confirmed.map(|open| self.meter.seal(open.verdict()));
-        let findings = verdicts.flat_map(|verdict| verdict.findings().to_vec());
-        findings.filter(|finding| finding.last >= last).collect()
+        let mut findings = self.confirmed();
+        findings.retain(|finding| self.last_action.is_some_and(|last| finding.last >= last));
+        findings
+    }
+
+    /// The confirmed findings as they stand, those that were merged left out.
+    pub(super) fn confirmed(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for open in &self.folds {
+            let certain = open.certain();
+            if !certain.is_empty() {
+                let is_confirmed = |finding: &Finding| {
+                    certain.iter().any(|known| known.id == finding.id || finding.merged.contains(&known.id))
+                };
+                let verdict = self.meter.seal(open.verdict());
+                findings.extend(verdict.findings().iter().filter(|finding| is_confirmed(finding)).cloned());
+            }
+        }
+        findings
     }
 
     /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here; it goes on.

@@ -66,7 +66,6 @@ impl DoubleEndedIterator for Steps<'_> {
 
 impl ExactSizeIterator for Steps<'_> {}
 
-#[expect(clippy::into_iter_without_iter, reason = "what is iterated over are its steps")]
 impl<'t> IntoIterator for &'t Trace {
     type Item = Step<'t>;
     type IntoIter = Steps<'t>;
@@ -90,6 +89,7 @@ impl Trace {
     }
 
     /// As [`Trace::steps`].
+    #[must_use]
     pub fn iter(&self) -> Steps<'_> {
         self.steps()
     }

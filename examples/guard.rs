@@ -1,0 +1,202 @@
+//! Stops a coding agent that loops: a hook for Claude Code, Codex and Gemini CLI.
+//!
+//! ```text
+//! cargo build --release --example guard
+//! target/release/examples/guard --install claude-code >> ~/.claude/settings.json   # merge by hand if it has settings
+//! ```
+//!
+//! The agent calls it before and after each tool call. It reads what is new in the session file, warns the model once
+//! about each confirmed finding, and with `--block-after` blocks calls that go on with it.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use serde_json::{Value, json};
+use wrongturn::{Finding, Guard, GuardState, Hook, at_least, default_detectors};
+
+use common::Failure;
+
+/// Warns a coding agent that loops, as a hook of Claude Code, Codex or Gemini CLI, or watches a session.
+#[derive(Parser, Debug)]
+#[command(after_help = common::notes(
+    "the JSON of a hook on standard input, and the session file that it names; with --watch, a session file that grows, \
+     or one on standard input.",
+    "what the agent's hooks take as an answer; with --watch, findings as they are confirmed; with --install, settings.",
+    "Exit status: 0; 1 for wrong usage, if a hook or its state cannot be read, or with --fail-fast at the first finding.",
+    "guard --install claude-code",
+))]
+struct Arguments {
+    /// Block a call that repeats an earlier one and goes on with a reported finding, once so many actions have followed
+    /// the warning
+    #[arg(long, value_name = "N")]
+    block_after: Option<u64>,
+    #[command(flatten)]
+    surety: common::arguments::Surety,
+    /// Where the states of sessions are kept [default: wrongturn-guard in the directory for temporary files]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Print the settings that install this program as a hook
+    #[arg(long, value_name = "AGENT", conflicts_with = "watch")]
+    install: Option<Agent>,
+    /// Print findings of a session that grows (`-`: standard input) until it has ended
+    #[arg(long, value_name = "FILE")]
+    watch: Option<PathBuf>,
+    /// Stop at the first finding
+    #[arg(long, requires = "watch")]
+    fail_fast: bool,
+    /// Stop if the file has not grown for so many seconds; 0: never
+    #[arg(long, default_value_t = 0, value_name = "SECONDS", requires = "watch")]
+    idle: u64,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Agent {
+    ClaudeCode,
+    Codex,
+    GeminiCli,
+}
+
+/// How often a file that grows is looked at.
+const NAP: Duration = Duration::from_millis(50);
+
+fn main() -> ExitCode {
+    match common::parse() {
+        Ok(arguments) => common::finish(run(&arguments)),
+        Err(status) => status,
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    if let Some(agent) = arguments.install {
+        let program = std::env::current_exe()?;
+        let flags = arguments.block_after.map_or(String::new(), |after| format!(" --block-after {after}"));
+        let command = format!("'{}'{flags}", program.display());
+        common::print(&format!("{:#}\n", settings(agent, &command)))?;
+        return Ok(0);
+    }
+    let mut guard = Guard::new(at_least(default_detectors(), arguments.surety.min_confidence))?;
+    if let Some(after) = arguments.block_after {
+        guard = guard.block_after(after);
+    }
+    match &arguments.watch {
+        Some(session) => watch(&guard, session, arguments),
+        None => answer(&guard, arguments.state.as_deref()),
+    }
+}
+
+/// Answers one hook.
+fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
+    let mut json = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut json)?;
+    let hook = Hook::read(&json)?;
+    let mut file = state_file(states, hook.session())?;
+    let mut saved = Vec::new();
+    file.read_to_end(&mut saved)?;
+    // A state that cannot be read, such as one of another version, begins anew.
+    let mut state = GuardState::read(&saved).unwrap_or_default();
+    let mut session = hook.transcript().and_then(|path| File::open(path).ok());
+    let length = session.as_ref().map_or(Ok(0), |file| file.metadata().map(|data| data.len()))?;
+    if length < state.offset() {
+        state = GuardState::default();
+    }
+    let mut text = Vec::new();
+    if let Some(session) = &mut session {
+        session.seek(SeekFrom::Start(state.offset()))?;
+        session.read_to_end(&mut text)?;
+    }
+    let advice = guard.advise(&mut state, &hook, &text);
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(&serde_json::to_vec(&state)?)?;
+    if let Some(answer) = hook.answer(&advice) {
+        common::print(&format!("{answer}\n"))?;
+    }
+    Ok(0)
+}
+
+/// The state of a session, locked until it is closed: agents call hooks of parallel tools at one time.
+fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
+    let folder = states.map_or_else(|| std::env::temp_dir().join("wrongturn-guard"), Path::to_path_buf);
+    fs::create_dir_all(&folder)?;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String = session.chars().take(100).map(plain).collect();
+    let path = folder.join(format!("{name}.json"));
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Prints the findings of a session as they are confirmed.
+fn watch(guard: &Guard, session: &Path, arguments: &Arguments) -> Result<u8, Failure> {
+    let mut state = GuardState::default();
+    let mut input: Box<dyn Read> = match session.to_str() {
+        Some("-") => Box::new(std::io::stdin()),
+        _ => Box::new(File::open(session).map_err(|error| format!("{}: {error}", session.display()))?),
+    };
+    let is_file = session.to_str() != Some("-");
+    // What has been read from the offset of the state on.
+    let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], 0);
+    let (mut silent, mut is_new) = (Duration::ZERO, false);
+    loop {
+        let count = input.read(&mut part)?;
+        text.extend_from_slice(part.get(..count).unwrap_or_default());
+        is_new |= count > 0;
+        let is_whole_line = text.last() == Some(&b'\n');
+        if is_new && (count == 0 || is_whole_line) {
+            for finding in guard.watch(&mut state, &text) {
+                common::print(&line(&finding))?;
+                if arguments.fail_fast {
+                    return Ok(1);
+                }
+            }
+            let gone = usize::try_from(state.offset() - start)?;
+            text.drain(..gone);
+            (start, is_new, silent) = (state.offset(), false, Duration::ZERO);
+        }
+        if count == 0 {
+            let is_over = arguments.idle > 0 && silent >= Duration::from_secs(arguments.idle);
+            if !is_file || is_over {
+                return Ok(0);
+            }
+            std::thread::sleep(NAP);
+            silent += NAP;
+        }
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let Finding { id, first, last, message, .. } = finding;
+    format!("{id}\tsteps {first}-{last}\t{message}\n")
+}
+
+/// What to put into the settings of an agent.
+fn settings(agent: Agent, command: &str) -> Value {
+    let hook =
+        |timeout: u64| json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
+    let hooks = |events: &[&str], timeout| -> Value {
+        events
+            .iter()
+            .map(|event| ((*event).to_owned(), hook(timeout)))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    };
+    match agent {
+        // `~/.claude/settings.json`; seconds.
+        Agent::ClaudeCode => {
+            let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"];
+            json!({"hooks": hooks(&events, 10)})
+        }
+        // `~/.codex/hooks.json`; seconds.
+        Agent::Codex => json!({"hooks": hooks(&["PreToolUse", "PostToolUse", "Stop"], 10)}),
+        // `~/.gemini/settings.json`; milliseconds.
+        Agent::GeminiCli => json!({"hooks": hooks(&["BeforeTool", "AfterTool", "AfterAgent"], 10_000)}),
+    }
+}

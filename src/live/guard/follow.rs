@@ -1,0 +1,233 @@
+//! The runs of a session, each followed by a monitor.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::hook::HookCall;
+use super::{GuardState, Recent};
+use crate::detect::{Detector, Finding};
+use crate::live::Monitor;
+use crate::trace::{
+    Action, Actor, Arguments, Content, Digest, Ending, Event, Provenance, Routing, Status, Step, StepInput,
+    StepSink, UnknownReason,
+};
+
+/// Why a session has no route.
+const NO_ROUTE: &str = "a session tells no expected route";
+
+/// Follows the runs of a session as they are read.
+pub(super) struct Follow<'g> {
+    detectors: &'g [Arc<dyn Detector>],
+    state: &'g GuardState,
+    open: Option<Followed>,
+    runs: Vec<Followed>,
+}
+
+/// A run and what its detectors know.
+#[derive(Debug)]
+pub(super) struct Followed {
+    pub(super) id: Option<String>,
+    monitor: Monitor,
+    /// The number of the first step.
+    start: u64,
+    /// The number of the next step.
+    next: u64,
+    turn: u64,
+    /// The ids of calls, and whether each is answered.
+    calls: BTreeMap<String, bool>,
+    actions: Vec<u64>,
+    /// The latest answer to each call, by tool and arguments.
+    answers: BTreeMap<Digest, (String, Status, Provenance)>,
+}
+
+impl<'g> Follow<'g> {
+    pub(super) fn new(detectors: &'g [Arc<dyn Detector>], state: &'g GuardState) -> Self {
+        Self { detectors, state, open: None, runs: Vec::new() }
+    }
+
+    fn start(&self) -> Followed {
+        let routing = Routing::Unknown(NO_ROUTE.into());
+        let start = if self.runs.is_empty() { self.state.before } else { 0 };
+        Followed {
+            id: None,
+            monitor: Monitor::open(self.detectors, &routing),
+            start,
+            next: start,
+            turn: 0,
+            calls: BTreeMap::new(),
+            actions: Vec::new(),
+            answers: BTreeMap::new(),
+        }
+    }
+
+    /// The runs, with the calls that only hooks have shown at the end of the first.
+    pub(super) fn finish(mut self) -> Vec<Followed> {
+        if self.runs.is_empty() {
+            self.runs.push(self.start());
+        }
+        let is_known =
+            |recent: &Recent| self.runs.iter().any(|run| recent.id.as_deref().is_some_and(|id| run.has(id)));
+        let missing: Vec<&Recent> = self.state.recent.iter().filter(|recent| !is_known(recent)).collect();
+        if let Some(run) = self.runs.first_mut() {
+            for recent in missing {
+                run.act(&recent.action(), Actor::Agent, run.turn + 1);
+            }
+        }
+        self.runs
+    }
+}
+
+impl StepSink for Follow<'_> {
+    fn begin(&mut self, _position: u64, _routing: &Routing) {
+        self.open = Some(self.start());
+    }
+
+    fn step(&mut self, step: &Step<'_>) {
+        let state = self.state;
+        let Some(run) = &mut self.open else { return };
+        let Event::Action(action) = step.event() else {
+            run.observe(step_input(step, step.event().clone()));
+            return;
+        };
+        let id = action.call_id.unwrap_or_default();
+        if state.blocked.iter().any(|blocked| blocked == id) {
+            run.next += 1;
+            return;
+        }
+        let is_open = action.reason == Some(UnknownReason::Unanswered);
+        if !is_open {
+            run.calls.insert(id.to_owned(), true);
+            run.note(action);
+            run.actions.push(run.next);
+            run.observe(step_input(step, Event::Action(action.clone())));
+            return;
+        }
+        run.calls.insert(id.to_owned(), false);
+        match state.recent.iter().find(|recent| recent.id.as_deref() == Some(id)) {
+            Some(recent) => run.act(&recent.action(), step.actor(), step.turn()),
+            None => run.next += 1,
+        }
+    }
+
+    fn end(&mut self, ending: Ending) {
+        if let Some(mut run) = self.open.take() {
+            run.id.clone_from(&ending.metadata().id);
+            self.runs.push(run);
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.open = None;
+    }
+}
+
+/// The step with this event, without its number.
+fn step_input<'s>(step: &Step<'s>, event: Event<'s>) -> StepInput<'s> {
+    let mut input = match event {
+        Event::Message(text) => StepInput::message(step.actor(), text),
+        Event::Action(action) => StepInput::action(step.actor(), action),
+    };
+    input.location = step.location();
+    input.progress = step.progress();
+    input.time = step.time();
+    input.usage = step.usage().copied();
+    input.turn(step.turn())
+}
+
+impl Recent {
+    fn action(&self) -> Action<'_> {
+        let mut action = Action::new(&self.tool).answered(self.status, &self.text);
+        action.arguments = Content::Present(Arguments::from_json(&self.input));
+        action.call_id = self.id.as_deref();
+        action
+    }
+}
+
+/// By what equal calls are found.
+fn key(action: &Action<'_>) -> Digest {
+    let arguments = match &action.arguments {
+        Content::Present(arguments) => arguments.digest(),
+        _ => Digest::of_no_arguments(),
+    };
+    Digest::of_text(action.name).and(arguments)
+}
+
+impl Followed {
+    fn observe(&mut self, input: StepInput<'_>) {
+        self.turn = input.turn.unwrap_or(self.turn);
+        // The numbers rise, and a reader hands on finite progress.
+        let _ = self.monitor.observe(input.at(self.next));
+        self.next += 1;
+    }
+
+    fn act(&mut self, action: &Action<'_>, actor: Actor, turn: u64) {
+        self.note(action);
+        self.actions.push(self.next);
+        self.observe(StepInput::action(actor, action.clone()).turn(turn));
+    }
+
+    fn note(&mut self, action: &Action<'_>) {
+        if let Some(text) = action.observation.present() {
+            self.answers.insert(key(action), (text.to_str().into_owned(), action.status, action.provenance));
+        }
+    }
+
+    /// Whether the run has this call.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.calls.contains_key(id)
+    }
+
+    /// The ids of the calls without an answer.
+    pub(super) fn open_calls(&self) -> impl Iterator<Item = &str> {
+        self.calls.iter().filter(|(id, answered)| !**answered && !id.is_empty()).map(|(id, _)| id.as_str())
+    }
+
+    /// Whether the session file has the answer to this call.
+    pub(super) fn is_answered(&self, id: Option<&str>) -> bool {
+        id.and_then(|id| self.calls.get(id)).copied().unwrap_or_default()
+    }
+
+    /// How many steps it has.
+    pub(super) fn steps(&self) -> u64 {
+        self.next - self.start
+    }
+
+    /// The number of the last action.
+    pub(super) fn last_action(&self) -> u64 {
+        self.actions.last().copied().unwrap_or_default()
+    }
+
+    /// How many actions follow a step.
+    pub(super) fn actions_after(&self, step: u64) -> u64 {
+        self.actions.iter().filter(|action| **action > step).count() as u64
+    }
+
+    /// The confirmed findings that reach the latest action.
+    pub(super) fn open_findings(&self) -> Vec<Finding> {
+        self.monitor.open_findings()
+    }
+
+    /// The confirmed findings.
+    pub(super) fn confirmed(&self) -> Vec<Finding> {
+        self.monitor.confirmed()
+    }
+
+    /// All findings, as if the run were over.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.monitor.peek().iter().flat_map(|(_, verdict)| verdict.findings().to_vec()).collect()
+    }
+
+    /// The open finding that a call would go on with if it had the answer that it had last time.
+    pub(super) fn would_go_on<'f>(&mut self, call: &HookCall, open: &'f [Finding]) -> Option<&'f Finding> {
+        let input = call.input.to_string();
+        let mut action = Action::new(&call.tool);
+        action.arguments = Content::Present(Arguments::from_json(&input));
+        let (text, status, provenance) = self.answers.get(&key(&action))?.clone();
+        let action = action.answered(status, &text).provenance(provenance);
+        self.observe(StepInput::action(Actor::Agent, action).turn(self.turn + 1));
+        let then = self.open_findings();
+        open.iter().find(|finding| {
+            then.iter().any(|grown| grown.detector == finding.detector && grown.first <= finding.last)
+        })
+    }
+}

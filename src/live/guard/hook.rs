@@ -1,0 +1,163 @@
+//! What the hooks of coding agents hand over, and what they take as an answer.
+//!
+//! Claude Code and Codex speak one protocol (`PreToolUse`, `PostToolUse`, `PostToolUseFailure`, `Stop`, `SubagentStop`),
+//! Gemini CLI another (`BeforeTool`, `AfterTool`, `AfterAgent`).
+
+use serde_json::{Map, Value, json};
+
+use super::Advice;
+use crate::error::{Error, Result};
+use crate::trace::Status;
+
+/// When a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Moment {
+    BeforeCall,
+    AfterCall,
+    AtEnd,
+    Other,
+}
+
+/// What an agent hands to a hook on standard input: where its session is recorded, and which call it is about.
+///
+/// ```
+/// use wrongturn::Hook;
+///
+/// let hook = Hook::read(br#"{"hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "/tmp/s.jsonl",
+///     "tool_name": "Bash", "tool_input": {"command": "pytest"}, "tool_use_id": "toolu_1"}"#)?;
+/// assert_eq!((hook.session(), hook.transcript()), ("s", Some("/tmp/s.jsonl")));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Hook {
+    pub(super) moment: Moment,
+    event: String,
+    session: String,
+    transcript: Option<String>,
+    pub(super) call: Option<HookCall>,
+}
+
+/// The call that a hook is about.
+#[derive(Debug, Clone)]
+pub(super) struct HookCall {
+    pub(super) tool: String,
+    pub(super) input: Value,
+    pub(super) id: Option<String>,
+    /// What the tool answered, after a call.
+    pub(super) answer: Option<(String, Status)>,
+}
+
+impl Hook {
+    /// Reads the JSON that an agent hands over. Events that are not about tools or the end of a turn are read as well;
+    /// they need no answer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not an object with `hook_event_name` and `session_id`.
+    pub fn read(json: &[u8]) -> Result<Self> {
+        let value: Value = serde_json::from_slice(json)
+            .map_err(|error| Error::trace(format!("expected the JSON of a hook: {error}")))?;
+        let text = |name: &str| value.get(name)?.as_str().map(str::to_owned);
+        let required = |name: &str| {
+            text(name)
+                .ok_or_else(|| Error::trace(format!("expected the text `{name}` in the JSON of a hook")))
+        };
+        let event = required("hook_event_name")?;
+        let moment = match event.as_str() {
+            "PreToolUse" | "BeforeTool" => Moment::BeforeCall,
+            "PostToolUse" | "PostToolUseFailure" | "AfterTool" => Moment::AfterCall,
+            "Stop" | "SubagentStop" | "AfterAgent" => Moment::AtEnd,
+            _ => Moment::Other,
+        };
+        let answer = match moment {
+            // Codex, which names the turn, runs the hook whatever the exit status.
+            Moment::AfterCall => Some(answer(&value, value.get("turn_id").is_some())),
+            _ => None,
+        };
+        let call = text("tool_name").map(|tool| HookCall {
+            tool,
+            input: value.get("tool_input").cloned().unwrap_or_default(),
+            id: text("tool_use_id"),
+            answer,
+        });
+        // A sub-agent has a session of its own.
+        let transcript = text("agent_transcript_path").or_else(|| text("transcript_path"));
+        Ok(Self { moment, session: required("session_id")?, event, transcript, call })
+    }
+
+    /// The id of the session.
+    #[must_use]
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The file in which the agent records the session.
+    #[must_use]
+    pub fn transcript(&self) -> Option<&str> {
+        self.transcript.as_deref()
+    }
+
+    /// Whether the agent can be told something now that reaches its model.
+    pub(super) fn can_warn(&self) -> bool {
+        self.moment == Moment::AfterCall || self.event == "PreToolUse"
+    }
+
+    /// The answer to print on standard output; `None` if nothing is to be said.
+    #[must_use]
+    pub fn answer(&self, advice: &Advice) -> Option<Value> {
+        let text = advice.text()?;
+        let mut specific = Map::new();
+        specific.insert("hookEventName".to_owned(), json!(self.event));
+        Some(match (advice, self.moment) {
+            (Advice::Block(_), _) if self.event == "PreToolUse" => {
+                specific.insert("permissionDecision".to_owned(), json!("deny"));
+                specific.insert("permissionDecisionReason".to_owned(), json!(text));
+                json!({"hookSpecificOutput": specific})
+            }
+            (Advice::Block(_), _) => json!({"decision": "deny", "reason": text}),
+            (_, Moment::AtEnd) => json!({"systemMessage": text}),
+            _ => {
+                specific.insert("additionalContext".to_owned(), json!(text));
+                json!({"hookSpecificOutput": specific})
+            }
+        })
+    }
+}
+
+/// The text and the status of an answer, in the shapes of the agents.
+fn answer(hook: &Value, of_codex: bool) -> (String, Status) {
+    if let Some(error) = hook.get("error").filter(|error| !error.is_null()) {
+        return (text_of(error), Status::Error);
+    }
+    let response = hook.get("tool_response").unwrap_or(&Value::Null);
+    let is = |name: &str, value: bool| response.get(name) == Some(&json!(value));
+    let failed =
+        is("is_error", true) || is("success", false) || response.get("error").is_some_and(|e| !e.is_null());
+    let status = match (failed, of_codex) {
+        (true, _) => Status::Error,
+        (false, true) => Status::Unknown,
+        (false, false) => Status::Ok,
+    };
+    (text_of(response), status)
+}
+
+fn text_of(response: &Value) -> String {
+    let part = |name: &str| response.get(name).and_then(Value::as_str);
+    match response {
+        Value::String(text) => text.clone(),
+        // What commands print.
+        Value::Object(_) if part("stdout").is_some() => {
+            let parts =
+                [part("stdout"), part("stderr")].into_iter().flatten().filter(|text| !text.is_empty());
+            parts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(fields) => {
+            match fields.get("llmContent").or(fields.get("text")).or(fields.get("content")) {
+                Some(inner) => text_of(inner),
+                None => response.to_string(),
+            }
+        }
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join("\n"),
+        Value::Null => String::new(),
+        _ => response.to_string(),
+    }
+}

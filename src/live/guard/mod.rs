@@ -1,0 +1,393 @@
+//! Watches the session of a coding agent while it grows, and speaks up once for each finding.
+
+mod follow;
+mod hook;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use follow::{Follow, Followed};
+pub use hook::Hook;
+use hook::{HookCall, Moment};
+
+use crate::detect::{Detector, Finding, check_ids};
+use crate::error::{Error, Result};
+use crate::read::{ReadOptions, read_slice};
+use crate::trace::Status;
+
+/// The version of states that this crate writes, and the only one it reads.
+const VERSION: u32 = 1;
+
+/// How many bytes of a session are read each time, at least; at most twice as many.
+const WINDOW: usize = 1 << 20;
+
+/// How many reported findings and blocked calls are remembered.
+const MOST: usize = 256;
+
+/// Watches the session of a coding agent: warns its model once about each confirmed finding, and can block calls that go
+/// on with it.
+///
+/// An agent calls a hook before and after each tool call and when it ends ([`Hook`]). [`Guard::advise`] reads what the
+/// session file holds of the last steps, adds the call that the hook is about if the file, which agents write with a
+/// delay, does not have it yet, and returns [`Advice`]. Calls that were blocked are no part of the history: they do not
+/// make another finding.
+///
+/// The state between two calls is a [`GuardState`], which the caller keeps for each session; `examples/guard.rs` is a
+/// program around this. [`Guard::watch`] does the same for a session without hooks.
+///
+/// ```
+/// use wrongturn::{Guard, GuardState, Hook, default_detectors};
+///
+/// let guard = Guard::new(default_detectors())?.block_after(2);
+/// let mut state = GuardState::default();
+/// let mut advice = Vec::new();
+/// for number in 0..6 {
+///     // The session file is empty so far: everything comes from the hooks.
+///     for event in ["PreToolUse", "PostToolUse"] {
+///         let hook = format!(
+///             r#"{{"hook_event_name": "{event}", "session_id": "s", "tool_name": "Bash", "tool_use_id": "c{number}",
+///                 "tool_input": {{"command": "make"}}, "tool_response": {{"stdout": "", "stderr": "no rule"}}}}"#
+///         );
+///         let hook = Hook::read(hook.as_bytes())?;
+///         let answer = hook.answer(&guard.advise(&mut state, &hook, b""));
+///         advice.push(answer.is_some());
+///         if answer.is_some_and(|answer| answer.to_string().contains("deny")) {
+///             break;
+///         }
+///     }
+/// }
+/// // The third answer is warned about; two calls later, a sixth is blocked.
+/// assert_eq!(advice, [false, false, false, false, false, true, false, false, false, false, true]);
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Guard {
+    detectors: Vec<Arc<dyn Detector>>,
+    block_after: Option<u64>,
+}
+
+/// What a [`Guard`] keeps of a session between two calls. It is written as JSON, and is small: an offset into the
+/// session file, and what has been said.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GuardState {
+    version: u32,
+    /// Where reading begins, and how many steps come before it.
+    offset: u64,
+    before: u64,
+    /// The first line of the file if it is the head of a session.
+    head: String,
+    reported: Vec<Reported>,
+    /// The ids of calls that were blocked.
+    blocked: Vec<String>,
+    /// Calls that hooks have shown and the session file has not.
+    recent: Vec<Recent>,
+}
+
+/// A finding that the agent has been told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Reported {
+    run: Option<String>,
+    id: String,
+    detector: String,
+    first: u64,
+    last: u64,
+    /// The last action when it was reported.
+    at: u64,
+}
+
+/// A call with its answer, as a hook shows it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Recent {
+    id: Option<String>,
+    tool: String,
+    input: String,
+    text: String,
+    status: Status,
+}
+
+/// What to tell an agent: [`Hook::answer`] puts it in the words of its hooks.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Nothing.
+    None,
+    /// A finding that has not been reported before.
+    Warn(Box<Finding>),
+    /// The call would go on with a finding that was reported.
+    Block(Box<Finding>),
+}
+
+impl Advice {
+    /// The finding.
+    #[must_use]
+    pub fn finding(&self) -> Option<&Finding> {
+        match self {
+            Self::None => None,
+            Self::Warn(finding) | Self::Block(finding) => Some(finding),
+        }
+    }
+
+    /// The advice as a sentence for the model.
+    pub(super) fn text(&self) -> Option<String> {
+        let finding = self.finding()?;
+        let end = match self {
+            Self::Block(_) => "The call was not run, as it would go on with this. Change the approach",
+            _ => "Change the approach instead of repeating it",
+        };
+        Some(format!("wrongturn: {}. {end}. [{}]", finding.message.trim_end_matches('.'), finding.id))
+    }
+}
+
+impl Guard {
+    /// A guard that warns and blocks nothing.
+    ///
+    /// # Errors
+    /// As [`Monitor::new`](crate::Monitor::new).
+    pub fn new(detectors: Vec<Arc<dyn Detector>>) -> Result<Self> {
+        check_ids(&detectors)?;
+        Ok(Self { detectors, block_after: None })
+    }
+
+    /// Blocks a call that repeats an earlier one and goes on with a reported finding, once so many actions have followed
+    /// the warning.
+    #[must_use]
+    pub fn block_after(mut self, actions: u64) -> Self {
+        self.block_after = Some(actions);
+        self
+    }
+
+    /// Returns what to tell the agent at this hook. `session` is what its session file holds from
+    /// [`GuardState::offset`] to its end.
+    pub fn advise(&self, state: &mut GuardState, hook: &Hook, session: &[u8]) -> Advice {
+        if hook.moment == Moment::Other {
+            return Advice::None;
+        }
+        if let (Moment::AfterCall, Some(call)) = (hook.moment, &hook.call) {
+            state.add(call);
+        }
+        let call = hook.call.as_ref();
+        let mut runs = self.follow(state, session);
+        let of_call = |run: &Followed| call.and_then(|call| call.id.as_deref()).is_some_and(|id| run.has(id));
+        let at = runs.iter().position(of_call).unwrap_or_default();
+        if hook.moment == Moment::AtEnd {
+            return Self::at_end(state, &runs);
+        }
+        let Some(run) = runs.get_mut(at) else { return Advice::None };
+        let open = run.open_findings();
+        if hook.moment == Moment::BeforeCall
+            && let (Some(after), Some(call)) = (self.block_after, call)
+            && let Some(finding) = run.would_go_on(call, &open)
+            && let Some(known) = state.known(run, finding)
+            && run.actions_after(known.at) >= after
+        {
+            let finding = Finding { id: known.id.clone(), ..finding.clone() };
+            if let Some(id) = &call.id {
+                push(&mut state.blocked, id.clone());
+            }
+            return Advice::Block(Box::new(finding));
+        }
+        let new = state.new_findings(run, open);
+        match new.into_iter().next() {
+            Some(finding) if hook.can_warn() => {
+                state.report(run, &finding);
+                Advice::Warn(Box::new(finding))
+            }
+            _ => Advice::None,
+        }
+    }
+
+    /// Returns the confirmed findings of a session that have not been reported yet, the earliest first. `session` is what
+    /// it holds from [`GuardState::offset`] to its end.
+    pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<Finding> {
+        let mut all = Vec::new();
+        for run in self.follow(state, session) {
+            for finding in state.new_findings(&run, run.confirmed()) {
+                state.report(&run, &finding);
+                all.push(finding);
+            }
+        }
+        all
+    }
+
+    /// What the whole session shows, in the end.
+    fn at_end(state: &mut GuardState, runs: &[Followed]) -> Advice {
+        let mut first = None;
+        for run in runs {
+            for finding in state.new_findings(run, run.findings()) {
+                state.report(run, &finding);
+                first.get_or_insert(finding);
+            }
+        }
+        first.map_or(Advice::None, |finding| Advice::Warn(Box::new(finding)))
+    }
+
+    /// Reads the session and moves the offset on if that is long.
+    fn follow(&self, state: &mut GuardState, session: &[u8]) -> Vec<Followed> {
+        // The last line may be in the middle of being written.
+        let end = if is_lines(session) { line_end(session, session.len()) } else { session.len() };
+        let whole = session.get(..end).unwrap_or_default();
+        let runs = self.read(state, whole);
+        if is_lines(whole) && whole.len() > 2 * WINDOW {
+            let gone = self.complete(whole, line_end(whole, whole.len() - WINDOW));
+            if state.offset == 0 {
+                let first = gone.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+                state.head = String::from_utf8_lossy(first).into_owned();
+            }
+            // The head is read each time, as the first of the steps.
+            let count =
+                |state: &GuardState, bytes| self.read(state, bytes).first().map_or(0, Followed::steps);
+            let in_head = count(&GuardState::default(), state.head.as_bytes());
+            state.before += count(state, gone).saturating_sub(in_head);
+            state.offset += gone.len() as u64;
+        }
+        state.recent.retain(|recent| !runs.iter().any(|run| run.is_answered(recent.id.as_deref())));
+        runs
+    }
+
+    /// The lines up to a place, with those after it that answer their calls.
+    fn complete<'s>(&self, session: &'s [u8], mut cut: usize) -> &'s [u8] {
+        // Answers follow soon, and seldom come with calls that are answered later.
+        for _ in 0..4 {
+            let (gone, rest) = session.split_at_checked(cut).unwrap_or_default();
+            let runs = self.read(&GuardState::default(), gone);
+            let open: Vec<_> =
+                runs.iter().flat_map(Followed::open_calls).map(memchr::memmem::Finder::new).collect();
+            let lines = rest.split_inclusive(|byte| *byte == b'\n').take(64);
+            let (mut end, mut answered) = (cut, cut);
+            for line in lines {
+                end += line.len();
+                if open.iter().any(|id| id.find(line).is_some()) {
+                    answered = end;
+                }
+            }
+            if answered == cut {
+                break;
+            }
+            cut = answered;
+        }
+        session.get(..cut).unwrap_or_default()
+    }
+
+    fn read(&self, state: &GuardState, session: &[u8]) -> Vec<Followed> {
+        let mut follow = Follow::new(&self.detectors, state);
+        // A part of a session is recognised by its head.
+        let has_head = state.offset > 0 && state.head.len() < WINDOW;
+        let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
+        read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
+        follow.finish()
+    }
+}
+
+impl Default for GuardState {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            offset: 0,
+            before: 0,
+            head: String::new(),
+            reported: Vec::new(),
+            blocked: Vec::new(),
+            recent: Vec::new(),
+        }
+    }
+}
+
+impl GuardState {
+    /// Reads a state that was written as JSON.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not one, or of another version.
+    pub fn read(json: &[u8]) -> Result<Self> {
+        let state: Self = serde_json::from_slice(json)
+            .map_err(|error| Error::trace(format!("expected the state of a guard: {error}")))?;
+        if state.version != VERSION {
+            let found = state.version;
+            return Err(Error::trace(format!("expected a state of version {VERSION}, got version {found}")));
+        }
+        Ok(state)
+    }
+
+    /// From where on the session file is needed. If the file is shorter than that, begin with a new state.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn add(&mut self, call: &HookCall) {
+        let Some((text, status)) = &call.answer else { return };
+        if call.id.is_some() && self.recent.iter().any(|recent| recent.id == call.id) {
+            return;
+        }
+        push(
+            &mut self.recent,
+            Recent {
+                id: call.id.clone(),
+                tool: call.tool.clone(),
+                input: call.input.to_string(),
+                text: text.clone(),
+                status: *status,
+            },
+        );
+    }
+
+    /// The reported finding that this one is, or has become part of: of the same detector, in overlapping steps.
+    fn known(&self, run: &Followed, finding: &Finding) -> Option<&Reported> {
+        self.reported.iter().find(|known| {
+            known.run == run.id
+                && known.detector == finding.detector
+                && (known.id == finding.id || finding.first <= known.last && known.first <= finding.last)
+        })
+    }
+
+    /// Those of the findings that were not reported; the others are noted as they have grown.
+    fn new_findings(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
+        let mut new = Vec::new();
+        for finding in findings {
+            match self.known(run, &finding).map(|known| known.id.clone()) {
+                None => new.push(finding),
+                Some(id) => {
+                    let known = self.reported.iter_mut().find(|known| known.id == id && known.run == run.id);
+                    if let Some(known) = known {
+                        known.last = known.last.max(finding.last);
+                    }
+                }
+            }
+        }
+        new
+    }
+
+    fn report(&mut self, run: &Followed, finding: &Finding) {
+        let reported = Reported {
+            run: run.id.clone(),
+            id: finding.id.clone(),
+            detector: finding.detector.to_string(),
+            first: finding.first,
+            last: finding.last,
+            at: run.last_action(),
+        };
+        push(&mut self.reported, reported);
+    }
+}
+
+/// Adds an item to a list that forgets its oldest.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() >= MOST {
+        list.remove(0);
+    }
+    list.push(item);
+}
+
+/// Whether this is one JSON value in each line.
+fn is_lines(session: &[u8]) -> bool {
+    let mut lines = session.split_inclusive(|byte| *byte == b'\n');
+    lines.next().is_some_and(|first| {
+        first.ends_with(b"\n") && serde_json::from_slice::<serde::de::IgnoredAny>(first).is_ok()
+    })
+}
+
+/// Where the last line that ends before a place ends.
+fn line_end(bytes: &[u8], place: usize) -> usize {
+    let before = bytes.get(..place).unwrap_or_default();
+    memchr::memrchr(b'\n', before).map_or(0, |at| at + 1)
+}

@@ -1,0 +1,280 @@
+//! The guard as an agent uses it: hooks before and after each call, and a session file that lags behind.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests say what they expect by failing"
+)]
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use wrongturn::{Advice, Guard, GuardState, Hook, default_detectors};
+
+/// A call of an agent: the command, its answer, whether that is an error.
+type Made = (&'static str, &'static str, bool);
+
+const SAME: Made = ("pytest -q", "1 failed: test_total", true);
+
+/// The lines of a session of Claude Code in which an agent makes these calls.
+fn claude_code(calls: &[Made]) -> Vec<String> {
+    let line = |number: usize, kind: &str, content: Value| {
+        json!({"type": kind, "uuid": format!("u{number}"), "sessionId": "s", "timestamp": "2026-11-20T10:00:00.000Z",
+            "message": {"role": kind, "content": content}})
+        .to_string()
+    };
+    let mut lines = vec![line(0, "user", json!("make the tests pass"))];
+    for (number, (command, answer, fails)) in calls.iter().enumerate() {
+        let call =
+            json!([{"type": "tool_use", "id": id(number), "name": "Bash", "input": {"command": command}}]);
+        lines.push(line(2 * number + 1, "assistant", call));
+        let result =
+            json!([{"type": "tool_result", "tool_use_id": id(number), "content": answer, "is_error": fails}]);
+        lines.push(line(2 * number + 2, "user", result));
+    }
+    lines
+}
+
+fn id(number: usize) -> String {
+    format!("toolu_{number}")
+}
+
+fn hook(event: &str, number: usize, (command, answer, fails): Made) -> Hook {
+    let mut hook = json!({"hook_event_name": event, "session_id": "s", "transcript_path": "/none", "cwd": "/",
+        "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id(number)});
+    match (event, fails) {
+        ("PostToolUse", _) => {
+            hook["tool_response"] = json!({"stdout": answer, "stderr": "", "interrupted": false})
+        }
+        ("PostToolUseFailure", _) => hook["error"] = json!(answer),
+        _ => {}
+    }
+    Hook::read(hook.to_string().as_bytes()).unwrap()
+}
+
+/// An agent with a session file that has come so many lines less far than the hooks.
+struct Agent {
+    guard: Guard,
+    state: GuardState,
+    lines: Vec<String>,
+    lag: usize,
+    /// What was answered, with the number of the call.
+    answers: Vec<(usize, &'static str, Value)>,
+}
+
+impl Agent {
+    fn new(guard: Guard, calls: &[Made], lag: usize) -> Self {
+        Self { guard, state: GuardState::default(), lines: claude_code(calls), lag, answers: Vec::new() }
+    }
+
+    fn ask(&mut self, event: &'static str, number: usize, call: Made, written: usize) -> bool {
+        let mut text = String::new();
+        for line in &self.lines[..written.saturating_sub(self.lag)] {
+            writeln!(text, "{line}").unwrap();
+        }
+        // The state lives in a file between two hooks.
+        self.state = GuardState::read(&serde_json::to_vec(&self.state).unwrap()).unwrap();
+        let start = usize::try_from(self.state.offset()).unwrap();
+        let hook = hook(event, number, call);
+        let advice = self.guard.advise(&mut self.state, &hook, text[start..].as_bytes());
+        let is_blocked = matches!(advice, Advice::Block(_));
+        if let Some(answer) = hook.answer(&advice) {
+            self.answers.push((number, event, answer));
+        }
+        is_blocked
+    }
+
+    /// Makes all calls.
+    fn run(&mut self, calls: &[Made]) {
+        self.run_from(0, calls);
+    }
+
+    /// Makes the calls from this one on; the others were made before the guard was there.
+    fn run_from(&mut self, first: usize, calls: &[Made]) {
+        for (number, call) in calls.iter().enumerate().skip(first) {
+            if self.ask("PreToolUse", number, *call, 2 * number + 2) {
+                continue;
+            }
+            let after = if call.2 { "PostToolUseFailure" } else { "PostToolUse" };
+            self.ask(after, number, *call, 2 * number + 3);
+        }
+    }
+}
+
+fn guard() -> Guard {
+    Guard::new(default_detectors()).unwrap()
+}
+
+#[test]
+fn a_warning_comes_once_and_at_the_call_that_decides() {
+    let calls = [("ls", "src tests", false), ("cat a", "a", false), SAME, SAME, SAME, SAME, SAME, SAME];
+    for lag in 0..4 {
+        let mut agent = Agent::new(guard(), &calls, lag);
+        agent.run(&calls);
+        let loops: Vec<_> =
+            agent.answers.iter().filter(|(_, _, answer)| answer.to_string().contains("[loop:")).collect();
+        assert_eq!(loops.len(), 1, "lag {lag}: {:?}", agent.answers);
+        let (number, event, answer) = loops[0];
+        assert_eq!((*number, *event), (4, "PostToolUseFailure"), "lag {lag}");
+        let said = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        assert!(said.contains("pytest") && said.contains("3 times"), "{said}");
+        // Each other finding is reported once as well.
+        let mut all: Vec<String> = agent.answers.iter().map(|(_, _, answer)| answer.to_string()).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), agent.answers.len());
+    }
+}
+
+#[test]
+fn an_agent_that_gets_on_is_left_alone() {
+    let calls = [
+        ("cargo test", "error[E0308]: mismatched types in a.rs", true),
+        ("cat a.rs", "fn a() -> u8 { 1u16 }", false),
+        ("sed -i s/u16/u8/ a.rs", "", false),
+        ("cargo test", "ok. 4 passed", false),
+    ];
+    let mut agent = Agent::new(guard().block_after(1), &calls, 1);
+    agent.run(&calls);
+    assert_eq!(agent.answers, []);
+}
+
+#[test]
+fn calls_that_go_on_after_the_warning_are_blocked_and_feed_nothing() {
+    let calls = [SAME; 12];
+    let mut agent = Agent::new(guard().block_after(2), &calls, 0);
+    // A blocked call is in the session as one that was refused.
+    for number in 5..12 {
+        agent.lines[2 * number + 2] = agent.lines[2 * number + 2].replace(SAME.1, "The call was not run");
+    }
+    agent.run(&calls);
+    let blocked: Vec<_> =
+        agent.answers.iter().filter(|(_, _, answer)| answer.to_string().contains("deny")).collect();
+    assert_eq!(blocked.iter().map(|(number, ..)| *number).collect::<Vec<_>>(), [5, 6, 7, 8, 9, 10, 11]);
+    let reasons: Vec<&Value> = blocked
+        .iter()
+        .map(|(_, _, answer)| &answer["hookSpecificOutput"]["permissionDecisionReason"])
+        .collect();
+    // The steps that it names are those that ran, however often it is asked.
+    assert!(reasons.iter().all(|reason| *reason == reasons[0]), "{reasons:?}");
+    assert_eq!(blocked[0].2["hookSpecificOutput"]["permissionDecision"], "deny");
+    // Another approach is free to go.
+    assert!(!agent.ask("PreToolUse", 20, ("cat test_total.py", "", false), agent.lines.len()));
+}
+
+/// Long sessions are read from near their end; steps keep their numbers, and what was said is not said again.
+#[test]
+fn long_sessions_are_read_from_near_their_end() {
+    let long: &'static str = "x".repeat(40_000).leak();
+    let mut calls: Vec<Made> = Vec::new();
+    for number in 0..100 {
+        let command: &'static str = format!("cat file_{number}").leak();
+        let answer: &'static str = format!("{number} {long}").leak();
+        calls.push((command, answer, false));
+    }
+    calls.extend([SAME; 4]);
+    let mut agent = Agent::new(guard(), &calls, 0);
+    agent.run_from(97, &calls);
+    assert!(agent.state.offset() > 1 << 20, "{}", agent.state.offset());
+    let loops: Vec<_> =
+        agent.answers.iter().filter(|(_, _, answer)| answer.to_string().contains("[loop:")).collect();
+    // One message, then a step for each call.
+    assert_eq!((loops.len(), loops[0].0), (1, 102));
+    assert!(loops[0].2.to_string().contains("steps 101-103"), "{}", loops[0].2);
+}
+
+#[test]
+fn gemini_cli_is_answered_in_its_own_words() {
+    let (guard, mut state) = (guard().block_after(1), GuardState::default());
+    let mut answers = Vec::new();
+    for number in 0..5 {
+        for event in ["BeforeTool", "AfterTool"] {
+            let mut hook = json!({"hook_event_name": event, "session_id": "g", "transcript_path": "/none",
+                "tool_name": "run_shell_command", "tool_input": {"command": "make"}});
+            if event == "AfterTool" {
+                hook["tool_response"] =
+                    json!({"llmContent": "no rule to make target", "error": {"message": "2"}});
+            }
+            let hook = Hook::read(hook.to_string().as_bytes()).unwrap();
+            let answer = hook.answer(&guard.advise(&mut state, &hook, b""));
+            let is_denied = answer.as_ref().is_some_and(|answer| answer["decision"] == "deny");
+            answers.extend(answer.map(|answer| (number, event, answer)));
+            if is_denied {
+                break;
+            }
+        }
+    }
+    let warned = answers.iter().find(|(_, event, _)| *event == "AfterTool").unwrap();
+    assert!(warned.2["hookSpecificOutput"]["additionalContext"].is_string());
+    let denied = answers.iter().find(|(_, event, _)| *event == "BeforeTool").unwrap();
+    assert!(denied.2["reason"].as_str().unwrap().starts_with("wrongturn: "), "{denied:?}");
+}
+
+#[test]
+fn at_the_end_the_user_reads_what_was_not_said() {
+    let calls =
+        [("fetch a", "not found", true), ("fetch b", "not found", true), ("fetch c", "not found", true)];
+    let mut agent = Agent::new(guard(), &calls, 0);
+    agent.run(&calls);
+    agent.answers.clear();
+    agent.ask("Stop", 9, SAME, agent.lines.len());
+    agent.ask("Stop", 9, SAME, agent.lines.len());
+    assert_eq!(agent.answers.len(), 1, "{:?}", agent.answers);
+    assert!(agent.answers[0].2["systemMessage"].is_string());
+}
+
+#[test]
+fn a_watched_session_reports_each_finding_once() {
+    let calls = [("ls", "src", false), SAME, SAME, SAME, SAME, SAME];
+    let (guard, mut state) = (guard(), GuardState::default());
+    let (mut text, mut found) = (String::new(), Vec::new());
+    for (number, line) in claude_code(&calls).iter().enumerate() {
+        // Half a line is not read.
+        text += &line[..line.len() / 2];
+        assert_eq!(guard.watch(&mut state, text.as_bytes()), []);
+        text += &line[line.len() / 2..];
+        text.push('\n');
+        found.extend(guard.watch(&mut state, text.as_bytes()).into_iter().map(|finding| (number, finding)));
+    }
+    let loops: Vec<_> = found.iter().filter(|(_, finding)| finding.detector == "loop").collect();
+    assert_eq!(loops.len(), 1, "{found:?}");
+    assert_eq!((loops[0].0, loops[0].1.last), (8, 4));
+}
+
+#[test]
+fn what_is_not_a_hook_is_an_error() {
+    for json in ["", "[]", "{}", r#"{"hook_event_name": "Stop"}"#] {
+        assert!(Hook::read(json.as_bytes()).is_err(), "{json}");
+    }
+    assert!(GuardState::read(b"{}").is_err());
+    let state = serde_json::to_string(&GuardState::default()).unwrap();
+    let error = GuardState::read(state.replace("\"version\":1", "\"version\":7").as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "expected a state of version 1, got version 7");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
+
+    /// However far the session file lags behind, no finding is reported twice, and a finding of the whole session that
+    /// was confirmed before its end has been reported.
+    #[test]
+    fn nothing_is_said_twice(
+        picks in proptest::collection::vec(0_usize..4, 1..25),
+        lag in 0_usize..5,
+    ) {
+        const CALLS: [Made; 4] = [SAME, ("ls", "src", false), ("cat a", "no such file", true), ("make", "built", false)];
+        let calls: Vec<Made> = picks.iter().map(|pick| CALLS[*pick]).collect();
+        let mut agent = Agent::new(guard(), &calls, lag);
+        agent.run(&calls);
+        let ids: Vec<String> = agent
+            .answers
+            .iter()
+            .map(|(_, _, answer)| answer.to_string().rsplit('[').next().unwrap().to_owned())
+            .collect();
+        let mut once = ids.clone();
+        once.sort();
+        once.dedup();
+        prop_assert_eq!(once.len(), ids.len(), "{:?}", ids);
+    }
+}
