@@ -10,6 +10,7 @@ mod common;
 mod compare;
 mod convert;
 mod doctor;
+mod guard;
 mod label;
 mod list;
 mod merge;
@@ -38,6 +39,8 @@ enum Command {
     Calibrate(calibrate::Arguments),
     Label(label::Arguments),
     Merge(merge::Arguments),
+    Guard(guard::Arguments),
+    Watch(guard::Watch),
     Bench(bench::Arguments),
     Doctor(doctor::Arguments),
     Formats(list::Formats),
@@ -58,6 +61,8 @@ fn main() -> ExitCode {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
+        Command::Guard(arguments) => guard::run(&arguments),
+        Command::Watch(arguments) => guard::watch(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Formats(arguments) => list::formats(&arguments),

@@ -33,7 +33,7 @@ const MOST: usize = 256;
 /// delay, does not have it yet, and returns [`Advice`]. Calls that were blocked are no part of the history: they do not
 /// make another finding.
 ///
-/// The state between two calls is a [`GuardState`], which the caller keeps for each session; `examples/guard.rs` is a
+/// The state between two calls is a [`GuardState`], which the caller keeps for each session; `wrongturn guard` is a
 /// program around this. [`Guard::watch`] does the same for a session without hooks.
 ///
 /// ```

@@ -1,84 +1,77 @@
-//! Stops a coding agent that loops: a hook for Claude Code, Codex and Gemini CLI.
-//!
-//! ```text
-//! cargo build --release --example guard
-//! target/release/examples/guard --install claude-code >> ~/.claude/settings.json   # merge by hand if it has settings
-//! ```
-//!
-//! The agent calls it before and after each tool call. It reads what is new in the session file, warns the model once
-//! about each confirmed finding, and with `--block-after` blocks calls that go on with it.
-
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
-
-mod common;
+//! A hook that warns coding agents which loop, and a watch over sessions that grow.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use wrongturn::{Finding, Guard, GuardState, Hook, at_least, default_detectors};
 
-use common::Failure;
+use crate::common::arguments::Surety;
+use crate::common::{self, FAILED, Failure};
 
-/// Warns a coding agent that loops, as a hook of Claude Code, Codex or Gemini CLI, or watches a session.
-#[derive(Parser, Debug)]
+/// Warns a coding agent that loops, as a hook of Claude Code, Codex or Gemini CLI.
+///
+/// The model is warned once about each finding, when it is confirmed.
+#[derive(Parser)]
 #[command(after_help = common::notes(
-    "the JSON of a hook on standard input, and the session file that it names; with --watch, a session file that grows, \
-     or one on standard input.",
-    "what the agent's hooks take as an answer; with --watch, findings as they are confirmed; with --install, settings.",
-    "Exit status: 0; 1 for wrong usage, if a hook or its state cannot be read, or with --fail-fast at the first finding.",
-    "guard --install claude-code",
+    "the JSON of a hook on standard input, and the session file that it names.",
+    "what the hooks of the agent take as an answer, or settings, on standard output.",
+    "Exit status: 0; 1 if a hook or its state cannot be read, which lets the call pass; 2 usage error.",
+    "wrongturn guard --install claude-code",
 ))]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// Print the settings that install `wrongturn guard`, found on the PATH, as a hook (claude-code, codex, gemini-cli)
+    #[arg(long, value_name = "AGENT", hide_possible_values = true)]
+    install: Option<Agent>,
     /// Block a call that repeats an earlier one and goes on with a reported finding, once so many actions have followed
     /// the warning
     #[arg(long, value_name = "N")]
     block_after: Option<u64>,
     #[command(flatten)]
-    surety: common::arguments::Surety,
+    surety: Surety,
     /// Where the states of sessions are kept [default: wrongturn-guard in the directory for temporary files]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Print the settings that install this program as a hook
-    #[arg(long, value_name = "AGENT", conflicts_with = "watch")]
-    install: Option<Agent>,
-    /// Print findings of a session that grows (`-`: standard input) until it has ended
-    #[arg(long, value_name = "FILE")]
-    watch: Option<PathBuf>,
+}
+
+/// Prints the findings of a session while it grows.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "a session file of any format with one event per line, or a session on standard input.",
+    "a line per finding, as it is confirmed: id, steps, message.",
+    "Exit status: 0 when the session has ended; 1 at the first finding with --fail-fast; 2 usage error.",
+    "wrongturn watch golden/tau2/scripted-quitter_airline.json --idle 1",
+))]
+pub(crate) struct Watch {
+    /// A file that grows; `-` is standard input
+    session: PathBuf,
+    #[command(flatten)]
+    surety: Surety,
     /// Stop at the first finding
-    #[arg(long, requires = "watch")]
+    #[arg(long)]
     fail_fast: bool,
     /// Stop if the file has not grown for so many seconds; 0: never
-    #[arg(long, default_value_t = 0, value_name = "SECONDS", requires = "watch")]
+    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     idle: u64,
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug)]
+#[derive(ValueEnum, Clone, Copy)]
 enum Agent {
     ClaudeCode,
     Codex,
     GeminiCli,
 }
 
-/// How often a file that grows is looked at.
+/// How often a file that grows is read.
 const NAP: Duration = Duration::from_millis(50);
 
-fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
-}
-
-fn run(arguments: &Arguments) -> Result<u8, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if let Some(agent) = arguments.install {
-        let program = std::env::current_exe()?;
         let flags = arguments.block_after.map_or(String::new(), |after| format!(" --block-after {after}"));
-        let command = format!("'{}'{flags}", program.display());
+        let command = format!("wrongturn guard{flags}");
         common::print(&format!("{:#}\n", settings(agent, &command)))?;
         return Ok(0);
     }
@@ -86,10 +79,11 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if let Some(after) = arguments.block_after {
         guard = guard.block_after(after);
     }
-    match &arguments.watch {
-        Some(session) => watch(&guard, session, arguments),
-        None => answer(&guard, arguments.state.as_deref()),
-    }
+    // To the agents, 2 says that the call is blocked.
+    answer(&guard, arguments.state.as_deref()).or_else(|error| {
+        let _ = writeln!(std::io::stderr(), "error: {error}");
+        Ok(FAILED)
+    })
 }
 
 /// Answers one hook.
@@ -135,8 +129,9 @@ fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
 }
 
 /// Prints the findings of a session as they are confirmed.
-fn watch(guard: &Guard, session: &Path, arguments: &Arguments) -> Result<u8, Failure> {
-    let mut state = GuardState::default();
+pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
+    let guard = Guard::new(at_least(default_detectors(), arguments.surety.min_confidence))?;
+    let (session, mut state) = (&arguments.session, GuardState::default());
     let mut input: Box<dyn Read> = match session.to_str() {
         Some("-") => Box::new(std::io::stdin()),
         _ => Box::new(File::open(session).map_err(|error| format!("{}: {error}", session.display()))?),
@@ -154,7 +149,7 @@ fn watch(guard: &Guard, session: &Path, arguments: &Arguments) -> Result<u8, Fai
             for finding in guard.watch(&mut state, &text) {
                 common::print(&line(&finding))?;
                 if arguments.fail_fast {
-                    return Ok(1);
+                    return Ok(FAILED);
                 }
             }
             let gone = usize::try_from(state.offset() - start)?;
@@ -174,7 +169,8 @@ fn watch(guard: &Guard, session: &Path, arguments: &Arguments) -> Result<u8, Fai
 
 fn line(finding: &Finding) -> String {
     let Finding { id, first, last, message, .. } = finding;
-    format!("{id}\tsteps {first}-{last}\t{message}\n")
+    let text = format!("{id} (steps {first}-{last}): {message}");
+    common::wrapped(&text, common::width(), 2) + "\n"
 }
 
 /// What to put into the settings of an agent.
