@@ -13,8 +13,6 @@ use crate::common::arguments::Surety;
 use crate::common::{self, FAILED, Failure};
 
 /// Warns a coding agent that loops, as a hook of Claude Code, Codex or Gemini CLI.
-///
-/// The model is warned once about each finding, when it is confirmed.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "the JSON of a hook on standard input, and the session file that it names.",
@@ -43,7 +41,7 @@ pub(crate) struct Arguments {
     "a session file of any format with one event per line, or a session on standard input.",
     "a line per finding, as it is confirmed: id, steps, message.",
     "Exit status: 0 when the session has ended; 1 at the first finding with --fail-fast; 2 usage error.",
-    "wrongturn watch golden/tau2/scripted-quitter_airline.json --idle 1",
+    "wrongturn watch golden/tau2/scripted-quitter_telecom.json --idle 1",
 ))]
 pub(crate) struct Watch {
     /// A file that grows; `-` is standard input
