@@ -45,7 +45,7 @@ fn hook(event: &str, number: usize, (command, answer, fails): Made) -> Hook {
         "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": id(number)});
     match (event, fails) {
         ("PostToolUse", _) => {
-            hook["tool_response"] = json!({"stdout": answer, "stderr": "", "interrupted": false})
+            hook["tool_response"] = json!({"stdout": answer, "stderr": "", "interrupted": false});
         }
         ("PostToolUseFailure", _) => hook["error"] = json!(answer),
         _ => {}
@@ -77,7 +77,7 @@ impl Agent {
         self.state = GuardState::read(&serde_json::to_vec(&self.state).unwrap()).unwrap();
         let start = usize::try_from(self.state.offset()).unwrap();
         let hook = hook(event, number, call);
-        let advice = self.guard.advise(&mut self.state, &hook, text[start..].as_bytes());
+        let advice = self.guard.advise(&mut self.state, &hook, &text.as_bytes()[start..]);
         let is_blocked = matches!(advice, Advice::Block(_));
         if let Some(answer) = hook.answer(&advice) {
             self.answers.push((number, event, answer));
