@@ -485,13 +485,13 @@ fn names_of_hosts_are_addresses_too() {
         assert!(status == 0 && out.starts_with("10 spans of 5 traces in "), "{out}{err}");
     }
     let (status, _, err) = load(&format!("http://{}/v1/nothing", collector.address));
-    assert!(status == 1 && err.contains("/v1/nothing: the collector answers 404"), "{err}");
+    assert!(status == 2 && err.contains("/v1/nothing: the collector answers 404"), "{err}");
     let (status, _, err) = load("127.0.0.1:4318");
-    assert!(status == 1 && err.contains("not of the form http://host:port"), "{err}");
+    assert!(status == 2 && err.contains("not of the form http://host:port"), "{err}");
     // An address that is taken or none is named.
     for address in [&*collector.address, "127.0.0.1", "no host:1"] {
         let (status, out, err) = run(&["--listen", address]);
-        assert_eq!((status, &*out), (1, ""));
+        assert_eq!((status, &*out), (2, ""));
         assert!(err.starts_with(&format!("error: cannot listen on {address}: ")), "{err}");
     }
 }
