@@ -75,10 +75,6 @@ impl Rule for ExpectedAction {
     const DOCS: &'static str = include_str!("docs/expected_action.md");
     const OPT_IN: bool = true;
 
-    fn with_actors(config: ExpectedActionConfig, actors: Actors) -> ExpectedActionConfig {
-        ExpectedActionConfig { actors, ..config }
-    }
-
     fn config(&self) -> &ExpectedActionConfig {
         &self.config
     }
@@ -192,7 +188,8 @@ impl Fold for State {
     }
 
     fn memory(&self) -> usize {
-        self.calls.memory() + self.expected.capacity() * (size_of::<(u64, ReferenceAction)>() + 64)
+        let per_action = size_of::<(u64, ReferenceAction)>() + 64;
+        self.calls.memory() + self.expected.capacity() * per_action
     }
 }
 

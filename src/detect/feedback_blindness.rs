@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 use super::detector::Fold;
-use super::finding::{Confidence, FailureClass, Finding, Verdict};
+use super::finding::{Confidence, FINDING_BYTES, FailureClass, Finding, Verdict};
 use super::measures::Measure;
 use super::published::RefusedBefore;
 use super::rule::{Grid, Rule};
@@ -86,7 +86,7 @@ impl FeedbackBlindnessConfig {
 #[doc = include_str!("docs/feedback_blindness.md")]
 #[derive(Debug, Clone)]
 pub struct FeedbackBlindness {
-    config: FeedbackBlindnessConfig,
+    config: Arc<FeedbackBlindnessConfig>,
     passed_over: Arc<PassedOver>,
     phrases: Arc<Phrases>,
 }
@@ -124,7 +124,7 @@ impl FeedbackBlindness {
         Self {
             phrases: Arc::new(Phrases::new(config.patterns.iter().map(String::as_str))),
             passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())),
-            config,
+            config: Arc::new(config),
         }
     }
 }
@@ -138,10 +138,6 @@ impl Rule for FeedbackBlindness {
 
     fn bench_trace() -> FeedbackBlindnessConfig {
         FeedbackBlindnessConfig::bench_trace()
-    }
-
-    fn with_actors(config: FeedbackBlindnessConfig, actors: Actors) -> FeedbackBlindnessConfig {
-        FeedbackBlindnessConfig { actors, ..config }
     }
 
     fn config(&self) -> &FeedbackBlindnessConfig {
@@ -195,12 +191,9 @@ pub(super) fn quote(action: &Action<'_>) -> Option<String> {
 /// The default rule.
 #[derive(Debug)]
 struct Blindness {
-    config: FeedbackBlindnessConfig,
-    passed_over: Arc<PassedOver>,
+    config: Arc<FeedbackBlindnessConfig>,
     attempts: Attempts,
     no_call: NoCall,
-    actions: u64,
-    comparable: bool,
     gains: Gains,
     /// How many attempts there were, and how many of them succeeded with a new outcome.
     number: u64,
@@ -246,12 +239,9 @@ impl Blindness {
 
     fn new(rule: &FeedbackBlindness) -> Self {
         Self {
-            config: rule.config.clone(),
-            passed_over: Arc::clone(&rule.passed_over),
-            attempts: Attempts::default(),
+            config: Arc::clone(&rule.config),
+            attempts: Attempts::new(rule.config.actors, &rule.passed_over),
             no_call: NoCall::default(),
-            actions: 0,
-            comparable: false,
             gains: Gains::default(),
             number: 0,
             novel: 0,
@@ -343,14 +333,15 @@ fn only_asks(text: &str) -> bool {
 
 /// Whether both calls write the same file.
 fn is_same_write(earlier: &Facts, now: &Facts) -> bool {
-    now.call.does == Does::Write && now.call.target.is_some() && earlier.call.target == now.call.target
+    now.call.does == Does::Write && now.call.target().is_some() && earlier.call.target() == now.call.target()
 }
 
 /// Whether a failed call repeats an earlier one that met the same cause, nothing relevant having changed.
 fn is_blind(earlier: &Refusal, now: &Refusal, failure: &Failure) -> bool {
     let (before, call) = (&earlier.call.call, &now.call.call);
     // Another view of the same failure is news: `pytest | tail` after `pytest`.
-    let same_line = failure.kind != FailureKind::Other || !call.is_shell || before.line == call.line;
+    let same_line =
+        failure.kind != FailureKind::Other || !call.is_shell || earlier.call.line == now.call.line;
     let same = call.key.is_some() && before.key == call.key && same_line;
     let same_limits = failure.kind != FailureKind::Killed || before.limits == call.limits;
     if same && same_limits {
@@ -371,7 +362,7 @@ fn is_blind(earlier: &Refusal, now: &Refusal, failure: &Failure) -> bool {
 fn is_relevant(change: &Facts, call: &super::shared::Call, failure: &Failure, failed: &Facts) -> bool {
     let says = |word: &str| {
         change.call.text.contains(word)
-            || change.call.target.as_deref().is_some_and(|path| path.to_lowercase().contains(word))
+            || change.call.target().is_some_and(|path| path.to_lowercase().contains(word))
     };
     match &failure.kind {
         FailureKind::Missing(name) => says(name),
@@ -405,10 +396,8 @@ impl Fold for Blindness {
             self.user_said.extend_from_slice(text.start(2_000));
             self.user_spoke = step.index();
         }
-        let Some((action, digests)) = step.digested(self.config.actors) else { return };
-        self.actions += 1;
-        self.comparable |= digests.arguments.is_some();
-        let attempt = self.attempts.observe(step, self.config.actors, &self.passed_over);
+        let Some(action) = step.action_of(self.config.actors) else { return };
+        let attempt = self.attempts.observe(step);
         let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) else { return };
         if self.gains.observe(step) {
             (self.seen, self.refused) = (DigestSet::default(), DigestMap::default());
@@ -429,22 +418,22 @@ impl Fold for Blindness {
 
     /// Every finding, at once and in its final form.
     fn certain(&self) -> &[Finding] {
-        if self.comparable { &self.findings } else { &[] }
+        if self.attempts.comparable { &self.findings } else { &[] }
     }
 
     fn verdict(&self) -> Verdict {
-        if self.actions > 0 && !self.comparable {
+        if self.attempts.are_incomparable() {
             return super::incomparable();
         }
         Verdict::found(self.findings.clone(), |found| {
-            vec![Measure::count("actions", self.actions), Measure::count("blind_repeats", found)]
+            vec![Measure::count("actions", self.attempts.actions), Measure::count("blind_repeats", found)]
         })
     }
 
     fn memory(&self) -> usize {
         let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
-        self.attempts.memory()
-            + self.seen.len() * 2 * size_of::<Digest>()
-            + (refusals + self.changes.len()) * 512
+        let calls = (refusals + self.changes.len()) * 512 + self.user_said.capacity();
+        let findings = self.findings.capacity() * FINDING_BYTES;
+        self.attempts.memory() + self.seen.len() * 2 * size_of::<Digest>() + calls + findings
     }
 }

@@ -84,7 +84,7 @@ impl LoopConfig {
 #[doc = include_str!("docs/loop.md")]
 #[derive(Debug, Clone)]
 pub struct Loop {
-    config: LoopConfig,
+    config: Arc<LoopConfig>,
     passed_over: Arc<PassedOver>,
 }
 
@@ -116,7 +116,10 @@ impl Loop {
     }
 
     fn from_checked(config: LoopConfig) -> Self {
-        Self { passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())), config }
+        Self {
+            passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())),
+            config: Arc::new(config),
+        }
     }
 }
 
@@ -129,10 +132,6 @@ impl Rule for Loop {
 
     fn bench_trace() -> LoopConfig {
         LoopConfig::bench_trace()
-    }
-
-    fn with_actors(config: LoopConfig, actors: Actors) -> LoopConfig {
-        LoopConfig { actors, ..config }
     }
 
     fn config(&self) -> &LoopConfig {
@@ -206,11 +205,8 @@ pub struct LoopEvidence {
 /// The default rule. Loops that overlap are one finding.
 #[derive(Debug)]
 struct Stuck {
-    config: LoopConfig,
-    passed_over: Arc<PassedOver>,
+    config: Arc<LoopConfig>,
     attempts: Attempts,
-    actions: u64,
-    comparable: bool,
     gains: Gains,
     /// What was done since progress was last made.
     history: History,
@@ -257,11 +253,8 @@ const LOOK_BACK: usize = 16;
 impl Stuck {
     fn new(rule: &Loop) -> Self {
         Self {
-            config: rule.config.clone(),
-            passed_over: Arc::clone(&rule.passed_over),
-            attempts: Attempts::default(),
-            actions: 0,
-            comparable: false,
+            config: Arc::clone(&rule.config),
+            attempts: Attempts::new(rule.config.actors, &rule.passed_over),
             gains: Gains::default(),
             history: History::default(),
             looks: Looks::default(),
@@ -449,13 +442,11 @@ impl Fold for Stuck {
         if let Some(attempt) = self.no_call.observe(step) {
             found.push((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
         }
-        if let Some((action, digests)) = step.digested(self.config.actors) {
-            self.actions += 1;
-            self.comparable |= digests.arguments.is_some();
+        if let Some(action) = step.action_of(self.config.actors) {
             if self.gains.observe(step) {
                 (self.history, self.looks) = (History::default(), Looks::default());
             }
-            let attempt = self.attempts.observe(step, self.config.actors, &self.passed_over);
+            let attempt = self.attempts.observe(step);
             if let Some(attempt) = attempt.filter(|attempt| attempt.excused >= self.patience(attempt.excuse))
             {
                 let now = self.history.add(&attempt);
@@ -477,15 +468,15 @@ impl Fold for Stuck {
 
     /// A finding as soon as its loop is made; the loop may go on.
     fn certain(&self) -> &[Finding] {
-        if self.comparable { &self.confirmed } else { &[] }
+        if self.attempts.comparable { &self.confirmed } else { &[] }
     }
 
     fn verdict(&self) -> Verdict {
-        if self.actions > 0 && !self.comparable {
+        if self.attempts.are_incomparable() {
             return super::incomparable();
         }
         Verdict::found(self.spans.iter().map(Span::finding).collect(), |found| {
-            vec![Measure::count("actions", self.actions), Measure::count("loops", found)]
+            vec![Measure::count("actions", self.attempts.actions), Measure::count("loops", found)]
         })
     }
 
@@ -503,7 +494,9 @@ impl Fold for Stuck {
     }
 
     fn memory(&self) -> usize {
-        self.history.memory() + self.looks.memory() + self.attempts.memory() + self.spans.len() * 1_024
+        let attempts = self.history.memory() + self.looks.memory() + self.attempts.memory();
+        let spans = self.spans.len() + self.nearest.len() + self.confirmed.len();
+        attempts + spans * 1_024
     }
 }
 

@@ -92,10 +92,6 @@ impl Rule for MalformedCall {
     const MODE: FailureMode = FailureMode::new(FailureClass::System, "format");
     const OPT_IN: bool = true;
 
-    fn with_actors(config: MalformedCallConfig, actors: Actors) -> MalformedCallConfig {
-        MalformedCallConfig { actors, ..config }
-    }
-
     fn config(&self) -> &MalformedCallConfig {
         &self.config
     }

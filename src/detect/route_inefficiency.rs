@@ -106,10 +106,6 @@ impl Rule for RouteInefficiency {
         RouteInefficiencyConfig::bench_trace()
     }
 
-    fn with_actors(config: RouteInefficiencyConfig, actors: Actors) -> RouteInefficiencyConfig {
-        RouteInefficiencyConfig { actors, ..config }
-    }
-
     fn configured(config: RouteInefficiencyConfig) -> Result<Self> {
         Self::new(config)
     }
@@ -261,8 +257,8 @@ impl State {
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn finish_run(&self) -> Verdict {
-        let Waste { acted, actions, comparable, place, .. } = self.waste;
-        if acted && !comparable {
+        let Waste { actions, place, .. } = self.waste;
+        if self.waste.attempts.are_incomparable() {
             return super::incomparable();
         }
         let milestones = self.tracker.milestones();

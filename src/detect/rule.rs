@@ -71,10 +71,6 @@ pub struct Grid {
 ///     const CLASS: FailureClass = FailureClass::System;
 ///     const SUMMARY: &'static str = "more actions than allowed";
 ///
-///     fn with_actors(config: Config, actors: Actors) -> Config {
-///         Config { actors, ..config }
-///     }
-///
 ///     fn configured(config: Config) -> Result<Self> {
 ///         Ok(Self(config))
 ///     }
@@ -124,7 +120,8 @@ pub struct Grid {
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
-    /// The configuration. Its defaults are those for tool traces; in JSON it is an object.
+    /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it has
+    /// one, says whose actions count.
     type Config: Serialize + DeserializeOwned + Default;
     /// The detector's name, in `snake_case`.
     const ID: &'static str;
@@ -144,10 +141,6 @@ pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
     fn bench_trace() -> Self::Config {
         Self::Config::default()
     }
-
-    /// The same configuration for the actions of these actors.
-    #[must_use]
-    fn with_actors(config: Self::Config, actors: Actors) -> Self::Config;
 
     /// The detector with this configuration.
     ///
@@ -289,7 +282,11 @@ fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
         Preset::Default => R::Config::default(),
         Preset::BenchTrace => R::bench_trace(),
     };
-    serde_json::to_value(R::with_actors(config, actors)).unwrap_or_default()
+    let mut config = serde_json::to_value(config).unwrap_or_default();
+    if let Some(field) = config.get_mut("actors") {
+        *field = serde_json::to_value(actors).unwrap_or_default();
+    }
+    config
 }
 
 /// The detector of a preset, with the fields of `overrides` (a JSON object, or null) put over it.

@@ -52,7 +52,7 @@ impl Default for WastedActionsConfig {
 #[doc = include_str!("docs/wasted_actions.md")]
 #[derive(Debug, Clone)]
 pub struct WastedActions {
-    config: WastedActionsConfig,
+    config: Arc<WastedActionsConfig>,
     passed_over: Arc<PassedOver>,
 }
 
@@ -83,18 +83,18 @@ impl WastedActions {
     }
 
     fn from_checked(config: WastedActionsConfig) -> Self {
-        Self { passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())), config }
+        Self {
+            passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())),
+            config: Arc::new(config),
+        }
     }
 
     /// Starts counting the waste of a trace.
     pub(super) fn count(&self) -> Waste {
         Waste {
-            config: self.config.clone(),
-            passed_over: Arc::clone(&self.passed_over),
-            attempts: Attempts::default(),
+            config: Arc::clone(&self.config),
+            attempts: Attempts::new(self.config.actors, &self.passed_over),
             no_call: NoCall::default(),
-            acted: false,
-            comparable: false,
             actions: 0,
             changes: 0,
             spoken: 0,
@@ -117,10 +117,6 @@ impl Rule for WastedActions {
     const CLASS: FailureClass = FailureClass::Strategy;
     const SUMMARY: &'static str = "clearly more actions than the run needed";
     const DOCS: &'static str = include_str!("docs/wasted_actions.md");
-
-    fn with_actors(config: WastedActionsConfig, actors: Actors) -> WastedActionsConfig {
-        WastedActionsConfig { actors, ..config }
-    }
 
     fn config(&self) -> &WastedActionsConfig {
         &self.config
@@ -236,12 +232,9 @@ static COURTESY: Pattern = Pattern::new(
 /// Counts the wasted actions of a trace.
 #[derive(Debug)]
 pub(super) struct Waste {
-    config: WastedActionsConfig,
-    passed_over: Arc<PassedOver>,
-    attempts: Attempts,
+    config: Arc<WastedActionsConfig>,
+    pub(super) attempts: Attempts,
     no_call: NoCall,
-    pub(super) acted: bool,
-    pub(super) comparable: bool,
     pub(super) actions: u64,
     changes: u64,
     /// How often the user has spoken, and what was said last.
@@ -299,7 +292,7 @@ impl Waste {
         if call.does == Does::Note || before.is_some() && !again {
             return None;
         }
-        let checks = |part: &Part| matches!(part.check, Some(Check::Tests | Check::Form));
+        let checks = |part: Part<'_>| matches!(part.check, Some(Check::Tests | Check::Form));
         match before.filter(|_| again) {
             Some(before) if call.does == Does::Read || before.changes == now.changes => {
                 let asked_for = before.spoken != now.spoken;
@@ -375,10 +368,8 @@ impl Fold for Waste {
             self.user_said.clear();
             self.user_said.extend_from_slice(text.start(2_000));
         }
-        let Some((action, digests)) = step.digested(self.config.actors) else { return };
-        self.acted = true;
-        self.comparable |= digests.arguments.is_some();
-        let attempt = self.attempts.observe(step, self.config.actors, &self.passed_over);
+        let Some(action) = step.action_of(self.config.actors) else { return };
+        let attempt = self.attempts.observe(step);
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
         self.actions += u64::from(!matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
         if let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) {
@@ -396,7 +387,7 @@ impl Fold for Waste {
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn verdict(&self) -> Verdict {
-        if self.acted && !self.comparable {
+        if self.attempts.are_incomparable() {
             return super::incomparable();
         }
         let finding = self.place.filter(|_| self.is_too_much()).map(|place| self.finding(place));
@@ -428,10 +419,7 @@ impl Fold for Waste {
     fn memory(&self) -> usize {
         let digests =
             self.seen.len() * 2 * size_of::<(Digest, Seen)>() + self.failures.len() * 2 * size_of::<Digest>();
-        digests
-            + self.shown.memory()
-            + self.attempts.memory()
-            + self.by_tool.len() * 96
-            + self.user_said.capacity()
+        let texts = self.by_tool.len() * 96 + self.user_said.capacity();
+        digests + self.shown.memory() + self.attempts.memory() + texts
     }
 }

@@ -96,7 +96,8 @@ impl Fold for LoopRepeat {
 
     fn memory(&self) -> usize {
         let per_key = size_of::<Key>() + 64 + 2 * size_of::<(Digest, usize)>();
-        self.segment.keys.len() * per_key + self.segment.history.capacity() * size_of::<usize>()
+        let history = self.segment.history.capacity() * size_of::<usize>();
+        self.segment.keys.len() * per_key + history
     }
 }
 

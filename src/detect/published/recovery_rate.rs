@@ -181,6 +181,7 @@ impl Fold for RecoveryRate {
 
     fn memory(&self) -> usize {
         let per_tool = size_of::<Tool>() + 32 + 2 * size_of::<(Digest, usize)>();
-        self.tools.len() * per_tool + self.errors.capacity() * (size_of::<Failure>() + size_of::<usize>())
+        let per_error = size_of::<Failure>() + size_of::<usize>();
+        self.tools.len() * per_tool + self.errors.capacity() * per_error
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::detect::detector::Fold;
 use crate::detect::feedback_blindness::{FeedbackBlindnessConfig, finding, quote};
-use crate::detect::finding::{Finding, Judgement, Verdict};
+use crate::detect::finding::{FINDING_BYTES, Finding, Judgement, Verdict};
 use crate::detect::measures::Measure;
 use crate::detect::shared::{Phrases, quoted};
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
@@ -94,6 +94,7 @@ impl Fold for RefusedBefore {
     }
 
     fn memory(&self) -> usize {
-        self.refused.len() * (size_of::<(Digest, VecDeque<Attempt>)>() + 2 * size_of::<Attempt>() + 200)
+        let per_name = size_of::<(Digest, VecDeque<Attempt>)>() + 2 * size_of::<Attempt>() + 200;
+        self.refused.len() * per_name + self.findings.capacity() * FINDING_BYTES
     }
 }

@@ -58,8 +58,13 @@ impl Attempt {
 }
 
 /// Pairs calls that were left running with the polls that bring their outcomes. Holds at most eight calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Attempts {
+    actors: Actors,
+    passed_over: Arc<PassedOver>,
+    /// How many actions there were, and whether any has its arguments recorded.
+    pub(crate) actions: u64,
+    pub(crate) comparable: bool,
     running: VecDeque<Running>,
     /// Changes that were made, by their keys.
     changes: DigestSet,
@@ -79,18 +84,33 @@ impl Attempts {
     /// How many calls that were left running are remembered.
     const RUNNING: usize = 8;
 
+    /// Starts with no attempts, of these actors.
+    pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
+        Self {
+            actors,
+            passed_over: Arc::clone(passed_over),
+            actions: 0,
+            comparable: false,
+            running: VecDeque::new(),
+            changes: DigestSet::default(),
+            excused: DigestMap::default(),
+        }
+    }
+
+    /// Returns true if there were actions, and none that can be compared.
+    pub(crate) fn are_incomparable(&self) -> bool {
+        self.actions > 0 && !self.comparable
+    }
+
     /// Returns the attempt that a step completes. `None` for a message, an action of other actors, a call that is still
     /// running, and a call that never ran.
-    pub(crate) fn observe(
-        &mut self,
-        step: &Step<'_>,
-        actors: Actors,
-        passed_over: &PassedOver,
-    ) -> Option<Attempt> {
-        let (action, digests) = step.digested(actors)?;
+    pub(crate) fn observe(&mut self, step: &Step<'_>) -> Option<Attempt> {
+        let (action, digests) = step.digested(self.actors)?;
+        self.actions += 1;
+        self.comparable |= digests.arguments.is_some();
         let answer = facts(step)?;
         let failed = answer.failure.is_some();
-        let is_poll = passed_over.is_exempt(action, &digests);
+        let is_poll = self.passed_over.is_exempt(action, &digests);
         if !is_poll && !failed && answer.state == AnswerState::Running {
             self.running.truncate(Self::RUNNING - 1);
             let (step, turn, session) = (step.index(), step.turn(), session(action));
@@ -105,7 +125,7 @@ impl Attempts {
         let polls = is_poll && brought.is_none();
         let excuse = if polls && !failed && !is_final(action) {
             Some(Excuse::Polling)
-        } else if failed && passed_over.is_transient(action) && !is_time_limit(&answer, action) {
+        } else if failed && self.passed_over.is_transient(action) && !is_time_limit(&answer, action) {
             Some(Excuse::Transient)
         } else {
             (answer.state == AnswerState::Waiting).then_some(Excuse::Waiting)
@@ -199,7 +219,7 @@ impl AnswerState {
         {
             return Self::Running;
         }
-        if call.is_shell && call.parts().any(|part| &*part.program == "sleep") {
+        if call.is_shell && call.parts().any(|part| part.program == "sleep") {
             return Self::Waiting;
         }
         let bytes = answer.spelling();

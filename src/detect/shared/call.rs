@@ -1,11 +1,11 @@
 //! The normal form of a call: what it does, to what, and a key by which equal calls are found.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use super::does::{Check, Does, is_interpreter, patched_file, program, written_file};
+use super::does::{Check, Does, Meaning, lower, patched_file, words, write_program, written_file};
 use super::phrases::Hints;
 use super::shell::{self, Command, last_part};
 use crate::json::{Json, Kind, Raw};
@@ -23,35 +23,73 @@ pub(crate) struct Call {
     /// name of the tool, with its subcommand (`str_replace_editor view`).
     pub(crate) program: Arc<str>,
     /// Its simple commands, in order; the call itself if it is not a command line.
-    first: Option<Part>,
-    more: Vec<Part>,
-    /// The file, path or address that it is about.
-    pub(crate) target: Option<String>,
-    /// The normal text of a command line: its commands without wrappers, scene setting and trailing filters. The
-    /// arguments of any other call are told apart by their digest alone.
+    own: Option<Stored>,
+    commands: Vec<Stored>,
+    /// The texts of the parts.
+    names: Names,
+    target: Option<Place>,
+    /// The normal text of a command line, in lower case: its commands without wrappers, scene setting and trailing
+    /// filters. The arguments of any other call are told apart by their digest alone.
     pub(crate) text: String,
     /// Equal for calls that do the same: tool, place and normal text or arguments. `None` if the arguments were not
     /// recorded.
     pub(crate) key: Option<Digest>,
-    /// The command line as it was given, white space collapsed.
-    pub(crate) line: Option<Digest>,
     /// Tells calls apart that differ in their time limits only.
     pub(crate) limits: Option<Digest>,
 }
 
 /// One simple command of a command line, or a whole call.
-#[derive(Debug, Clone)]
-pub(crate) struct Part {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'c> {
     pub(crate) does: Does,
-    pub(crate) program: Arc<str>,
-    /// The beginning of the command, for messages.
-    pub(crate) shown: Arc<str>,
+    pub(crate) program: &'c str,
+    /// The beginning of the command, for messages; the program if it is not a command line.
+    pub(crate) shown: &'c str,
     /// The file that it writes, by its base name; `?` if that is not known.
-    pub(crate) file: Option<String>,
+    pub(crate) file: Option<&'c str>,
     /// The script that it runs, by its base name.
-    pub(crate) script: Option<String>,
+    pub(crate) script: Option<&'c str>,
     /// What it checks, if it runs something.
     pub(crate) check: Option<Check>,
+}
+
+/// A part, with its texts by their places.
+#[derive(Debug, Clone, Copy)]
+struct Stored {
+    does: Does,
+    /// `None` is the program of the call.
+    program: Option<Place>,
+    shown: Option<Place>,
+    file: Option<Place>,
+    script: Option<Place>,
+    check: Option<Check>,
+}
+
+/// Short texts in one allocation.
+#[derive(Debug, Clone, Default)]
+struct Names(String);
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: u32,
+    end: u32,
+}
+
+impl Names {
+    /// Adds what `write` writes.
+    fn add(&mut self, write: impl FnOnce(&mut String)) -> Place {
+        let start = self.end();
+        write(&mut self.0);
+        Place { start, end: self.end() }
+    }
+
+    fn get(&self, place: Place) -> &str {
+        self.0.get(place.start as usize..place.end as usize).unwrap_or_default()
+    }
+
+    fn end(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
 }
 
 /// Arguments that hold a command line, in the order in which they are looked for.
@@ -72,13 +110,6 @@ static NAMES: LazyLock<Hints> = LazyLock::new(|| {
     let names: Vec<String> = names.chain(["\"*** ".to_owned()]).collect();
     Hints::new(names.iter().map(String::as_str))
 });
-
-/// Programs that only set the scene for others.
-#[rustfmt::skip]
-const SCENE: [&str; 23] = [".", ":", "alias", "case", "cd", "declare", "done", "esac", "eval", "export", "fi", "for",
-    "local", "popd", "pushd", "readonly", "set", "shopt", "source", "true", "ulimit", "unset", "wait"];
-/// Programs that shorten what they are piped.
-const FILTERS: [&str; 5] = ["cat", "head", "less", "more", "tail"];
 
 /// What the name of a tool says, found once for each name.
 #[derive(Debug, Clone)]
@@ -128,125 +159,144 @@ const HANDOVER: [&str; 3] = ["escalate", "handoff", "handover"];
 const HUMAN: [&str; 7] = ["human", "agent", "agents", "representative", "operator", "support", "specialist"];
 
 fn hands_over(name: &str) -> bool {
-    let words: Vec<String> = super::does::words(name).collect();
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let has = |list: &[&str]| words(name).any(|word| list.contains(&&*lower(word)));
     has(&HANDOVER) || has(&["transfer"]) && has(&HUMAN)
 }
 
-impl Part {
+impl<'c> Part<'c> {
     /// The name of the program, without its subcommand.
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &'c str {
         self.program.split(' ').next().unwrap_or_default()
     }
 }
 
 impl Call {
     pub(crate) fn of(step: &Step<'_>, action: &Action<'_>, digests: &Digests, tool: &Tool) -> Self {
-        let json = action.arguments.as_ref().present().and_then(Arguments::json);
-        let given = json.filter(|json| Given::says_something(json)).map(Given::of).unwrap_or_default();
+        let given = Given::by(action);
         let with_place = |key: Digest| step.location().map_or(key, |place| key.and(Digest::of_text(place)));
         if let Some(line) = &given.line {
             let mut call = Self::of_line(line, &tool.folded);
             call.key = digests.arguments.map(|_| with_place(Digest::of_text(&call.text)));
             call.limits = given.limits;
-            call.line = Some(Digest::of_text(&line.split_whitespace().collect::<Vec<_>>().join(" ")));
             return call;
         }
         let (does, program) = match &given.subcommand {
             Some(subcommand) => (Does::of_tool(subcommand), format!("{} {subcommand}", tool.folded).into()),
             None => (tool.does, Arc::clone(&tool.folded)),
         };
-        let patch = given.patch.as_deref().and_then(patched_file).map(str::to_owned);
-        let target = patch.or(given.target.map(Cow::into_owned));
+        let target = given.patch.as_deref().and_then(patched_file).or(given.target.as_deref());
         let is_file = |path: &&str| does == Does::Write && !path.contains("://");
-        let part = Part {
-            does,
-            program: Arc::clone(&program),
-            shown: Arc::clone(&program),
-            file: target.as_deref().filter(is_file).map(|path| last_part(path).to_lowercase()),
-            script: None,
-            check: tool.check,
-        };
+        let file = target.filter(is_file).map(|path| last_part(path).to_lowercase());
         let arguments = given.without_asides.or(digests.arguments);
+        let mut names = Names::default();
+        let file = file.map(|file| names.add(|names| names.push_str(&file)));
         Self {
             does,
             is_shell: false,
             is_strict: false,
             program,
-            first: Some(part),
-            more: Vec::new(),
-            target,
+            own: Some(Stored { does, program: None, shown: None, file, script: None, check: tool.check }),
+            commands: Vec::new(),
+            target: target.map(|target| names.add(|names| names.push_str(target))),
+            names,
             text: String::new(),
             key: arguments.map(|arguments| with_place(digests.folded_name.and(arguments))),
-            line: None,
             limits: given.limits,
         }
     }
 
     /// Its simple commands, in order; the call itself if it is not a command line.
-    pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = &Part> {
-        self.first.iter().chain(&self.more)
+    pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = Part<'_>> {
+        let text = |place: Place| self.names.get(place);
+        self.own.iter().chain(&self.commands).map(move |part| Part {
+            does: part.does,
+            program: part.program.map_or(&*self.program, text),
+            shown: part.shown.map_or(&*self.program, text),
+            file: part.file.map(text),
+            script: part.script.map(text),
+            check: part.check,
+        })
+    }
+
+    /// The file, path or address that it is about.
+    pub(crate) fn target(&self) -> Option<&str> {
+        self.target.map(|target| self.names.get(target))
     }
 
     /// What a command line does: it writes if any of its commands writes, else runs if any runs.
     fn of_line(line: &str, tool: &str) -> Self {
-        let mut commands = shell::commands(line);
-        let is_own = commands.first().is_some_and(|first| first.program() == tool) && !is_interpreter(tool);
-        if is_own {
-            // A tool that is called like a program: what follows its first line is text.
-            commands.truncate(1);
-        }
-        let (mut parts, mut text, mut target) = (Vec::new(), String::new(), None);
-        for command in &commands {
-            let is_filter = command.piped && FILTERS.contains(&command.program());
-            let sets_the_scene = SCENE.contains(&command.program()) || command.words.is_empty();
-            if command.writes.is_none() && (is_filter || sets_the_scene) {
-                continue;
-            }
-            let does = Does::of_command(command, tool);
-            let (check, script) = if does == Does::Run { Check::of_command(command) } else { (None, None) };
-            let start = text.len();
-            append(&mut text, command);
-            let added = text.get(start..).unwrap_or_default();
-            parts.push(Part {
-                does,
-                program: program(command, tool).into(),
-                shown: first_chars(added.strip_prefix(SEPARATOR).unwrap_or(added), 60).into(),
-                file: match does {
-                    Does::Write if is_own => own_file(command),
-                    Does::Write => written_file(command),
+        shell::commands(line, |commands| {
+            let first = commands.iter().next();
+            let is_own = first.is_some_and(|first| first.program() == tool)
+                && !Meaning::of(tool).is(Meaning::INTERPRETER);
+            let mut names = Names(String::with_capacity(64));
+            let (mut parts, mut text) = (Vec::with_capacity(4), String::with_capacity(line.len()));
+            let mut target = None;
+            // Of a tool that is called like a program: what follows its first line is text.
+            let mut told = commands.iter().take(if is_own { 1 } else { usize::MAX });
+            for command in told.clone() {
+                let meaning = Meaning::of(command.program());
+                if !tells(&command, meaning) {
+                    continue;
+                }
+                let does = Does::of_command(&command, meaning, tool);
+                let (check, script) =
+                    if does == Does::Run { Check::of_command(&command, meaning) } else { (None, None) };
+                let file = match does {
+                    Does::Write if is_own => own_file(&command),
+                    Does::Write => written_file(&command),
                     _ => None,
-                },
-                script,
-                check,
+                };
+                let mut add = |name: String| names.add(|names| names.push_str(&name));
+                let (script, file) = (script.map(&mut add), file.map(&mut add));
+                let program = Some(names.add(|names| write_program(&command, meaning, tool, names)));
+                let start = text.len();
+                append(&mut text, &command);
+                let added = text.get(start..).unwrap_or_default();
+                let added = first_chars(added.strip_prefix(SEPARATOR).unwrap_or(added), 60);
+                let shown = Some(names.add(|names| names.push_str(added)));
+                parts.push(Stored { does, program, shown, file, script, check });
+                target = target
+                    .or_else(|| target_of(&command).map(|target| names.add(|names| names.push_str(target))));
+            }
+            if parts.is_empty() || is_own {
+                text.clear();
+                append_words(&mut text, line);
+            }
+            text.make_ascii_lowercase();
+            // A line is named after what it checks, else after what it runs, writes or reads.
+            let first = |wanted: &dyn Fn(&Stored) -> bool| {
+                let programs = parts.iter().filter(|part| wanted(part)).filter_map(|part| part.program);
+                programs.map(|program| names.get(program)).find(|program| !program.is_empty())
+            };
+            let main = first(&|part| part.check.is_some()).or_else(|| {
+                [Does::Run, Does::Write, Does::Read]
+                    .into_iter()
+                    .find_map(|does| first(&|part| part.does == does))
             });
-            target = target.or_else(|| target_of(command));
-        }
-        if parts.is_empty() || is_own {
-            text = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        }
-        text.make_ascii_lowercase();
-        // A line is named after what it checks, else after what it runs, writes or reads.
-        let first = |wanted: &dyn Fn(&&Part) -> bool| {
-            parts.iter().filter(|part| !part.program.is_empty()).find(wanted)
-        };
-        let main = first(&|part| part.check.is_some()).or_else(|| {
-            [Does::Run, Does::Write, Does::Read].into_iter().find_map(|does| first(&|part| part.does == does))
-        });
-        let does_any = |does: Does| parts.iter().any(|part| part.does == does);
-        Self {
-            does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(Does::Read),
-            is_shell: true,
-            is_strict: !line.trim_end().ends_with('&') && !commands.iter().any(|command| command.apart),
-            program: main.map_or_else(|| tool.into(), |part| Arc::clone(&part.program)),
-            first: None,
-            more: parts,
-            target,
-            text,
-            key: None,
-            line: None,
-            limits: None,
-        }
+            let program = main.unwrap_or(tool).into();
+            let does_any = |does: Does| parts.iter().any(|part| part.does == does);
+            Self {
+                does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(Does::Read),
+                is_shell: true,
+                is_strict: !line.trim_end().ends_with('&') && !told.any(|command| command.apart),
+                program,
+                own: None,
+                commands: parts,
+                names,
+                target,
+                text,
+                key: None,
+                limits: None,
+            }
+        })
+    }
+
+    /// The digest of the command line of an action as it was given, white space collapsed.
+    pub(crate) fn line(action: &Action<'_>) -> Option<Digest> {
+        let mut text = String::new();
+        append_words(&mut text, Given::by(action).line.as_deref()?);
+        Some(Digest::of_text(&text))
     }
 
     /// The names of the files in its text.
@@ -256,36 +306,55 @@ impl Call {
 
     /// The program of the last simple command: the one whose status a command line ends with.
     pub(crate) fn last_program(&self) -> &str {
-        self.parts().next_back().map_or("", |part| &part.program)
+        self.parts().next_back().map_or("", |part| part.program)
     }
+}
+
+/// Whether a simple command says what a line does: it is not a filter at its end, and does not only set the scene.
+fn tells(command: &Command<'_>, meaning: Meaning) -> bool {
+    let is_aside =
+        command.is_empty() || meaning.is(Meaning::SCENE) || command.piped && meaning.is(Meaning::FILTER);
+    command.writes.is_some() || !is_aside
 }
 
 /// What separates the simple commands of a normal text.
 const SEPARATOR: &str = " ; ";
 
 /// Adds a simple command to a normal text: its words, its redirection and its here-document, blanks collapsed.
-fn append(text: &mut String, command: &Command) {
+fn append(text: &mut String, command: &Command<'_>) {
     text.push_str(if text.is_empty() { "" } else { SEPARATOR });
-    let written = command.writes.iter().flat_map(|file| [">", &**file]);
-    let words = command.words.iter().map(|word| &**word).chain(written).chain([&*command.heredoc]);
-    for (number, part) in words.flat_map(str::split_whitespace).enumerate() {
-        text.push_str(if number == 0 { "" } else { " " });
-        text.push_str(part);
+    let written = command.writes.into_iter().flat_map(|file| [">", file]);
+    for part in command.words().chain(written).chain([command.heredoc]) {
+        append_words(text, part);
+    }
+}
+
+/// Adds the words of a text, a blank before each but the first of a command.
+fn append_words(text: &mut String, words: &str) {
+    let mut add = |word: &str| {
+        if !text.is_empty() && !text.ends_with(' ') {
+            text.push(' ');
+        }
+        text.push_str(word);
+    };
+    if words.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Some(words).filter(|word| !word.is_empty()).into_iter().for_each(add);
+    } else {
+        words.split_whitespace().for_each(&mut add);
     }
 }
 
 /// The file that a tool changes which is called like a program: `edit 3:4`, `str_replace_editor create a.py`.
-fn own_file(command: &Command) -> Option<String> {
-    let words = || command.words.iter().take(2).flat_map(|word| super::does::words(word));
-    let edits = words()
-        .any(|word| "edit write patch replace insert append create".split(' ').any(|edit| edit == word));
-    let unnamed = edits.then(|| "?".to_owned());
-    target_of(command).map(|path| last_part(&path).to_lowercase()).or(unnamed)
+fn own_file(command: &Command<'_>) -> Option<String> {
+    const EDITS: [&str; 7] = ["edit", "write", "patch", "replace", "insert", "append", "create"];
+    let edits = |word: &str| EDITS.contains(&&*lower(word));
+    let unnamed = command.words().take(2).flat_map(words).any(edits).then(|| "?".to_owned());
+    target_of(command).map(|path| last_part(path).to_lowercase()).or(unnamed)
 }
 
 /// The file that a command is about: the one it writes, else its first word that looks like a path.
-fn target_of(command: &Command) -> Option<String> {
-    command.writes.as_deref().or_else(|| command.arguments().find(|word| is_path(word))).map(str::to_owned)
+fn target_of<'c>(command: &Command<'c>) -> Option<&'c str> {
+    command.writes.or_else(|| command.arguments().find(|word| is_path(word)))
 }
 
 /// Whether a word looks like a file or an absolute path: `src/lib.rs`, `/etc`, `setup.py`.
@@ -311,9 +380,11 @@ struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Whether arguments hold a text or any of the names that are looked for.
-    fn says_something(json: &str) -> bool {
-        json.starts_with('"') || NAMES.occur_in(json.as_bytes())
+    /// What the arguments of an action say, if they hold a text or any of the names that are looked for.
+    fn by(action: &'a Action<'_>) -> Self {
+        let json = action.arguments.as_ref().present().and_then(Arguments::json);
+        let says_something = |json: &&str| json.starts_with('"') || NAMES.occur_in(json.as_bytes());
+        json.filter(says_something).map(Self::of).unwrap_or_default()
     }
 
     fn of(json: &'a str) -> Self {
@@ -382,20 +453,21 @@ fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
 #[rustfmt::skip]
 const ASIDES_OF_TARGETS: [&str; 9] = ["user", "customer", "account", "payment", "card", "method", "pay", "session", "timeout"];
 
+/// Words with which the name of an argument ends that names what a call is about.
+const ID_WORDS: [&str; 7] = ["id", "number", "code", "key", "email", "url", "path"];
+
 /// What a structured call is about: the identifiers among its arguments, in lower case.
 pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each_text(action, |name, value| {
-        let words: Vec<String> = super::does::words(name).collect();
-        let is_aside = words.iter().any(|word| ASIDES_OF_TARGETS.contains(&word.as_str()));
-        let is_id = words.last().is_some_and(|word| {
-            matches!(word.as_str(), "id" | "number" | "code" | "key" | "email" | "url" | "path")
-        });
-        let is_marked = value.contains(|c: char| c.is_ascii_digit() || "#@/_.-".contains(c));
-        if !is_aside
-            && (is_id || is_marked)
-            && (3..=200).contains(&value.len())
+        let is_aside = || words(name).any(|word| ASIDES_OF_TARGETS.contains(&&*lower(word)));
+        let is_id = || words(name).last().is_some_and(|word| ID_WORDS.contains(&&*lower(word)));
+        let is_marked =
+            |byte: u8| byte.is_ascii_digit() || matches!(byte, b'#' | b'@' | b'/' | b'_' | b'.' | b'-');
+        if (3..=200).contains(&value.len())
             && !value.contains(char::is_whitespace)
+            && (value.bytes().any(is_marked) || is_id())
+            && !is_aside()
         {
             found.insert(value.trim_matches('#').to_lowercase());
         }
@@ -405,10 +477,13 @@ pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
 
 /// Whether one of the arguments is a value with a digit that stands in a text, without case.
 pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
-    let (mut names, text) = (false, String::from_utf8_lossy(text).to_lowercase());
+    let (mut names, lower) = (false, OnceCell::new());
     each_text(action, |_, value| {
-        let value = value.trim_start_matches('#').to_lowercase();
-        names |= value.len() >= 3 && value.contains(|c: char| c.is_ascii_digit()) && text.contains(&value);
+        let value = value.trim_start_matches('#');
+        if !names && value.len() >= 3 && value.bytes().any(|byte| byte.is_ascii_digit()) {
+            let text = lower.get_or_init(|| String::from_utf8_lossy(text).to_lowercase());
+            names = text.contains(&*value.to_lowercase());
+        }
     });
     names
 }

@@ -1,28 +1,11 @@
 //! What a call does: it reads, changes something, runs something, or only notes something down.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use super::phrases::Hints;
 use super::shell::{Command, last_part};
-use crate::trace::{TextMap, TextSet};
-
-/// A set of words, written as one text.
-struct Words(LazyLock<TextSet<&'static str>>);
-
-impl Words {
-    const fn new(fill: fn() -> TextSet<&'static str>) -> Self {
-        Self(LazyLock::new(fill))
-    }
-
-    fn has(&self, word: &str) -> bool {
-        self.0.contains(word)
-    }
-}
-
-macro_rules! words {
-    ($words:literal) => {
-        Words::new(|| $words.split_ascii_whitespace().collect())
-    };
-}
+use crate::trace::TextMap;
 
 /// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,35 +41,127 @@ static TOOL_WORDS: Table = LazyLock::new(|| {
     ])
 });
 
-/// Programs of command lines; those in neither list run something.
-static PROGRAMS: Table = LazyLock::new(|| {
-    table(&[
-        (
-            Does::Read,
-            "[ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free \
-             grep head id jq less ls lsof more nl od printenv printf ps pwd readlink realpath rg sed sleep sort ss \
-             stat tail test tr tree type uname uniq wc whereis which whoami xxd",
-        ),
-        (
-            Does::Write,
-            "apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
-             systemctl tar tee touch truncate unzip useradd",
-        ),
-    ])
+/// What a word of a command line says: one bit for each list that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Meaning(u16);
+
+impl Meaning {
+    /// A program that reads.
+    const READS: Self = Self(1);
+    /// A program that changes something. One in neither list runs something.
+    const WRITES: Self = Self(1 << 1);
+    /// A program that only sets the scene for others.
+    pub(crate) const SCENE: Self = Self(1 << 2);
+    /// A program that shortens what it is piped.
+    pub(crate) const FILTER: Self = Self(1 << 3);
+    /// A program that says what it does by its subcommand.
+    const SUBCOMMANDED: Self = Self(1 << 4);
+    /// A subcommand of git that reads.
+    const GIT_READS: Self = Self(1 << 5);
+    const INSTALLER: Self = Self(1 << 6);
+    /// A subcommand of installers that changes something.
+    const INSTALLS: Self = Self(1 << 7);
+    /// A subcommand of installers that reads.
+    const LISTS: Self = Self(1 << 8);
+    /// A program, script or subcommand that checks something.
+    const CHECKS: Self = Self(1 << 9);
+    /// One that looks at the form alone.
+    const CHECKS_FORM: Self = Self(1 << 10);
+    /// A program that runs a script or code that it is given.
+    pub(crate) const INTERPRETER: Self = Self(1 << 11);
+    /// A word beside which the name of a tool that checks holds no others.
+    const NEAR_CHECK: Self = Self(1 << 12);
+    /// A program or tool that says "nothing found" by failing, or by an empty answer.
+    const SEARCHES: Self = Self(1 << 13);
+    /// A program that works on remote things, which are not what is worked on.
+    const REMOTE: Self = Self(1 << 14);
+
+    /// Returns what a word says.
+    pub(crate) fn of(word: &str) -> Self {
+        LEXICON.meaning(word)
+    }
+
+    pub(crate) fn is(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+const LISTS: [(Meaning, &str); 15] = [
+    (
+        Meaning::READS,
+        "[ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
+         id jq less ls lsof more nl od printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail test tr \
+         tree type uname uniq wc whereis which whoami xxd",
+    ),
+    (
+        Meaning::WRITES,
+        "apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service systemctl tar \
+         tee touch truncate unzip useradd",
+    ),
+    (
+        Meaning::SCENE,
+        ". : alias case cd declare done esac eval export fi for local popd pushd readonly set shopt source true ulimit \
+         unset wait",
+    ),
+    (Meaning::FILTER, "cat head less more tail"),
+    (
+        Meaning::SUBCOMMANDED,
+        "apt apt-get cargo conda docker dotnet gh git go kubectl make mise mvn npm opam pip pnpm poetry service \
+         systemctl uv yarn",
+    ),
+    (
+        Meaning::GIT_READS,
+        "blame branch cat-file describe diff grep log ls-files ls-remote remote rev-parse show status tag",
+    ),
+    (
+        Meaning::INSTALLER,
+        "apk apt apt-get brew cargo conda dnf gem go mamba npm opam pip pnpm poetry rustup uv yarn yum",
+    ),
+    (Meaning::INSTALLS, "add ci get i install remove sync uninstall update upgrade"),
+    (Meaning::LISTS, "freeze list search show"),
+    (
+        Meaning::CHECKS,
+        "build cc check clang clippy cmake cobc compile compileall ctest django doctest eslint flake8 g++ gcc jest \
+         javac karma lint make mocha mypy nose nosetests nox phpunit py_compile pyright pytest rspec ruff runtests \
+         rustc spec test tests tox tsc typecheck unittest verify vet vitest",
+    ),
+    (Meaning::CHECKS_FORM, "clippy compileall eslint flake8 lint mypy py_compile pyright ruff tsc typecheck"),
+    (
+        Meaning::INTERPRETER,
+        "bash bun java julia lua node perl php python python3 ruby Rscript sh ts-node tsx",
+    ),
+    (Meaning::NEAR_CHECK, "all code exec execute project run script suite unit"),
+    (Meaning::SEARCHES, "[ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which"),
+    (Meaning::REMOTE, "curl docker gh git kubectl ssh wget"),
+];
+
+/// All these words, and by first byte the lengths that they have, to pass over most words at once.
+struct Lexicon {
+    words: TextMap<&'static str, Meaning>,
+    lengths: Vec<u16>,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+    let mut lexicon = Lexicon { words: TextMap::default(), lengths: vec![0; 256] };
+    for (meaning, words) in LISTS {
+        for word in words.split_ascii_whitespace() {
+            lexicon.words.entry(word).or_default().0 |= meaning.0;
+            let first = word.bytes().next().map_or(0, usize::from);
+            if let Some(lengths) = lexicon.lengths.get_mut(first) {
+                *lengths |= 1 << word.len();
+            }
+        }
+    }
+    lexicon
 });
 
-/// Programs that say what they do by their subcommand.
-static SUBCOMMANDED: Words = words!(
-    "apt apt-get cargo conda docker dotnet gh git go kubectl make mise mvn npm opam pip pnpm \
-                            poetry service systemctl uv yarn"
-);
-static GIT_READS: Words = words!(
-    "blame branch cat-file describe diff grep log ls-files ls-remote remote rev-parse show status tag"
-);
-static INSTALLERS: Words =
-    words!("apk apt apt-get brew cargo conda dnf gem go mamba npm opam pip pnpm poetry rustup uv yarn yum");
-static INSTALLS: Words = words!("add ci get i install remove sync uninstall update upgrade");
-static LISTS: Words = words!("freeze list search show");
+impl Lexicon {
+    fn meaning(&self, word: &str) -> Meaning {
+        let lengths = word.bytes().next().and_then(|first| self.lengths.get(usize::from(first)));
+        let may_hold = lengths.is_some_and(|lengths| word.len() < 16 && lengths >> word.len() & 1 != 0);
+        if may_hold { self.words.get(word).copied().unwrap_or_default() } else { Meaning::default() }
+    }
+}
 
 /// Code that writes files, in a script given on the command line.
 const WRITING_CODE: [&str; 8] = [
@@ -100,23 +175,8 @@ const WRITING_CODE: [&str; 8] = [
     "writeFileSync",
 ];
 
-/// Words of programs, scripts and subcommands that check something; those of the second list look at the form alone.
-static CHECKS: Words = words!(
-    "build cc check clang clippy cmake cobc compile compileall ctest django doctest eslint flake8 g++ \
-                      gcc jest javac karma lint make mocha mypy nose nosetests nox phpunit py_compile pyright pytest \
-                      rspec ruff runtests rustc spec test tests tox tsc typecheck unittest verify vet vitest"
-);
-static FORM_CHECKS: Words =
-    words!("clippy compileall eslint flake8 lint mypy py_compile pyright ruff tsc typecheck");
-/// Programs that run a script or code that they are given.
-static INTERPRETERS: Words =
-    words!("bash bun java julia lua node perl php python python3 ruby Rscript sh ts-node tsx");
-/// Words beside which the name of a tool that checks holds no others.
-static CHECK_TOOL_WORDS: Words = words!("all code exec execute project run script suite unit");
-
-/// Programs and tools that say "nothing found" by failing, or by an empty answer.
-static SEARCHES: Words =
-    words!("[ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which");
+/// What any of these holds, and what opens a file.
+static CODE: LazyLock<Hints> = LazyLock::new(|| Hints::new(WRITING_CODE.into_iter().chain(["open("])));
 
 fn table(lists: &[(Does, &'static str)]) -> TextMap<&'static str, Does> {
     lists.iter().flat_map(|(does, words)| words.split_whitespace().map(|word| (word, *does))).collect()
@@ -127,7 +187,7 @@ impl Does {
     pub(crate) fn of_tool(name: &str) -> Self {
         let mut first = None;
         for word in words(name) {
-            match TOOL_WORDS.get(word.as_str()) {
+            match TOOL_WORDS.get(&*lower(word)) {
                 Some(Self::Note) => return Self::Note,
                 found => first = first.or(found.copied()),
             }
@@ -136,69 +196,89 @@ impl Does {
     }
 
     /// What a simple command does. `tool` is the tool that it was given to, which may itself be called like a program.
-    pub(crate) fn of_command(command: &Command, tool: &str) -> Self {
-        let (program, subcommand) = (command.program(), command.subcommand().unwrap_or_default());
+    pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning, tool: &str) -> Self {
         if command.writes.is_some() {
             return Self::Write;
         }
+        let program = command.program();
+        let subcommand = || command.subcommand().unwrap_or_default();
+        let edits = |word: &str| word.starts_with("-i") || word.starts_with("--in-place");
         match program {
-            "" => Self::Read,
-            "sed"
-                if command
-                    .arguments()
-                    .any(|word| word.starts_with("-i") || word.starts_with("--in-place")) =>
-            {
-                Self::Write
+            "" => return Self::Read,
+            "sed" if command.arguments().any(edits) => return Self::Write,
+            "git" if Meaning::of(subcommand()).is(Meaning::GIT_READS) => return Self::Read,
+            "git" => return Self::Write,
+            _ => {}
+        }
+        if meaning.is(Meaning::INSTALLER) {
+            let subcommand = Meaning::of(subcommand());
+            if subcommand.is(Meaning::INSTALLS) {
+                return Self::Write;
             }
-            "git" if GIT_READS.has(subcommand) => Self::Read,
-            "git" => Self::Write,
-            _ if INSTALLERS.has(program) && INSTALLS.has(subcommand) => Self::Write,
-            _ if INSTALLERS.has(program) && LISTS.has(subcommand) => Self::Read,
-            _ if program == tool => match Self::of_tool(subcommand) {
+            if subcommand.is(Meaning::LISTS) {
+                return Self::Read;
+            }
+        }
+        if program == tool {
+            return match Self::of_tool(subcommand()) {
                 Self::Run => Self::of_tool(tool),
                 does => does,
-            },
-            _ => match PROGRAMS.get(program) {
-                Some(does) => *does,
-                None if writes_files(command) => Self::Write,
-                None => Self::Run,
-            },
+            };
+        }
+        if meaning.is(Meaning::READS) {
+            Self::Read
+        } else if meaning.is(Meaning::WRITES) || writes_files(command) {
+            Self::Write
+        } else {
+            Self::Run
         }
     }
 }
 
 /// Whether a script on the command line opens files for writing.
-fn writes_files(command: &Command) -> bool {
+fn writes_files(command: &Command<'_>) -> bool {
     let writes = |code: &str| {
-        WRITING_CODE.iter().any(|call| code.contains(call))
-            || code.match_indices("open(").any(|(at, _)| {
-                let given = code.get(at..).and_then(|rest| rest.split(')').next()).unwrap_or_default();
-                ["'w", "\"w", "'a", "\"a", "'x", "\"x"].iter().any(|mode| given.contains(mode))
-            })
+        code.len() >= 8
+            && CODE.occur_in(code.as_bytes())
+            && (WRITING_CODE.iter().any(|call| code.contains(call))
+                || code.match_indices("open(").any(|(at, _)| {
+                    let given = code.get(at..).and_then(|rest| rest.split(')').next()).unwrap_or_default();
+                    ["'w", "\"w", "'a", "\"a", "'x", "\"x"].iter().any(|mode| given.contains(mode))
+                }))
     };
-    if command.heredoc.is_empty() { command.arguments().any(writes) } else { writes(&command.heredoc) }
+    if command.heredoc.is_empty() { command.arguments().any(writes) } else { writes(command.heredoc) }
 }
 
-/// The program of a simple command as rules name it, with its subcommand where that says what is done: `pytest`,
+/// Writes the program of a simple command as rules name it, with its subcommand where that says what is done: `pytest`,
 /// `python -m unittest`, `git commit`, `npm test`.
-pub(crate) fn program(command: &Command, tool: &str) -> String {
+pub(crate) fn write_program(command: &Command<'_>, meaning: Meaning, tool: &str, out: &mut String) {
     let name = command.program();
     let mut rest = command.arguments();
     if name.starts_with("python") || name.starts_with("pypy") {
-        return match (rest.find(|word| *word == "-m"), rest.next()) {
-            (Some(_), Some(module)) => format!("python -m {module}"),
-            _ => "python".to_owned(),
-        };
-    }
-    let name = if name == "pip3" { "pip" } else { name };
-    let is_own = |sub: &&str| name == tool && Does::of_tool(sub) != Does::Run;
-    match command.subcommand().filter(|sub| SUBCOMMANDED.has(name) || is_own(sub)) {
-        Some(sub @ ("run" | "run-script")) if matches!(name, "npm" | "pnpm" | "yarn") => {
-            let script = rest.skip_while(|word| *word != sub).nth(1);
-            script.map_or_else(|| format!("{name} run"), |script| format!("{name} run {script}"))
+        out.push_str("python");
+        if let (Some(_), Some(module)) = (rest.find(|word| *word == "-m"), rest.next()) {
+            out.push_str(" -m ");
+            out.push_str(module);
         }
-        Some(subcommand) => format!("{name} {subcommand}"),
-        None => name.to_owned(),
+        return;
+    }
+    let (name, meaning) = if name == "pip3" { ("pip", Meaning::of("pip")) } else { (name, meaning) };
+    out.push_str(name);
+    let is_own = |sub: &&str| name == tool && Does::of_tool(sub) != Does::Run;
+    let Some(subcommand) =
+        command.subcommand().filter(|sub| meaning.is(Meaning::SUBCOMMANDED) || is_own(sub))
+    else {
+        return;
+    };
+    let mut add = |word: &str| {
+        out.push(' ');
+        out.push_str(word);
+    };
+    if matches!(subcommand, "run" | "run-script") && matches!(name, "npm" | "pnpm" | "yarn") {
+        add("run");
+        rest.skip_while(|word| *word != subcommand).nth(1).into_iter().for_each(add);
+    } else {
+        add(subcommand);
     }
 }
 
@@ -217,73 +297,73 @@ pub(crate) enum Check {
 
 impl Check {
     /// What a simple command that runs something checks, and the script that it runs, by its base name.
-    pub(crate) fn of_command(command: &Command) -> (Option<Self>, Option<String>) {
-        let words: Vec<&str> =
-            command.words.iter().take(7).map(String::as_str).filter(|w| !w.starts_with('-')).collect();
-        let is_interpreter = INTERPRETERS.has(command.program());
-        let options: Vec<&str> = command.arguments().take(3).collect();
-        let is_module = options.contains(&"-m");
+    pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning) -> (Option<Self>, Option<String>) {
+        let mut options = command.arguments().take(3);
+        let is_interpreter =
+            meaning.is(Meaning::INTERPRETER) && !options.clone().any(|option| option == "-m");
         if is_interpreter
-            && !is_module
-            && (!command.heredoc.is_empty() || options.iter().any(|o| matches!(*o, "-c" | "-e" | "-p")))
+            && (!command.heredoc.is_empty() || options.any(|option| matches!(option, "-c" | "-e" | "-p")))
         {
             return (Some(Self::Snippet), None);
         }
+        let words = || command.words().take(7).filter(|word| !word.starts_with('-'));
         let is_local = |path: &str| ["./", "../", "/"].iter().any(|start| path.starts_with(start));
         let is_system =
             |path: &str| ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|start| path.starts_with(start));
-        let script = match words.get(1) {
-            Some(script) if is_interpreter && !is_module => Some(*script),
-            _ if is_local(&command.path) && !is_system(&command.path) => Some(command.path.as_str()),
-            _ => None,
-        };
+        let script = words()
+            .nth(1)
+            .filter(|_| is_interpreter)
+            .or_else(|| Some(command.path()).filter(|path| is_local(path) && !is_system(path)));
         let script = script.map(|script| last_part(script).to_lowercase());
-        let is_task = matches!(script.as_deref(), Some("manage.py" | "setup.py"));
-        let stem = script.as_deref().and_then(|script| script.split('.').next()).unwrap_or_default();
-        let words = words.into_iter().filter(|word| word.len() < 80 && (script.is_none() || is_task));
-        let parts = words.flat_map(|word| last_part(word).split([' ', ':', '.', '-'])).map(str::to_lowercase);
-        let named: Vec<String> = parts.chain([stem.to_owned()]).filter(|word| CHECKS.has(word)).collect();
-        let check = match named.as_slice() {
-            [] => script.as_ref().map(|_| Self::Script),
-            named if named.iter().any(|word| FORM_CHECKS.has(word)) => Some(Self::Form),
-            _ => Some(Self::Tests),
+        let mut said = Meaning::default();
+        let mut hear = |word: &str| said.0 |= Meaning::of(&lower(word)).0;
+        if script.as_deref().is_none_or(|script| matches!(script, "manage.py" | "setup.py")) {
+            let words = words().filter(|word| word.len() < 80);
+            words.flat_map(|word| last_part(word).split([' ', ':', '.', '-'])).for_each(&mut hear);
+        }
+        script.as_deref().and_then(|script| script.split('.').next()).into_iter().for_each(&mut hear);
+        let check = if said.is(Meaning::CHECKS_FORM) {
+            Some(Self::Form)
+        } else if said.is(Meaning::CHECKS) {
+            Some(Self::Tests)
+        } else {
+            script.as_ref().map(|_| Self::Script)
         };
         (check, script)
     }
 
     /// Whether a tool checks something by its name: `run_tests`, `lint`.
     pub(crate) fn of_tool(name: &str) -> Option<Self> {
-        let is_check = |word: &String| {
-            matches!(
-                word.as_str(),
-                "build" | "check" | "compile" | "lint" | "pytest" | "test" | "tests" | "typecheck"
-            )
-        };
-        let all: Vec<String> = words(name).collect();
-        let only = all.iter().all(|word| is_check(word) || CHECK_TOOL_WORDS.has(word));
-        (only && all.iter().any(is_check)).then_some(Self::Tests)
+        const CHECKS: [&str; 8] =
+            ["build", "check", "compile", "lint", "pytest", "test", "tests", "typecheck"];
+        let is_check = |word: &str| CHECKS.contains(&&*lower(word));
+        let only =
+            words(name).all(|word| is_check(word) || Meaning::of(&lower(word)).is(Meaning::NEAR_CHECK));
+        (only && words(name).any(is_check)).then_some(Self::Tests)
     }
 }
 
 /// The file that a simple command writes, by its base name; `?` if it writes one that is not named, `None` if none.
-pub(crate) fn written_file(command: &Command) -> Option<String> {
+pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
     let base = |path: &str| last_part(path).to_lowercase();
-    if let Some(file) = &command.writes {
+    if let Some(file) = command.writes {
         return Some(base(file));
     }
-    let last = || command.arguments().filter(|word| !word.starts_with('-')).last();
+    let unnamed = || "?".to_owned();
     match command.program() {
-        "sed" | "tee" => last().map(base),
+        "sed" | "tee" => command.arguments().rfind(|word| !word.starts_with('-')).map(base),
         "patch" | "apply_patch" | "applypatch" => {
-            Some(patched_file(&command.heredoc).map_or_else(|| "?".to_owned(), base))
+            Some(patched_file(command.heredoc).map_or_else(unnamed, base))
         }
-        "git" if command.subcommand() == Some("apply") => Some("?".to_owned()),
+        "git" if command.subcommand() == Some("apply") => Some(unnamed()),
         program if program.starts_with("python") => {
-            let code =
-                if command.heredoc.is_empty() { command.words.join(" ") } else { command.heredoc.clone() };
+            let code = match command.heredoc {
+                "" => Cow::Owned(command.words().collect::<Vec<_>>().join(" ")),
+                text => Cow::Borrowed(text),
+            };
             let file =
                 code.split(['\'', '"']).skip(1).step_by(2).find(|text| super::call::is_path(text)).map(base);
-            Some(file.unwrap_or_else(|| "?".to_owned()))
+            Some(file.unwrap_or_else(unnamed))
         }
         _ => None,
     }
@@ -298,35 +378,37 @@ pub(crate) fn patched_file(patch: &str) -> Option<&str> {
 /// Whether a program is one of the system's, which does not run what is worked on.
 pub(crate) fn is_system(program: &str) -> bool {
     let (name, subcommand) = program.split_once(' ').unwrap_or((program, ""));
-    PROGRAMS.contains_key(name)
-        || matches!(name, "curl" | "docker" | "gh" | "git" | "kubectl" | "ssh" | "wget")
-        || INSTALLERS.has(name) && INSTALLS.has(subcommand)
-}
-
-/// Whether a program runs a script or code that it is given.
-pub(crate) fn is_interpreter(program: &str) -> bool {
-    INTERPRETERS.has(program)
+    let meaning = Meaning::of(name);
+    [Meaning::READS, Meaning::WRITES, Meaning::REMOTE].into_iter().any(|list| meaning.is(list))
+        || meaning.is(Meaning::INSTALLER) && Meaning::of(subcommand).is(Meaning::INSTALLS)
 }
 
 /// Whether a program or tool looks for something that may not be there.
 pub(crate) fn is_search(program: &str) -> bool {
-    SEARCHES.has(program.strip_prefix("git ").unwrap_or(program))
+    Meaning::of(program.strip_prefix("git ").unwrap_or(program)).is(Meaning::SEARCHES)
 }
 
-/// The words of a name, in lower case: cut at camel-case borders and at everything that is not a letter or digit.
-pub(crate) fn words(name: &str) -> impl Iterator<Item = String> {
-    name.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(|part| {
-        let mut cuts = vec![0];
-        let bytes = part.as_bytes();
-        cuts.extend((1..bytes.len()).filter(|&at| {
-            let [before, here] = [at - 1, at].map(|at| bytes.get(at).copied().unwrap_or_default());
-            here.is_ascii_uppercase() && !before.is_ascii_uppercase()
-        }));
-        cuts.push(bytes.len());
-        let word = |ends: &[usize]| match ends {
-            [start, end] => part.get(*start..*end).unwrap_or_default().to_ascii_lowercase(),
-            _ => String::new(),
+/// A word in lower case.
+pub(crate) fn lower(word: &str) -> Cow<'_, str> {
+    let is_lower = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_lower { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) }
+}
+
+/// The words of a name: cut at camel-case borders and at everything that is not a letter or digit.
+pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+        let bytes = rest.as_bytes();
+        let ends = |pair: &[u8]| match pair {
+            [before, here] => {
+                !here.is_ascii_alphanumeric() || here.is_ascii_uppercase() && !before.is_ascii_uppercase()
+            }
+            _ => true,
         };
-        cuts.windows(2).map(word).filter(|word| !word.is_empty()).collect::<Vec<_>>()
+        let length = bytes.windows(2).position(ends).map_or(bytes.len(), |at| at + 1);
+        let (word, after) = rest.split_at_checked(length)?;
+        rest = after;
+        (!word.is_empty()).then_some(word)
     })
 }

@@ -7,10 +7,10 @@
 use std::sync::LazyLock;
 
 use super::call::Call;
-use super::does::{Does, is_search, words};
+use super::does::{Does, is_search, lower, words};
 use super::phrases::{Hints, Pattern};
 use super::shell::last_part;
-use super::text::{exit_code, lines, masked, plain, template};
+use super::text::{exit_code, lines, plain, template, without_numbers};
 use crate::trace::{Action, Digest, Provenance, Status, Text, first_chars};
 
 /// A failed action.
@@ -55,6 +55,8 @@ static TYPED: Pattern = Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception
 static STATES: Pattern = Pattern::new(
     r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
 );
+/// All of these.
+static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
 /// A line of a test report that tells what failed, and one that counts it.
 static RED: Pattern =
     Pattern::new(r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗");
@@ -79,6 +81,8 @@ static USAGE: Pattern = Pattern::new(
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|not a git repository|doesn't want to proceed|does not have permission",
 );
+/// What tells a cause.
+static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &REFUSED]);
 /// An answer that says that nothing was found.
 static NOTHING: Pattern =
     Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");
@@ -91,22 +95,28 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "ermission", "ermitted", "llowed", "verbatim", "placement", "fault", "dumped", "exist", "memory", "forward", "esolve",
     "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
 
+/// The same of JSON, also as texts spell it.
+#[rustfmt::skip]
+static JSON_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["rror", "RROR", "ailed", "AILED", "ailure", "AILURE",
+    "eject", "EJECT", "efuse", "EFUSE", "enied", "ENIED", "uccess", "UCCESS", "uccee", "UCCEE", "ok\"", "ok\\", "OK\"",
+    "OK\\", "Ok\"", "Ok\\"]));
+
 /// How much of an answer can state a failure: from its start in JSON, from its end on a command line.
 const HEAD: usize = 400;
 const TAIL: usize = 2_000;
+/// How much of the end mostly holds the last lines.
+const END: usize = 500;
 
 impl Failure {
     /// Returns the failure of an action, if it failed.
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
         let is_error = action.status == Status::Error;
         let answer = action.observation.present();
-        if !is_error {
-            let ended_well =
-                call.is_strict && action.status == Status::Ok && action.provenance == Provenance::ExitCode;
-            let stated = |answer| may_state(call, answer) && states_failure(call, answer);
-            if call.does == Does::Note || ended_well || !answer.is_some_and(stated) {
-                return None;
-            }
+        let ended_well =
+            call.is_strict && action.status == Status::Ok && action.provenance == Provenance::ExitCode;
+        let states = |answer| call.does != Does::Note && !ended_well && states_failure(call, answer);
+        if !is_error && !answer.is_some_and(states) {
+            return None;
         }
         let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
         let all: Vec<&str> = lines(&answer).collect();
@@ -118,27 +128,28 @@ impl Failure {
             }
         }
         let told = telling(call, &answer, &all);
-        let tells_cause =
-            |line: &&&str| MISSING.is_match(line) || USAGE.is_match(line) || REFUSED.is_match(line);
-        let cause = told.iter().find(tells_cause);
+        let cause = told.iter().position(|line| CAUSE.is_match(line));
         let killed = call.is_shell
             && (KILLED.is_match(last_chars(&answer, 300)) || KILLED.is_match(first_chars(&answer, 300)));
-        let joined = |form: &dyn Fn(&str) -> String| {
-            let mut forms: Vec<String> = told.iter().map(|line| form(line)).collect();
+        let joined = |mut forms: Vec<String>| {
             forms.dedup();
-            Digest::of_text(&if killed { "killed".to_owned() } else { forms.join("\n") })
+            if killed { Digest::of_text("killed") } else { Digest::of_text(&forms.join("\n")) }
         };
-        let signature = joined(&masked);
+        let templates: Vec<String> = told.iter().map(|line| template(line)).collect();
+        let masked: Vec<String> = templates.iter().map(|line| without_numbers(line)).collect();
+        let masked_cause = cause.and_then(|at| masked.get(at)).map(|line| Digest::of_text(line));
+        let (signature, wording) = (joined(masked), joined(templates));
+        let cause = cause.and_then(|at| told.get(at));
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             None => FailureKind::Other,
             Some(line) => kind_of(line, call),
         };
         Some(Self {
-            cause: cause.filter(|_| !killed).map_or(signature, |line| Digest::of_text(&masked(line))),
+            cause: masked_cause.filter(|_| !killed).unwrap_or(signature),
             kind,
             signature,
-            wording: joined(&template),
+            wording,
             line: first_chars(cause.or(told.first()).unwrap_or(&""), 160).to_owned(),
             recorded: is_error && action.provenance != Provenance::Text,
         })
@@ -159,41 +170,41 @@ fn kind_of(line: &str, call: &Call) -> FailureKind {
     if USAGE.is_match(line) { FailureKind::Usage } else { FailureKind::Refused }
 }
 
-/// Whether the beginning or the end of an answer may state a failure.
-fn may_state(call: &Call, answer: Text<'_>) -> bool {
-    let bytes = answer.spelling();
-    if !call.is_shell {
-        return HINTS.occur_in(answer.start(HEAD + 40));
-    }
-    let end = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default();
-    let complains = |name: &str| {
-        let mut found = memchr::memmem::find_iter(end, name);
-        found.any(|at| end.get(at + name.len()..).is_some_and(|rest| rest.starts_with(b": ")))
-    };
-    HINTS.occur_in(end) || call.parts().any(|part| complains(part.name()))
-}
-
 /// Whether the text of an answer states a failure. What is read may say anything, so only an answer that is no more than
 /// a complaint counts there.
 fn states_failure(call: &Call, answer: Text<'_>) -> bool {
-    let checks = call.parts().any(|part| part.check.is_some());
-    if !call.is_shell && !checks {
-        let head = answer.head(HEAD);
-        let mut told = lines(&head);
-        let Some(first) = told.next() else { return false };
-        return match first.as_bytes().first() {
-            Some(b'{' | b'[') => JSON_STATES.is_match(&head),
-            _ => complains(first, call) && (call.does != Does::Read || told.nth(2).is_none()),
-        };
+    if !call.is_shell {
+        let start = answer.start(HEAD + 40);
+        let checks = call.parts().any(|part| part.check.is_some());
+        let is_json = !checks && matches!(start, [b'{' | b'[', ..]);
+        let hints = if is_json { &JSON_HINTS } else { &HINTS };
+        if !hints.occur_in(start) {
+            return false;
+        }
+        if !checks {
+            let head = answer.head(HEAD);
+            let mut told = lines(&head);
+            let Some(first) = told.next() else { return false };
+            return match first.as_bytes() {
+                [b'{' | b'[', ..] => JSON_STATES.is_match(&head),
+                _ => complains(first, call) && (call.does != Does::Read || told.nth(2).is_none()),
+            };
+        }
     }
-    let tail = plain(answer.tail(TAIL));
-    match exit_code(&tail) {
+    match exit_code(answer, TAIL) {
         Some(0) if call.is_strict => return false,
         None | Some(0) => {}
         Some(_) => return !is_search(call.last_program()),
     }
+    let mut tail = plain(answer.tail(END));
+    if answer.len() > END && lines(&tail).rev().nth(4).is_none() {
+        tail = plain(answer.tail(TAIL));
+    }
     let last: Vec<&str> = lines(&tail).rev().take(5).collect();
     let Some(end) = last.first() else { return false };
+    if !HINTS.occur_in(tail.as_bytes()) && !last.iter().any(|line| names_itself(line, call)) {
+        return false;
+    }
     if call.does == Does::Read {
         return last.len() <= 3 && last.last().is_some_and(|first| complains(first, call));
     }
@@ -208,23 +219,27 @@ fn states_failure(call: &Call, answer: Text<'_>) -> bool {
 
 /// Whether a line says that something failed. The words of the command itself say nothing.
 fn complains(line: &str, call: &Call) -> bool {
-    // `grep: Unmatched ( or \(`
-    let names_itself = || {
-        call.is_shell
-            && call
-                .parts()
-                .any(|part| line.strip_prefix(part.name()).is_some_and(|rest| rest.starts_with(": ")))
+    if line.len() > HEAD {
+        return false;
+    }
+    let says_so = || {
+        HINTS.occur_in(line.as_bytes())
+            && COMPLAINS.is_match(line)
+            && (!NONE.is_match(line) || TYPED.is_match(line) || STATES.is_match(line))
     };
-    if line.len() > HEAD || !HINTS.occur_in(line.as_bytes()) && !names_itself() {
+    if !says_so() && !names_itself(line, call) {
         return false;
     }
     let lower = line.to_lowercase();
-    !lower.contains("warning")
-        && (call.text.is_empty() || !call.text.contains(&lower))
-        && (STARTS.is_match(line) && !NONE.is_match(line)
-            || names_itself()
-            || TYPED.is_match(line)
-            || STATES.is_match(line))
+    !lower.contains("warning") && (call.text.is_empty() || !call.text.contains(&lower))
+}
+
+/// Whether a line begins with a program of the command line: `grep: Unmatched ( or \(`.
+fn names_itself(line: &str, call: &Call) -> bool {
+    let colon =
+        memchr::memchr_iter(b':', line.as_bytes()).find(|at| line.as_bytes().get(at + 1) == Some(&b' '));
+    let name = colon.and_then(|at| line.get(..at));
+    name.is_some_and(|name| call.is_shell && call.parts().any(|part| part.name() == name))
 }
 
 /// The lines of a failed answer that tell what failed, at most eight.
@@ -238,8 +253,12 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
         told.extend(JSON_TEXT.groups(first_chars(answer, 1_000)).take(8));
     }
     if told.is_empty() {
-        let tells =
-            |line: &&&str| (complains(line, call) || RED.is_match(line)) && !line.starts_with("Traceback");
+        let tells = |line: &&&str| {
+            let may_be_red = || line.starts_with("E  ") || !line.is_ascii();
+            (HINTS.occur_in(line.as_bytes()) || may_be_red() || names_itself(line, call))
+                && (complains(line, call) || RED.is_match(line))
+                && !line.starts_with("Traceback")
+        };
         told.extend(all.iter().filter(tells).take(8));
     }
     if told.is_empty() {
@@ -251,17 +270,17 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
 
 /// Whether an action is a search that found nothing: its answer is empty, or says that there is nothing.
 pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
-    let Some(answer) = action.observation.present().filter(|answer| answer.len() <= HEAD) else {
+    const SEARCHES: [&str; 4] = ["search", "find", "grep", "glob"];
+    let program = call.last_program();
+    let only_reads = call.does == Does::Read && is_search(program);
+    let searches = only_reads || words(program).any(|word| SEARCHES.contains(&&*lower(word)));
+    let Some(answer) = action.observation.present().filter(|answer| searches && answer.len() <= HEAD) else {
         return false;
     };
     let text = answer.to_str();
     let told: Vec<&str> = lines(&text).collect();
-    let only_reads = call.does == Does::Read && is_search(call.last_program());
-    let searches = || {
-        words(call.last_program()).any(|word| matches!(word.as_str(), "search" | "find" | "grep" | "glob"))
-    };
     match told.as_slice() {
         [] | ["[]" | "{}" | "null"] => only_reads,
-        [first, ..] => (only_reads || searches()) && NOTHING.is_match(first),
+        [first, ..] => NOTHING.is_match(first),
     }
 }

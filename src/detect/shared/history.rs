@@ -64,7 +64,7 @@ impl History {
     /// Failures are the same if tool, program and signature are, and the file if it is to be written.
     pub(crate) fn add(&mut self, attempt: &Attempt) -> Past {
         let call = &attempt.call.call;
-        let target = call.target.as_deref().filter(|_| call.does == Does::Write);
+        let target = call.target().filter(|_| call.does == Does::Write);
         let program = Digest::of_text(&call.program);
         let program = if call.is_shell { program.and(Digest::NONE) } else { program };
         let file = target.map_or(Digest::NONE, Digest::of_text);

@@ -1,11 +1,11 @@
 //! Looks that bring nothing new: they resemble an earlier one, and what they show has been shown.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::shell::last_part;
 use super::text::lines;
 use super::{Attempt, Does};
-use crate::trace::{Action, Digest, DigestMap, KeptText, Text};
+use crate::trace::{Action, Digest, DigestMap, DigestSet, KeptText, Text};
 
 /// The latest looks since something was changed, at most eight.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ struct Look {
     attempt: Attempt,
     bigrams: Option<Bigrams>,
     answer: KeptText,
+    /// The lines of the answer, once they are compared.
+    lines: Option<Vec<Digest>>,
 }
 
 impl Looks {
@@ -45,34 +47,33 @@ impl Looks {
             };
             if is_same || call.is_shell && other.is_shell && other.program == call.program && is_alike() {
                 same_key |= is_same;
-                like.push((earlier.attempt.outcome, &earlier.answer));
+                like.push(earlier);
             }
         }
         let idle = match like.as_slice() {
             [] => false,
             // Of a structured call only the same answer is nothing new.
             _ if !call.is_shell => {
-                like.iter().any(|(outcome, _)| outcome.is_some() && *outcome == attempt.outcome)
+                like.iter().any(|like| attempt.outcome.is_some() && like.attempt.outcome == attempt.outcome)
             }
             _ => {
                 let text = answer.to_str();
                 let mut told = lines(&text).filter(|line| line.len() >= 3).peekable();
                 // That a search finds nothing is news, once.
                 let says_something = told.peek().is_some();
-                let short = lines(&text).map(str::len).sum::<usize>() <= Self::SHORT;
-                let known: HashSet<Digest> =
-                    like.iter().flat_map(|(_, kept)| line_digests(&kept.to_str())).collect();
+                let known: DigestSet =
+                    like.iter_mut().flat_map(|like| like.lines().iter().copied()).collect();
                 let nothing_new = told.all(|line| known.contains(&Digest::of_text(line)));
                 if call.does == Does::Read && !same_key {
                     says_something && nothing_new
                 } else {
-                    nothing_new || short
+                    nothing_new || lines(&text).map(str::len).sum::<usize>() <= Self::SHORT
                 }
             }
         };
         let kept = if call.is_shell && answer.len() <= Self::LONGEST { answer } else { Text::from("") };
         self.recent.truncate(Self::WINDOW - 1);
-        self.recent.push_front(Look { attempt: attempt.clone(), bigrams, answer: kept.keep() });
+        self.recent.push_front(Look { attempt: attempt.clone(), bigrams, answer: kept.keep(), lines: None });
         idle
     }
 
@@ -96,6 +97,12 @@ impl Looks {
     }
 }
 
+impl Look {
+    fn lines(&mut self) -> &[Digest] {
+        self.lines.get_or_insert_with(|| line_digests(&self.answer.to_str()))
+    }
+}
+
 /// The lines of an answer, by their digests.
 pub(crate) fn line_digests(answer: &str) -> Vec<Digest> {
     lines(answer).filter(|line| line.len() >= 3).map(Digest::of_text).collect()
@@ -103,7 +110,7 @@ pub(crate) fn line_digests(answer: &str) -> Vec<Digest> {
 
 /// The neighbouring words of a text, to compare it with others.
 #[derive(Debug, Clone)]
-pub(crate) struct Bigrams(HashSet<Digest>);
+pub(crate) struct Bigrams(DigestSet);
 
 impl Bigrams {
     /// How many words are looked at.
@@ -132,7 +139,7 @@ impl Bigrams {
 #[derive(Debug, Default)]
 pub(crate) struct ShownLines {
     /// By file: what was shown first, as it is spelled, until the file is read again; and all lines, by their digests.
-    files: DigestMap<(Option<KeptText>, HashSet<Digest>)>,
+    files: DigestMap<(Option<KeptText>, DigestSet)>,
 }
 
 impl ShownLines {
@@ -143,7 +150,7 @@ impl ShownLines {
     /// of more than 16 KiB, are not compared.
     pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>) -> bool {
         let call = &attempt.call.call;
-        let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {
+        let Some((file, answer)) = call.target().zip(action.observation.present()) else {
             return false;
         };
         if answer.len() > Looks::LONGEST || answer.len() <= Looks::SHORT || attempt.failure().is_some() {
@@ -154,7 +161,7 @@ impl ShownLines {
             return false;
         }
         let Some((first, known)) = self.files.get_mut(&file) else {
-            self.files.insert(file, (Some(answer.keep()), HashSet::new()));
+            self.files.insert(file, (Some(answer.keep()), DigestSet::default()));
             return false;
         };
         if let Some(first) = first.take() {
@@ -168,7 +175,7 @@ impl ShownLines {
 
     /// About how many bytes are held.
     pub(crate) fn memory(&self) -> usize {
-        let file = |(first, lines): &(Option<KeptText>, HashSet<Digest>)| {
+        let file = |(first, lines): &(Option<KeptText>, DigestSet)| {
             first.as_ref().map_or(0, KeptText::len) + lines.len() * 2 * size_of::<Digest>()
         };
         self.files.values().map(file).sum()

@@ -47,6 +47,8 @@ pub(crate) struct Facts {
     pub(crate) call: Call,
     /// How the action failed, if it did, by its status or by the text of its answer.
     pub(crate) failure: Option<Box<Failure>>,
+    /// The command line of an action that failed, or still may, as it was given.
+    pub(crate) line: Option<Digest>,
     /// Equal for actions that came to the same: failures with one signature, answers that are equal but for what varies
     /// by chance. `None` if the answer was not recorded.
     pub(crate) outcome: Option<Digest>,
@@ -63,6 +65,8 @@ pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
         let failure = Failure::of(&call, action).map(Box::new);
         let outcome = outcome(action, &digests, &call, failure.as_deref());
         let state = AnswerState::of(&call, action);
+        let is_compared = failure.is_some() || state == AnswerState::Running;
+        let line = if is_compared { Call::line(action) } else { None };
         let hands_over = tool.hands_over;
         Facts {
             tool: tool.name,
@@ -70,6 +74,7 @@ pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
             location: step.location().map(Into::into),
             call,
             failure,
+            line,
             outcome,
             state,
         }
@@ -93,25 +98,23 @@ fn outcome(action: &Action<'_>, digests: &Digests, call: &Call, failure: Option<
 impl Facts {
     /// The call as a message shows it: the tool and the beginning of the command line, or what it is about.
     pub(crate) fn shown(&self) -> String {
-        self.shown_part(self.call.parts().find(|part| part.program == self.call.program))
+        self.shown_part(self.call.parts().find(|part| *part.program == *self.call.program).as_ref())
     }
 
     /// As [`Facts::shown`], with the beginning of this command.
-    pub(crate) fn shown_part(&self, part: Option<&Part>) -> String {
-        match part {
+    pub(crate) fn shown_part(&self, part: Option<&Part<'_>>) -> String {
+        match (part.filter(|_| self.call.is_shell), self.call.target()) {
             // A tool that is called like a program is named on its line.
-            Some(part) if self.call.is_shell && part.name() == &*self.tool => format!("`{}`", part.shown),
-            Some(part) if self.call.is_shell => format!("`{}: {}`", quoted(&self.tool), part.shown),
-            _ => match &self.call.target {
-                Some(target) => format!("`{} {}`", quoted(&self.tool), first_chars(target, 60)),
-                None => format!("`{}`", quoted(&self.tool)),
-            },
+            (Some(part), _) if part.name() == &*self.tool => format!("`{}`", part.shown),
+            (Some(part), _) => format!("`{}: {}`", quoted(&self.tool), part.shown),
+            (None, Some(target)) => format!("`{} {}`", quoted(&self.tool), first_chars(target, 60)),
+            (None, None) => format!("`{}`", quoted(&self.tool)),
         }
     }
 
     /// As [`Facts::shown`], with the arguments of a structured call that names no file. `action` is its step.
     pub(crate) fn shown_with(&self, action: &Action<'_>) -> String {
-        let is_plain = !self.call.is_shell && self.call.target.is_none();
+        let is_plain = !self.call.is_shell && self.call.target().is_none();
         let given = action.arguments.as_ref().present().filter(|_| action.name.trim() == &*self.tool);
         match given.filter(|_| is_plain).and_then(Arguments::canonical) {
             Some(json) if json != "{}" => format!("`{} {}`", quoted(&self.tool), excerpt(&json, 60)),

@@ -11,20 +11,26 @@ use regex::bytes::{Captures, NoExpand, Regex, RegexBuilder};
 #[derive(Debug, Clone)]
 pub(in crate::detect) struct Phrases {
     searcher: Option<AhoCorasick>,
+    /// Whether upper case matters beyond ASCII.
+    has_case: bool,
 }
 
 impl Phrases {
     pub(in crate::detect) fn new<'p>(phrases: impl IntoIterator<Item = &'p str>) -> Self {
-        Self { searcher: searcher(phrases.into_iter().map(str::to_lowercase).collect()) }
+        let phrases: Vec<String> = phrases.into_iter().map(str::to_lowercase).collect();
+        let has_case = |c: char| !c.is_ascii() && c.to_uppercase().ne([c]);
+        Self { has_case: phrases.iter().any(|phrase| phrase.contains(has_case)), searcher: searcher(phrases) }
     }
 
     /// Whether one of them stands in the text.
     pub(in crate::detect) fn occur_in(&self, text: &str) -> bool {
-        self.searcher.as_ref().is_some_and(|searcher| searcher.is_match(&text.to_lowercase()))
+        self.searcher.as_ref().is_some_and(|searcher| {
+            if self.has_case { searcher.is_match(&text.to_lowercase()) } else { searcher.is_match(text) }
+        })
     }
 }
 
-/// A searcher for texts, of which the leftmost is found, and of several there the longest. `None`: there are none, or
+/// A searcher for texts without the case of ASCII, of which the leftmost is found, and of several there the longest. `None`: there are none, or
 /// more than a searcher can hold.
 pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
     if texts.is_empty() {
@@ -35,6 +41,7 @@ pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
         // made quickly will do.
         .kind(Some(AhoCorasickKind::ContiguousNFA))
         .match_kind(MatchKind::LeftmostLongest)
+        .ascii_case_insensitive(true)
         .build(texts)
         .ok()
 }
@@ -42,16 +49,33 @@ pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
 /// A regular expression over ASCII, compiled when it is first used. One that does not compile matches nothing.
 pub(crate) struct Pattern {
     text: &'static str,
+    others: &'static [&'static Self],
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl Pattern {
     pub(crate) const fn new(text: &'static str) -> Self {
-        Self { text, compiled: OnceLock::new() }
+        Self { text, others: &[], compiled: OnceLock::new() }
+    }
+
+    /// Matches where one of these does, in one pass.
+    pub(crate) const fn any_of(patterns: &'static [&'static Self]) -> Self {
+        Self { text: "", others: patterns, compiled: OnceLock::new() }
     }
 
     fn get(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| RegexBuilder::new(self.text).unicode(false).build().ok()).as_ref()
+        let text = || match self.others {
+            [] => Cow::Borrowed(self.text),
+            others => Cow::Owned(
+                others.iter().map(|other| format!("(?:{})", other.text)).collect::<Vec<_>>().join("|"),
+            ),
+        };
+        self.compiled.get_or_init(|| RegexBuilder::new(&text()).unicode(false).build().ok()).as_ref()
+    }
+
+    /// How many bytes the first match has, if there is one. For a pattern that matches at the start only.
+    pub(crate) fn length(&self, text: &[u8]) -> Option<usize> {
+        self.get()?.find(text).map(|found| found.end())
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {

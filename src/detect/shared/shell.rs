@@ -3,94 +3,139 @@
 //! No crate on the registry splits a line at `;`, `|`, `&&` and line ends and keeps here-documents and redirections
 //! apart: the `shlex` family yields words only.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 /// One simple command.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Command {
-    /// The words, unquoted. Assignments, keywords and wrappers (`sudo`, `timeout 5`) in front are dropped, and the
-    /// program comes first, without its folder. Empty if the command only redirects.
-    pub(crate) words: Vec<String>,
-    /// The program as it was spelled, with its folder.
-    pub(crate) path: String,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Command<'c> {
+    /// The words, unquoted. Assignments, keywords and wrappers (`sudo`, `timeout 5`) in front are dropped. The first is
+    /// the program as it was spelled, with its folder. Empty if the command only redirects.
+    words: &'c [Cow<'c, str>],
     /// The file that its output goes to, unless that is `/dev/null`.
-    pub(crate) writes: Option<String>,
+    pub(crate) writes: Option<&'c str>,
     /// The text of its here-document.
-    pub(crate) heredoc: String,
+    pub(crate) heredoc: &'c str,
     /// Whether it reads what the command before it prints.
     pub(crate) piped: bool,
     /// Whether it runs even if the command before it failed.
     pub(crate) apart: bool,
 }
 
-impl Command {
-    /// The program; empty if the command only redirects.
-    pub(crate) fn program(&self) -> &str {
+impl<'c> Command<'c> {
+    /// The program, without its folder; empty if the command only redirects.
+    pub(crate) fn program(&self) -> &'c str {
+        last_part(self.path())
+    }
+
+    /// The program as it was spelled.
+    pub(crate) fn path(&self) -> &'c str {
         self.words.first().map_or("", |word| word)
     }
 
+    /// The program and the words after it.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &'c str> + use<'c> {
+        (!self.words.is_empty()).then(|| self.program()).into_iter().chain(self.arguments())
+    }
+
     /// The words after the program.
-    pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
-        self.words.iter().skip(1).map(String::as_str)
+    pub(crate) fn arguments(&self) -> impl DoubleEndedIterator<Item = &'c str> + Clone + use<'c> {
+        self.words.iter().skip(1).map(|word| &**word)
     }
 
     /// The first word after the program that is not an option.
-    pub(crate) fn subcommand(&self) -> Option<&str> {
+    pub(crate) fn subcommand(&self) -> Option<&'c str> {
         self.arguments().find(|word| !word.starts_with('-'))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_empty()
     }
 }
 
-/// Returns the simple commands of a line. The commands of a lone `bash -c '…'` take its place.
+/// The simple commands of a line.
+#[derive(Debug)]
+pub(crate) struct Commands<'l> {
+    words: Vec<Cow<'l, str>>,
+    found: Vec<Found<'l>>,
+}
+
+#[derive(Debug, Default)]
+struct Found<'l> {
+    words: Range<usize>,
+    writes: Option<Cow<'l, str>>,
+    heredoc: Cow<'l, str>,
+    piped: bool,
+    apart: bool,
+}
+
+impl Commands<'_> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Command<'_>> + Clone {
+        self.found.iter().map(|found| Command {
+            words: self.words.get(found.words.clone()).unwrap_or_default(),
+            writes: found.writes.as_deref(),
+            heredoc: &found.heredoc,
+            piped: found.piped,
+            apart: found.apart,
+        })
+    }
+}
+
+/// Calls `visit` with the simple commands of a line. The commands of a lone `bash -c '…'` take its place.
 ///
 /// `cd /repo && FOO=1 pytest -q | tee log` holds `cd /repo`, `pytest -q` and the piped `tee log`.
-pub(crate) fn commands(line: &str) -> Vec<Command> {
-    let found = Lexer::default().read(line);
-    if let [only] = found.as_slice()
-        && matches!(only.program(), "bash" | "sh" | "zsh" | "dash" | "ash")
-        && let Some(inner) =
-            only.arguments().skip_while(|word| !(word.starts_with('-') && word.ends_with('c'))).nth(1)
-    {
-        return Lexer::default().read(inner);
+pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&Commands<'_>) -> T) -> T {
+    let found = Lexer::new(line).read();
+    let inner = match found.found.as_slice() {
+        [_] => found.iter().next().and_then(given_line),
+        _ => None,
+    };
+    match inner {
+        Some(inner) => visit(&Lexer::new(inner).read()),
+        None => visit(&found),
     }
-    found
+}
+
+/// The line that `bash -c '…'` is given.
+fn given_line(command: Command<'_>) -> Option<&str> {
+    let is_shell = matches!(command.program(), "bash" | "sh" | "zsh" | "dash" | "ash");
+    let is_option = |word: &str| word.starts_with('-') && word.ends_with('c');
+    command.arguments().skip_while(|word| !is_option(word)).nth(1).filter(|_| is_shell)
 }
 
 /// What may stand before a command, and how many words of its own follow its options.
-const WRAPPERS: &str =
-    "builtin command doas env exec ionice nice nohup setsid stdbuf sudo time timeout xvfb-run";
+#[rustfmt::skip]
+const WRAPPERS: [&str; 14] = ["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf",
+    "sudo", "time", "timeout", "xvfb-run"];
 /// Options of wrappers that take a value.
-const VALUED: &str = "-u -g -k -n -s -C --signal --kill-after";
-const KEYWORDS: &str = "! { } if then elif else while until do";
+const VALUED: [&str; 8] = ["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
+const KEYWORDS: [&str; 10] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do"];
 
-/// Drops what stands before the program.
-fn bare(mut words: Vec<String>) -> Vec<String> {
-    let is_in = |list: &str, word: &str| list.split(' ').any(|listed| listed == word);
+/// How many words stand before the program.
+fn before_program(words: &[Cow<'_, str>]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at) {
         let name = last_part(word);
-        let next = words.get(at + 1).map_or("", String::as_str);
-        if is_assignment(word) || is_in(KEYWORDS, word) {
+        let next = words.get(at + 1).map_or("", |word| word);
+        if is_assignment(word) || KEYWORDS.contains(&&**word) {
             at += 1;
-        } else if is_in(WRAPPERS, name) && !(name == "command" && next.starts_with('-')) {
+        } else if WRAPPERS.contains(&name) && !(name == "command" && next.starts_with('-')) {
             let positional = usize::from(name == "timeout");
             at += 1;
             while let Some(option) = words.get(at).filter(|word| word.starts_with('-')) {
-                at += 1 + usize::from(is_in(VALUED, option));
+                at += 1 + usize::from(VALUED.contains(&&**option));
             }
             at += positional;
         } else {
             break;
         }
     }
-    words.drain(..at.min(words.len()));
-    words
-}
-
-/// What comes after so many bytes.
-fn after(text: &str, bytes: usize) -> &str {
-    text.get(bytes..).unwrap_or_default()
+    at.min(words.len())
 }
 
 fn is_assignment(word: &str) -> bool {
-    let Some((name, _)) = word.split_once('=') else { return false };
+    let Some(equals) = memchr::memchr(b'=', word.as_bytes()) else { return false };
+    let name = word.get(..equals).unwrap_or_default();
     let name = name.strip_suffix('+').unwrap_or(name);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -99,21 +144,28 @@ fn is_assignment(word: &str) -> bool {
 /// The last part of a path.
 pub(crate) fn last_part(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    path.rsplit_once('/').map_or(path, |(_, last)| last)
+    memchr::memrchr(b'/', path.as_bytes()).and_then(|at| path.get(at + 1..)).unwrap_or(path)
 }
 
-/// Reads a line character by character.
-#[derive(Default)]
-struct Lexer {
-    found: Vec<Command>,
-    current: Command,
-    word: Option<String>,
+/// Reads a line from one special character to the next.
+struct Lexer<'l> {
+    rest: &'l str,
+    commands: Commands<'l>,
+    current: Found<'l>,
+    word: Option<Word<'l>>,
     /// What the next word is for.
     next_word: NextWord,
-    /// Here-documents whose text follows the line: the number of their command, and the line that ends them.
-    awaited: Vec<(usize, String)>,
+    /// Here-documents whose text begins at the next line: the number of their command, and the line that ends them.
+    awaited: Vec<(usize, Cow<'l, str>)>,
     /// Whether the next command runs even if the one before failed.
     apart: bool,
+}
+
+/// A word that is being read.
+enum Word<'l> {
+    /// The beginning of this text, so many bytes.
+    Spelled(&'l str, usize),
+    Made(String),
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
@@ -125,105 +177,151 @@ enum NextWord {
     Heredoc,
 }
 
-impl Lexer {
-    fn read(mut self, line: &str) -> Vec<Command> {
-        let mut rest = line;
-        while let Some(c) = rest.chars().next() {
-            let behind = after(rest, c.len_utf8());
-            rest = match c {
-                '\\' => self.escaped(behind),
-                '\'' | '"' | '`' => self.quoted(c, behind),
-                '$' if behind.starts_with('(') => self.substitution(rest),
-                '#' if self.word.is_none() => after(rest, rest.find('\n').unwrap_or(rest.len())),
+impl<'l> Lexer<'l> {
+    fn new(line: &'l str) -> Self {
+        let commands = Commands { words: Vec::with_capacity(16), found: Vec::with_capacity(4) };
+        let (current, next_word) = (Found::default(), NextWord::Plain);
+        Self { rest: line, commands, current, word: None, next_word, awaited: Vec::new(), apart: false }
+    }
+
+    fn read(mut self) -> Commands<'l> {
+        while let Some(first) = self.rest.bytes().next() {
+            if !is_special(first) {
+                let plain = self.rest.bytes().position(is_special).unwrap_or(self.rest.len());
+                self.push(plain);
+                continue;
+            }
+            let c = self.rest.chars().next().unwrap_or_default();
+            let after = self.after(c.len_utf8());
+            match c {
+                '\\' => self.escaped(),
+                '\'' | '"' | '`' => self.quoted(first),
+                '$' if after.starts_with('(') => self.substitution(),
+                '#' if self.word.is_none() => {
+                    self.rest =
+                        self.after(memchr::memchr(b'\n', self.rest.as_bytes()).unwrap_or(self.rest.len()));
+                }
                 '\n' => {
                     self.end_command(false);
                     self.apart = true;
-                    self.heredocs(behind)
+                    self.rest = after;
+                    self.heredocs();
                 }
-                '<' | '>' => self.redirection(rest),
-                '&' if behind.starts_with('>') => self.redirection(behind),
+                '<' | '>' => self.redirection(),
+                '&' if after.starts_with('>') => {
+                    self.rest = after;
+                    self.redirection();
+                }
                 ';' | '|' | '&' => {
-                    let after = behind.trim_start_matches([';', '|', '&']);
-                    self.end_command(c == '|' && !behind.starts_with('|'));
-                    self.apart |= !(c == '&' && behind.starts_with('&'));
-                    after
+                    self.end_command(c == '|' && !after.starts_with('|'));
+                    self.apart |= !(c == '&' && after.starts_with('&'));
+                    self.rest = after.trim_start_matches([';', '|', '&']);
                 }
-                '(' | ')' => {
+                _ if matches!(c, '(' | ')') || c.is_whitespace() => {
                     self.end_word();
-                    behind
+                    self.rest = after;
                 }
-                _ if c.is_whitespace() => {
-                    self.end_word();
-                    behind
-                }
-                _ => {
-                    self.word.get_or_insert_default().push(c);
-                    behind
-                }
-            };
-        }
-        self.end_command(false);
-        self.found
-    }
-
-    fn escaped<'l>(&mut self, rest: &'l str) -> &'l str {
-        let Some(c) = rest.chars().next() else { return rest };
-        if c != '\n' {
-            self.word.get_or_insert_default().push(c);
-        }
-        after(rest, c.len_utf8())
-    }
-
-    fn quoted<'l>(&mut self, quote: char, mut rest: &'l str) -> &'l str {
-        self.word.get_or_insert_default();
-        while let Some(c) = rest.chars().next() {
-            rest = after(rest, c.len_utf8());
-            match c {
-                _ if c == quote => return rest,
-                '\\' if quote != '\'' && rest.starts_with(['"', '\\', '$', '`', '\n']) => {
-                    rest = self.escaped(rest);
-                }
-                _ => self.word.get_or_insert_default().push(c),
+                _ => self.push(c.len_utf8()),
             }
         }
-        rest
+        self.end_command(false);
+        self.commands
+    }
+
+    /// The rest after so many bytes.
+    fn after(&self, bytes: usize) -> &'l str {
+        self.rest.get(bytes..).unwrap_or_default()
+    }
+
+    /// Adds so many bytes of the rest to the word.
+    fn push(&mut self, bytes: usize) {
+        let piece = self.rest.get(..bytes).unwrap_or_default();
+        match &mut self.word {
+            None => self.word = Some(Word::Spelled(self.rest, bytes)),
+            Some(Word::Spelled(text, length)) if *length == 0 => (*text, *length) = (self.rest, bytes),
+            // What is spelled goes on where it ended.
+            Some(Word::Spelled(text, length)) if text.len() - *length == self.rest.len() => *length += bytes,
+            Some(Word::Spelled(text, length)) => {
+                let made = text.get(..*length).unwrap_or_default().to_owned() + piece;
+                self.word = Some(Word::Made(made));
+            }
+            Some(Word::Made(made)) => made.push_str(piece),
+        }
+        self.rest = self.after(bytes);
+    }
+
+    /// Takes the character after a backslash.
+    fn escaped(&mut self) {
+        self.rest = self.after(1);
+        match self.rest.chars().next() {
+            None => {}
+            Some('\n') => self.rest = self.after(1),
+            Some(c) => self.push(c.len_utf8()),
+        }
+    }
+
+    fn quoted(&mut self, quote: u8) {
+        self.rest = self.after(1);
+        self.word.get_or_insert(Word::Spelled(self.rest, 0));
+        while !self.rest.is_empty() {
+            let found = match quote {
+                b'\'' => memchr::memchr(quote, self.rest.as_bytes()),
+                _ => memchr::memchr2(quote, b'\\', self.rest.as_bytes()),
+            };
+            let at = found.unwrap_or(self.rest.len());
+            if at > 0 {
+                self.push(at);
+            }
+            match self.rest.as_bytes() {
+                [b'\\', b'"' | b'\\' | b'$' | b'`' | b'\n', ..] if quote != b'\'' => self.escaped(),
+                [byte, ..] if *byte == quote => {
+                    self.rest = self.after(1);
+                    return;
+                }
+                [] => {}
+                _ => self.push(1),
+            }
+        }
     }
 
     /// Takes a `$(…)` as it is written.
-    fn substitution<'l>(&mut self, rest: &'l str) -> &'l str {
+    fn substitution(&mut self) {
         let mut depth = 0_usize;
-        let end = rest.find(|c| {
+        let end = self.rest.find(|c| {
             depth = if c == '(' { depth + 1 } else { depth - usize::from(c == ')' && depth > 0) };
             c == ')' && depth == 0
         });
-        let (taken, behind) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
-        self.word.get_or_insert_default().push_str(taken);
-        behind
+        self.push(end.map_or(self.rest.len(), |end| end + 1));
     }
 
     /// Reads the operator of `>file`, `2>&1`, `<<END` and the like.
-    fn redirection<'l>(&mut self, rest: &'l str) -> &'l str {
+    fn redirection(&mut self) {
         // The number of a stream that is redirected is not a word.
-        if self.word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
+        let is_stream = |word: &Word<'_>| word.as_str().bytes().all(|byte| byte.is_ascii_digit());
+        if self.word.as_ref().is_some_and(is_stream) {
             self.word = None;
         }
         self.end_word();
-        let behind = rest.trim_start_matches(['<', '>', '&', '|', '-']);
-        let operator = rest.strip_suffix(behind).unwrap_or_default();
+        let after = self.rest.trim_start_matches(['<', '>', '&', '|', '-']);
+        let operator = self.rest.strip_suffix(after).unwrap_or_default();
         self.next_word = match operator {
             "<<" | "<<-" => NextWord::Heredoc,
             ">" | ">>" | ">|" => NextWord::Written,
             _ => NextWord::Ignored,
         };
-        behind
+        self.rest = after;
     }
 
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
+        let word = match word {
+            Word::Spelled(text, length) => Cow::Borrowed(text.get(..length).unwrap_or_default()),
+            Word::Made(made) => Cow::Owned(made),
+        };
         match std::mem::take(&mut self.next_word) {
-            NextWord::Plain => self.current.words.push(word),
+            NextWord::Plain => self.commands.words.push(word),
             NextWord::Written if word != "/dev/null" => self.current.writes = Some(word),
-            NextWord::Heredoc => self.awaited.push((self.found.len(), word)),
+            NextWord::Heredoc => self.awaited.push((self.commands.found.len(), word)),
             NextWord::Written | NextWord::Ignored => {}
         }
     }
@@ -231,35 +329,55 @@ impl Lexer {
     fn end_command(&mut self, pipe: bool) {
         self.end_word();
         self.next_word = NextWord::Plain;
-        let mut command = std::mem::replace(&mut self.current, Command { piped: pipe, ..Command::default() });
-        if command.words.is_empty() && command.writes.is_none() {
-            self.current.piped |= command.piped;
+        let (start, end) = (self.current.words.start, self.commands.words.len());
+        if start == end && self.current.writes.is_none() {
+            self.current.piped |= pipe;
             return;
         }
-        command.apart = std::mem::take(&mut self.apart) && !self.found.is_empty();
-        command.words = bare(command.words);
-        if let Some(program) = command.words.first_mut() {
-            command.path = std::mem::take(program);
-            last_part(&command.path).clone_into(program);
-        }
-        self.found.push(command);
+        let next = Found { words: end..end, piped: pipe, ..Found::default() };
+        let command = std::mem::replace(&mut self.current, next);
+        let apart = std::mem::take(&mut self.apart) && !self.commands.found.is_empty();
+        let start = start + before_program(self.commands.words.get(start..).unwrap_or_default());
+        self.commands.found.push(Found { words: start..end, apart, ..command });
     }
 
     /// Takes the texts of the here-documents that begin at this line.
-    fn heredocs<'l>(&mut self, mut rest: &'l str) -> &'l str {
+    fn heredocs(&mut self) {
         for (number, end) in std::mem::take(&mut self.awaited) {
-            while !rest.is_empty() {
-                let (line, behind) = rest.split_once('\n').unwrap_or((rest, ""));
-                rest = behind;
+            let (text, mut length) = (self.rest, 0);
+            while !self.rest.is_empty() {
+                let (line, after) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+                self.rest = after;
                 if line.trim() == end {
                     break;
                 }
-                if let Some(command) = self.found.get_mut(number) {
-                    command.heredoc.push_str(line);
-                    command.heredoc.push('\n');
+                length = text.len() - after.len();
+            }
+            let text = text.get(..length).unwrap_or_default();
+            if let Some(command) = self.commands.found.get_mut(number) {
+                if command.heredoc.is_empty() {
+                    command.heredoc = Cow::Borrowed(text);
+                } else {
+                    command.heredoc.to_mut().push_str(text);
                 }
             }
         }
-        rest
     }
+}
+
+impl Word<'_> {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Spelled(text, length) => text.get(..*length).unwrap_or_default(),
+            Self::Made(made) => made,
+        }
+    }
+}
+
+/// Whether a byte may end a word or begin something other than plain text. White space may be spelled in several bytes.
+fn is_special(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'\t'..=b'\r' | b' ' | b'\\' | b'\'' | b'"' | b'`' | b'$' | b'#' | b'<' | b'>' | b'&' | b';' | b'|' | b'(' | b')' | 128..
+    )
 }

@@ -1,26 +1,31 @@
 //! Texts in a form in which what varies by chance is equal: times, durations, ids, temporary paths.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use super::phrases::Pattern;
+use super::phrases::{Hints, Pattern};
 use crate::trace::{Digest, Text, first_chars};
 
-/// Lines in which a harness wraps what a command printed.
+/// Lines in which a harness wraps what a command printed; those of other beginnings do not.
 static WRAPPING: Pattern = Pattern::new(
     r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|exit (?:code|status):? ?\d+|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\))$",
 );
 /// The exit code that such a line tells.
 static EXIT_CODE: Pattern = Pattern::new(
-    r"(?im)^\(?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code )(-?\d+)",
+    r"(?i)^\(?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code )(-?\d+)",
 );
-/// What varies by chance.
+/// Parts of such a line in the spellings that harnesses use, to pass over most answers at once.
+#[rustfmt::skip]
+static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", "ETURNCODE>", "xit code", "xit Code",
+    "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE"]));
+/// What varies by chance, at the start of a text.
 static VARYING: Pattern = Pattern::new(
-    r"(?ix)
+    r"(?ix)^(?:
     \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b | \b0x[0-9a-f]+\b | \b[0-9a-f]{7,40}\b | \b\d{10,}\b
     | \b\d{4}-\d\d-\d\d(?:[t\x20]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?z?)?\b | \b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b
     | \b\d+(?:\.\d+)?\x20?(?:ns|us|ms|s|secs?|seconds?|mins?|minutes?|h|hours?)\b
     | /(?:private/)?(?:tmp|var/folders)/[\w.+/-]+
-    | \b(?:pid|port|session|request|trace|tokens?)[\x20=:\#]+[\w-]*\d[\w-]*",
+    | \b(?:pid|port|session|request|trace|tokens?)[\x20=:\#]+[\w-]*\d[\w-]*)",
 );
 /// Numbers, and what they count if that matters.
 static NUMBERS: Pattern =
@@ -46,20 +51,114 @@ pub(crate) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Returns the lines of an answer that say something, trimmed: without blank lines and the wrapping of the harness.
 pub(crate) fn lines(answer: &str) -> impl DoubleEndedIterator<Item = &str> {
-    let wraps = |line: &str| line.len() <= 80 && WRAPPING.is_match(line);
+    let wraps = |line: &str| line.len() <= 80 && may_wrap(line) && WRAPPING.is_match(line);
     answer.lines().map(bare).filter(move |line| !line.is_empty() && !wraps(line))
+}
+
+/// Whether a line begins like one in which a harness wraps what a command printed.
+fn may_wrap(line: &str) -> bool {
+    let Some(start) = line.as_bytes().first_chunk::<2>() else { return false };
+    matches!(
+        &start.map(|byte| byte.to_ascii_lowercase()),
+        b"<r"
+            | b"</"
+            | b"<o"
+            | b"<s"
+            | b"st"
+            | b"ou"
+            | b"ch"
+            | b"wa"
+            | b"or"
+            | b"ex"
+            | b"(c"
+            | b"(p"
+            | b"(n"
+            | b"co"
+            | b"pr"
+    )
 }
 
 fn bare(line: &str) -> &str {
     let line = line.trim();
+    if !line.starts_with('<') && !line.ends_with('>') {
+        return line;
+    }
     let inner =
         line.strip_prefix("<tool_use_error>").or_else(|| line.strip_prefix("<error>")).unwrap_or(line);
     inner.strip_suffix("</tool_use_error>").or_else(|| inner.strip_suffix("</error>")).unwrap_or(inner)
 }
 
-/// Returns the exit code that the wrapping of an answer tells.
-pub(crate) fn exit_code(answer: &str) -> Option<i64> {
-    EXIT_CODE.group(answer)?.parse().ok()
+/// Returns the exit code that the wrapping of the end of an answer tells, so many bytes of it.
+pub(crate) fn exit_code(answer: Text<'_>, bytes: usize) -> Option<i64> {
+    let spelling = answer.spelling();
+    let end = spelling.get(spelling.len().saturating_sub(bytes)..).unwrap_or_default();
+    if !EXIT_HINTS.occur_in(end) {
+        return None;
+    }
+    let tail = plain(answer.tail(bytes));
+    let mut lines = tail.split('\n').filter(|line| EXIT_HINTS.occur_in(line.as_bytes()));
+    lines.find_map(|line| EXIT_CODE.group(line))?.parse().ok()
+}
+
+/// Puts `#` in the place of what varies by chance.
+fn mask(text: &[u8]) -> Cow<'_, [u8]> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let (mut out, mut copied, mut at) = (Vec::new(), 0, 0);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        // What varies begins with a word, or with a slash.
+        let Some(start) = rest.iter().position(|byte| is_word(byte) || *byte == b'/') else { break };
+        let rest = rest.get(start..).unwrap_or_default();
+        at += start;
+        if may_vary(rest)
+            && let Some(length) = VARYING.length(rest)
+        {
+            out.extend_from_slice(text.get(copied..at).unwrap_or_default());
+            out.push(b'#');
+            at += length;
+            copied = at;
+            // A word that goes on does not begin here.
+            if !rest.get(length.saturating_sub(1)).is_some_and(is_word) {
+                continue;
+            }
+        } else if rest.first() == Some(&b'/') {
+            at += 1;
+            continue;
+        }
+        let rest = text.get(at..).unwrap_or_default();
+        at += rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.extend_from_slice(text.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// Whether a text may begin with something that varies: no for most words, at little cost.
+fn may_vary(text: &[u8]) -> bool {
+    let lower = |at: usize| text.get(at).map_or(0, u8::to_ascii_lowercase);
+    let run = |is: fn(&u8) -> bool| text.iter().take(7).take_while(|byte| is(byte)).count();
+    let is_unit = |byte: u8| matches!(byte, b'n' | b'u' | b'm' | b's' | b'h');
+    match lower(0) {
+        b'/' => matches!(lower(1), b't' | b'v' | b'p'),
+        b'0'..=b'9' => {
+            let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            run(u8::is_ascii_hexdigit) == 7
+                || match lower(digits) {
+                    b'-' => digits == 4,
+                    b':' => digits <= 2,
+                    b'x' => digits == 1,
+                    b'.' => lower(digits + 1).is_ascii_digit(),
+                    b' ' => is_unit(lower(digits + 1)),
+                    byte => is_unit(byte),
+                }
+        }
+        b'a'..=b'f' => run(u8::is_ascii_hexdigit) == 7,
+        b'p' | b's' | b'r' | b't' => {
+            matches!(&[lower(0), lower(1), lower(2)], b"pid" | b"por" | b"ses" | b"req" | b"tra" | b"tok")
+        }
+        _ => false,
+    }
 }
 
 /// Whether a short text may hold a time of day.
@@ -71,7 +170,7 @@ pub(crate) fn holds_clock(text: &Text<'_>) -> bool {
 
 /// Returns a text with what varies by chance masked: `done in 0.31 s, pid 71, 2 passed` becomes `done in #, #, 2 passed`.
 pub(crate) fn template(text: &str) -> String {
-    String::from_utf8_lossy(&VARYING.mask(text.as_bytes())).into_owned()
+    String::from_utf8_lossy(&mask(text.as_bytes())).into_owned()
 }
 
 /// Returns the digest of the template of an answer, as it is spelled, without the head in which a harness wraps it.
@@ -81,12 +180,11 @@ pub(crate) fn template_digest(text: Text<'_>) -> Digest {
     let said = spelling.get(wrapped.map_or(0, |at| at + 7)..).unwrap_or_default();
     let (head, rest) = said.split_at(said.len().min(COMPARED));
     let tail = rest.get(rest.len().saturating_sub(COMPARED)..).unwrap_or_default();
-    let masked = |part: &[u8]| Digest::of_spelling(&VARYING.mask(part));
+    let masked = |part: &[u8]| Digest::of_spelling(&mask(part));
     if tail.is_empty() { masked(head) } else { masked(head).and(masked(tail)) }
 }
 
-/// Returns at most 300 characters of a line with all numbers masked, except those that count tests and failures.
-pub(crate) fn masked(line: &str) -> String {
-    let masked = VARYING.mask(line.as_bytes());
-    first_chars(&String::from_utf8_lossy(&NUMBERS.mask(&masked)), 300).to_owned()
+/// Returns at most 300 characters of a template with all numbers masked, except those that count tests and failures.
+pub(crate) fn without_numbers(template: &str) -> String {
+    first_chars(&String::from_utf8_lossy(&NUMBERS.mask(template.as_bytes())), 300).to_owned()
 }

@@ -1,5 +1,7 @@
 //! Transient failures, which it is sound to try again.
 
+use std::cell::LazyCell;
+
 use aho_corasick::AhoCorasick;
 use serde::{Deserialize, Serialize};
 
@@ -109,8 +111,10 @@ impl Matcher {
         let mut head = observation.head(HEAD).into_owned();
         head.make_ascii_lowercase();
         // What the call itself says, it may only be quoted.
-        let given =
-            action.arguments.as_ref().present().and_then(Arguments::json).unwrap_or_default().to_lowercase();
+        let given = LazyCell::new(|| {
+            let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
+            arguments.unwrap_or_default().to_lowercase()
+        });
         texts.find_iter(&head).any(|found| {
             let is_phrase = found.pattern().as_usize() < self.phrases;
             let said = head.get(found.range()).unwrap_or_default();

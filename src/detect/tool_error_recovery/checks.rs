@@ -1,0 +1,140 @@
+//! Checks that failed: tests, builds, linters and scripts of which none passed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::goals::key;
+use super::{OpenReason, finding};
+use crate::detect::finding::Finding;
+use crate::detect::shared::{Attempt, Check, Does, Excuse, FailureKind, Part, after_colon};
+use crate::trace::{Action, Digest, Status};
+
+/// Follows the checks of a run, and the files that it changes.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    /// Since a check passed, and since one of the work passed: a test, or a script that the agent wrote.
+    all: Since,
+    work: Since,
+    pub(super) any_failed: bool,
+    /// Scripts that were run, and files that were written.
+    scripts: BTreeSet<String>,
+    files: BTreeSet<String>,
+}
+
+/// Failed checks and changed files since a check last passed.
+#[derive(Debug, Default)]
+struct Since {
+    failed: Vec<FailedCheck>,
+    /// When each file was first changed.
+    changed: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Clone)]
+struct FailedCheck {
+    program: String,
+    step: u64,
+    check: Check,
+    key: Digest,
+    /// The module or command that is missing.
+    missing: Option<String>,
+    shown: String,
+    line: String,
+}
+
+impl Checks {
+    /// Notes what an attempt changed and checked. Returns whether its check passed.
+    pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part<'_>, action: &Action<'_>) -> bool {
+        let failure = attempt.failure();
+        for part in attempt.call.call.parts() {
+            if let Some(file) = part.file.filter(|_| failure.is_none()) {
+                self.files.insert(file.to_owned());
+                for since in [&mut self.all, &mut self.work] {
+                    since.changed.entry(file.to_owned()).or_insert(attempt.step);
+                }
+            }
+            self.scripts.extend(part.script.map(str::to_owned));
+        }
+        if failure.is_none() && attempt.call.call.does != Does::Read {
+            for failed in self.all.failed.iter_mut().chain(&mut self.work.failed) {
+                failed.missing.take_if(|name| attempt.call.call.text.contains(&**name));
+            }
+        }
+        let Some(check) = told.check else { return false };
+        let is_test = matches!(check, Check::Tests | Check::Form);
+        let of_work = is_test || told.script.is_some_and(|script| self.files.contains(script));
+        let raises = |answer: &str| answer.contains("Traceback (most recent call last)");
+        let answer = action.observation.present();
+        let passed = failure.is_none()
+            && action.status == Status::Ok
+            && (is_test || !answer.is_some_and(|answer| raises(&answer.to_str())));
+        let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
+        for since in states.into_iter().flatten() {
+            match failure {
+                // A time-out tells nothing of what was checked.
+                Some(failure)
+                    if attempt.excuse != Some(Excuse::Transient) && failure.kind != FailureKind::Killed =>
+                {
+                    since.failed.push(FailedCheck {
+                        program: told.program.to_owned(),
+                        step: attempt.step,
+                        check,
+                        key: key(told, true),
+                        missing: match &failure.kind {
+                            FailureKind::Missing(name) => Some(name.clone()),
+                            _ => None,
+                        },
+                        shown: attempt.call.shown_part(Some(told)),
+                        line: failure.line.clone(),
+                    });
+                    self.any_failed = true;
+                }
+                None if passed && check == Check::Form => {
+                    since.failed.retain(|failed| failed.check != Check::Form);
+                }
+                None if passed => {
+                    // Code of the agent's own says nothing of a check that could not run.
+                    let could_not_run =
+                        |last: &FailedCheck| last.missing.is_some() && last.key != key(told, true);
+                    if is_test || !since.failed.last().is_some_and(could_not_run) {
+                        *since = Since::default();
+                    }
+                }
+                _ => {}
+            }
+        }
+        passed
+    }
+
+    /// The failed checks that nothing made good, if a source file was changed before the last of them.
+    fn failing(&self) -> &[FailedCheck] {
+        let is_source = |file: &str| {
+            !file.contains("test")
+                && ![".md", ".txt", ".patch", ".diff"].iter().any(|end| file.ends_with(end))
+        };
+        let only_scripts = !self.files.iter().any(|file| is_source(file) && !self.scripts.contains(file));
+        let since = if only_scripts { &self.work } else { &self.all };
+        let Some(last) = since.failed.last() else { return &[] };
+        let counts = |file: &str| is_source(file) && (only_scripts || !self.scripts.contains(file));
+        let changed = since.changed.iter().any(|(file, step)| counts(file) && *step < last.step);
+        if changed { &since.failed } else { &[] }
+    }
+
+    /// The failing checks as one finding.
+    pub(super) fn finding(&self) -> Option<Finding> {
+        let ([first, .., last] | [first @ last]) = self.failing() else { return None };
+        let (count, line) = (self.failing().len() as u64, after_colon(&last.line));
+        let (failed, none) = match last.missing {
+            Some(_) => ("could not run", "no test"),
+            None => ("failed", "no check"),
+        };
+        let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };
+        let message = format!("{} {failed},{of} and {none} passed after it{line}", last.shown);
+        Some(finding((first.step, last.step), OpenReason::FailedCheck, &last.program, count, message))
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        let failed = self.all.failed.len() + self.work.failed.len();
+        let files = self.all.changed.len() + self.work.changed.len() + self.files.len() + self.scripts.len();
+        failed * 512 + files * 96
+    }
+}

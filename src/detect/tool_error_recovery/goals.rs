@@ -1,0 +1,365 @@
+//! What a run tried to do and failed at, and whether it got there in the end.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
+
+use super::{OpenReason, finding};
+use crate::detect::explanation::{Comparator, Condition, NearMiss};
+use crate::detect::finding::Finding;
+use crate::detect::shared::{Attempt, Check, Does, Part, Phrases, after_colon, identifiers};
+use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
+
+/// The failures of one purpose: the same tool or program, the same target.
+#[derive(Debug)]
+struct Goal {
+    does: Does,
+    is_shell: bool,
+    shown: String,
+    program: Arc<str>,
+    place: (u64, u64),
+    failures: u64,
+    turns: Vec<u64>,
+    targets: BTreeSet<String>,
+    /// How often each call failed.
+    calls: Vec<(Option<Digest>, u64)>,
+    line: String,
+    state: GoalState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum GoalState {
+    Waiting,
+    Reached,
+    /// Something else was found instead.
+    Elsewhere,
+}
+
+impl Goal {
+    fn most_repeated(&self) -> u64 {
+        self.calls.iter().map(|(_, count)| *count).max().unwrap_or(0)
+    }
+
+    fn turns(&self) -> u64 {
+        self.turns.len() as u64
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.state == GoalState::Waiting
+    }
+}
+
+/// Every failure of a run that is not one of a check belongs to a goal, which is reached, dropped or left open.
+#[derive(Debug)]
+pub(super) struct Goals {
+    min_attempts: u64,
+    all: Vec<Goal>,
+    /// By key: places in the list of goals.
+    by_key: DigestMap<Vec<usize>>,
+    /// Look-ups that were answered.
+    looked_up: DigestSet,
+    /// The latest new look-up, the latest hand-over to a human and the look-up before it.
+    new_look: Option<u64>,
+    handed_over: Option<(u64, Option<u64>)>,
+    /// The latest message of the agent, and the latest that admits a failure.
+    spoke: Option<u64>,
+    admitted: Option<u64>,
+    /// The failures that end the run.
+    tail: Vec<u64>,
+}
+
+/// The key of goals to change a file.
+const CHANGE: &str = "change";
+/// Words by which an agent admits a failure, in lower case.
+#[rustfmt::skip]
+static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apolog", "unfortunat", "unable", "cannot",
+    "can't", "can’t", "couldn't", "couldn’t", "could not", "wasn't", "wasn’t", "was not", "won't", "won’t", "didn't",
+    "didn’t", "did not", "error", "fail", "issue", "problem", "insufficient", "refus", "reject",
+    "declin", "unsuccessful", "block", "missing", "however", "instead", "limitation", "not possible", "not available",
+    "not found", "not allow", "not enough"]));
+
+impl Goals {
+    pub(super) fn new(min_attempts: u64) -> Self {
+        Self {
+            min_attempts,
+            all: Vec::new(),
+            by_key: DigestMap::default(),
+            looked_up: DigestSet::default(),
+            new_look: None,
+            handed_over: None,
+            spoke: None,
+            admitted: None,
+            tail: Vec::new(),
+        }
+    }
+
+    /// Notes what the agent says. What was said before the first failure admits none.
+    pub(super) fn message(&mut self, step: u64, text: Text<'_>) {
+        if self.all.is_empty() {
+            return;
+        }
+        let text = text.to_str();
+        // The words of admission are English.
+        if [" the ", " The ", " THE "].iter().any(|word| text.contains(word)) {
+            self.spoke = Some(step);
+        }
+        if ADMITS.occur_in(&text) {
+            self.admitted = Some(step);
+        }
+    }
+
+    /// Notes look-ups, hand-overs and the failures at the end. Returns whether the call is a look-up that was answered
+    /// before.
+    pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part<'_>) -> bool {
+        let (call, failed) = (&attempt.call.call, attempt.failure().is_some());
+        if !failed && attempt.call.hands_over {
+            self.handed_over = Some((attempt.step, self.new_look));
+        }
+        let known = call.key.is_some_and(|key| self.looked_up.contains(&key));
+        if call.does == Does::Read && !call.is_shell && !failed && !known {
+            self.new_look = Some(attempt.step);
+            self.looked_up.extend(call.key);
+        }
+        if failed && told.does != Does::Read {
+            self.tail.push(attempt.step);
+        } else {
+            self.tail.clear();
+        }
+        known
+    }
+
+    /// A passing check reaches every goal to change a file.
+    pub(super) fn reach_changes(&mut self) {
+        let changes = self.by_key.get(&key_of("", CHANGE)).cloned().unwrap_or_default();
+        for goal in changes {
+            self.reach(goal, GoalState::Reached);
+        }
+    }
+
+    fn reach(&mut self, goal: usize, state: GoalState) {
+        if let Some(goal) = self.all.get_mut(goal).filter(|goal| goal.is_waiting()) {
+            goal.state = state;
+        }
+    }
+
+    pub(super) fn success(&mut self, attempt: &Attempt, action: &Action<'_>, known: bool) {
+        if self.all.is_empty() {
+            return;
+        }
+        let call = &attempt.call.call;
+        let mine = if call.is_shell { BTreeSet::new() } else { identifiers(action) };
+        let files: BTreeSet<String> = call.parts().filter_map(|part| part.file.map(str::to_owned)).collect();
+        for part in call.parts() {
+            let goals = self.by_key.get(&key(&part, call.is_shell)).cloned().unwrap_or_default();
+            for place in goals {
+                // What was sent in the same turn did not know of the failure.
+                let Some(goal) = self.all.get(place).filter(|goal| !goal.turns.contains(&attempt.turn))
+                else {
+                    continue;
+                };
+                let common = |other: &BTreeSet<String>| !goal.targets.is_disjoint(other);
+                let state = if part.file.is_some() {
+                    if !common(&files) && !goal.targets.contains("?") {
+                        continue;
+                    }
+                    GoalState::Reached
+                } else if goal.does != Does::Read
+                    || goal.targets.is_empty()
+                    || mine.is_empty()
+                    || common(&mine)
+                {
+                    GoalState::Reached
+                } else if goal.most_repeated() < 2 && !known {
+                    GoalState::Elsewhere
+                } else {
+                    continue;
+                };
+                self.reach(place, state);
+            }
+        }
+    }
+
+    pub(super) fn failure(&mut self, attempt: &Attempt, told: &Part<'_>, action: &Action<'_>) {
+        let call = &attempt.call.call;
+        let mine: BTreeSet<String> = match told.file {
+            Some(file) => BTreeSet::from([file.to_owned()]),
+            None if call.is_shell => BTreeSet::new(),
+            None => identifiers(action),
+        };
+        let next = self.all.len();
+        let known = self.by_key.entry(key(told, call.is_shell)).or_default();
+        let find = |wanted: &dyn Fn(&Goal) -> bool| {
+            known.iter().rev().copied().find(|place| self.all.get(*place).is_some_and(wanted))
+        };
+        let place = find(&|goal| {
+            goal.is_waiting()
+                && (goal.targets.is_empty() || mine.is_empty() || !goal.targets.is_disjoint(&mine))
+        })
+        .or_else(|| {
+            find(&|goal| {
+                goal.state == GoalState::Elsewhere && goal.calls.iter().any(|(key, _)| *key == call.key)
+            })
+        });
+        let place = place.unwrap_or_else(|| {
+            known.push(next);
+            self.all.push(Goal {
+                does: told.does,
+                is_shell: call.is_shell,
+                shown: String::new(),
+                program: told.program.into(),
+                place: (attempt.step, attempt.step),
+                failures: 0,
+                turns: Vec::new(),
+                targets: BTreeSet::new(),
+                calls: Vec::new(),
+                line: String::new(),
+                state: GoalState::Waiting,
+            });
+            next
+        });
+        let Some(goal) = self.all.get_mut(place) else { return };
+        goal.state = GoalState::Waiting;
+        goal.place.1 = attempt.told_at;
+        goal.failures += 1;
+        goal.shown =
+            if call.is_shell { attempt.call.shown_part(Some(told)) } else { attempt.call.shown_with(action) };
+        goal.line = attempt.failure().map(|failure| failure.line.clone()).unwrap_or_default();
+        if goal.turns.last() != Some(&attempt.turn) {
+            goal.turns.push(attempt.turn);
+        }
+        goal.targets.extend(mine);
+        match goal.calls.iter_mut().find(|(key, _)| *key == call.key) {
+            Some((_, count)) => *count += 1,
+            None => goal.calls.push((call.key, 1)),
+        }
+    }
+
+    /// Why a goal is left open at the end, if it is.
+    fn open_reason(&self, goal: &Goal) -> Option<OpenReason> {
+        if !goal.is_waiting() {
+            return None;
+        }
+        let (turns, last, min) = (goal.turns(), goal.place.1, self.min_attempts);
+        if goal.does == Does::Read {
+            let of_tool = self.all.iter().filter(|other| {
+                other.is_waiting() && other.does == Does::Read && other.program == goal.program
+            });
+            let all: u64 = of_tool.map(Goal::turns).sum();
+            return (turns >= 2 && goal.most_repeated() >= 2 || all >= min).then_some(OpenReason::InVain);
+        }
+        let is_tool = !goal.is_shell && goal.does != Does::Read;
+        let since = |step: Option<u64>| step.is_some_and(|step| step > last);
+        if turns >= 2 {
+            Some(OpenReason::NeverThrough)
+        } else if is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look)) {
+            Some(OpenReason::HandedOver)
+        } else if is_tool && since(self.spoke) && !since(self.admitted) && !since(self.new_look) {
+            Some(OpenReason::PassedOver)
+        } else if self.tail.len() as u64 >= min && self.tail.contains(&last) {
+            Some(OpenReason::EndsFailing)
+        } else {
+            None
+        }
+    }
+
+    /// The open goals, those in vain of one tool and those that end the run as one.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
+        for goal in &self.all {
+            let Some(reason) = self.open_reason(goal) else { continue };
+            let joins = |group: &&mut (OpenReason, Group<'_>)| {
+                group.0 == reason
+                    && match reason {
+                        OpenReason::InVain => group.1.goal.program == goal.program,
+                        OpenReason::EndsFailing => true,
+                        _ => false,
+                    }
+            };
+            let group = Group { goal, place: goal.place, failures: goal.failures };
+            match groups.iter_mut().find(joins) {
+                Some((_, other)) => other.add(&group),
+                None => groups.push((reason, group)),
+            }
+        }
+        groups.iter().map(|(reason, group)| self.finding(*reason, group)).collect()
+    }
+
+    fn finding(&self, reason: OpenReason, group: &Group<'_>) -> Finding {
+        let (shown, count, line) = (&group.goal.shown, group.failures, after_colon(&group.goal.line));
+        let message = match reason {
+            OpenReason::NeverThrough if group.goal.most_repeated() < count => {
+                format!("{count} calls like {shown} failed, and none went through{line}")
+            }
+            OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
+            OpenReason::InVain if group.goal.most_repeated() < count => {
+                format!("{count} look-ups like {shown} were in vain{line}")
+            }
+            OpenReason::InVain => format!("{shown} could not be looked up ({count} tries){line}"),
+            OpenReason::HandedOver => format!("{shown} failed, and the run was handed over to a human{line}"),
+            OpenReason::PassedOver => {
+                format!("{shown} failed, and no later message mentions a failure{line}")
+            }
+            _ => format!("the run ends in {} failures, the last of {shown}{line}", self.tail.len()),
+        };
+        finding(group.place, reason, &group.goal.program, count, message)
+    }
+    /// How many goals count, how many of them were reached, and how many are open. Look-ups that were dropped do not count.
+    pub(super) fn counts(&self) -> (u64, u64, u64) {
+        let (mut all, mut reached, mut open) = (0, 0, 0);
+        for goal in &self.all {
+            let is_open = self.open_reason(goal).is_some();
+            let counts = goal.does != Does::Read || is_open;
+            all += u64::from(counts);
+            reached += u64::from(counts && goal.state == GoalState::Reached);
+            open += u64::from(is_open);
+        }
+        (all, reached, open)
+    }
+
+    /// The goals that wait and are not open yet.
+    pub(super) fn near_misses(&self) -> Vec<NearMiss> {
+        let waiting = self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal).is_none());
+        let near = waiting.map(|goal| {
+            // A look-up is in vain when the same call has failed twice, anything else when it was tried twice.
+            let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };
+            let attempts = Condition::count("attempts", tried, Comparator::AtLeast, 2);
+            NearMiss::new("open_goal", vec![attempts]).tool(&goal.program).at(goal.place)
+        });
+        near.collect()
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        self.all.len() * 1_024 + self.looked_up.len() * 2 * size_of::<Digest>() + self.tail.len() * 8
+    }
+}
+
+/// Open goals that make one finding; the latest of them.
+struct Group<'g> {
+    goal: &'g Goal,
+    place: (u64, u64),
+    failures: u64,
+}
+
+impl<'g> Group<'g> {
+    fn add(&mut self, other: &Group<'g>) {
+        let place = (self.place.0.min(other.place.0), self.place.1.max(other.place.1));
+        let failures = self.failures + other.failures;
+        let goal = if other.goal.place.1 >= self.goal.place.1 { other.goal } else { self.goal };
+        *self = Self { goal, place, failures };
+    }
+}
+
+/// What goals of one purpose have in common.
+pub(super) fn key(part: &Part<'_>, is_shell: bool) -> Digest {
+    let key = match (part.file, part.script, part.check) {
+        (Some(_), ..) => CHANGE.to_owned(),
+        (None, Some(script), _) => format!("{} {script}", part.program),
+        (None, None, Some(Check::Snippet)) => format!("{} -c", part.program),
+        _ => part.program.to_owned(),
+    };
+    key_of(if is_shell && part.file.is_none() { "$" } else { "" }, &key)
+}
+
+fn key_of(shell: &str, key: &str) -> Digest {
+    Digest::of_text(shell).and(Digest::of_text(key))
+}

@@ -1,0 +1,326 @@
+//! `tool_error_recovery`: the agent does not get over its failures.
+
+mod checks;
+mod goals;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use checks::Checks;
+use goals::Goals;
+
+use super::Evidence;
+use super::detector::Fold;
+use super::explanation::NearMiss;
+use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
+use super::measures::Measure;
+use super::published::RecoveryRate;
+use super::rule::{Grid, Rule};
+use super::shared::{Attempt, Attempts, Check, Does, Part, PassedOver, PollingCall, TransientRules};
+use crate::error::{Error, Result};
+use crate::names::named;
+use crate::trace::{Action, Actor, Actors, Event, Routing, Status, Step};
+
+/// What counts as poor recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RecoveryDefinition {
+    /// A goal that mattered is left open.
+    Goals,
+    /// Too few errors are followed by a success of the same tool: the published rule.
+    Rate,
+}
+
+named! { RecoveryDefinition, "definition" { Goals => "goals", Rate => "rate" } }
+
+/// Configuration of [`ToolErrorRecovery`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolErrorRecoveryConfig {
+    /// Whose actions count.
+    pub actors: Actors,
+    /// What counts as poor recovery.
+    pub definition: RecoveryDefinition,
+    /// Recovery rate below which a run is flagged (`rate`); in (0, 1].
+    pub threshold: f64,
+    /// Attempts in vain after which look-ups, or failures that end the run, leave a goal open (`goals`); at least 2.
+    pub min_attempts: u64,
+    /// Whether the recovery rate tells the programs of a shell apart.
+    pub by_program: bool,
+}
+
+impl Default for ToolErrorRecoveryConfig {
+    fn default() -> Self {
+        let (definition, by_program) = (RecoveryDefinition::Goals, true);
+        Self { actors: Actors::Agent, definition, threshold: 0.5, min_attempts: 3, by_program }
+    }
+}
+
+impl ToolErrorRecoveryConfig {
+    /// The published rule: an error is recovered by any later success of its tool.
+    #[must_use]
+    pub fn published() -> Self {
+        Self { definition: RecoveryDefinition::Rate, by_program: false, ..Self::default() }
+    }
+}
+
+#[doc = include_str!("../docs/tool_error_recovery.md")]
+#[derive(Debug, Clone)]
+pub struct ToolErrorRecovery {
+    config: ToolErrorRecoveryConfig,
+    passed_over: Arc<PassedOver>,
+}
+
+impl Default for ToolErrorRecovery {
+    fn default() -> Self {
+        Self::from_checked(ToolErrorRecoveryConfig::default())
+    }
+}
+
+impl ToolErrorRecovery {
+    /// Returns the detector with this configuration.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if a limit is out of range.
+    pub fn new(config: ToolErrorRecoveryConfig) -> Result<Self> {
+        if !(config.threshold > 0.0 && config.threshold <= 1.0) {
+            return Err(Error::config(
+                "threshold",
+                format!("expected a number in (0, 1], got {}", config.threshold),
+            ));
+        }
+        if config.min_attempts < 2 {
+            return Err(Error::config(
+                "min_attempts",
+                format!("expected at least 2, got {}", config.min_attempts),
+            ));
+        }
+        Ok(Self::from_checked(config))
+    }
+
+    fn from_checked(config: ToolErrorRecoveryConfig) -> Self {
+        let passed_over = PassedOver::new(&PollingCall::known(), Some(&TransientRules::default()));
+        Self { config, passed_over: Arc::new(passed_over) }
+    }
+}
+
+impl Rule for ToolErrorRecovery {
+    type Config = ToolErrorRecoveryConfig;
+    const ID: &'static str = "tool_error_recovery";
+    const CLASS: FailureClass = FailureClass::Operation;
+    const SUMMARY: &'static str = "the agent does not get over its failures";
+    const DOCS: &'static str = include_str!("../docs/tool_error_recovery.md");
+
+    fn bench_trace() -> ToolErrorRecoveryConfig {
+        ToolErrorRecoveryConfig::published()
+    }
+
+    fn config(&self) -> &ToolErrorRecoveryConfig {
+        &self.config
+    }
+
+    fn configured(config: ToolErrorRecoveryConfig) -> Result<Self> {
+        Self::new(config)
+    }
+
+    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+        let ToolErrorRecoveryConfig { actors, definition, threshold, by_program, .. } = self.config;
+        let rate = RecoveryRate::new(actors, threshold, by_program);
+        match definition {
+            RecoveryDefinition::Rate => Box::new(rate),
+            RecoveryDefinition::Goals => Box::new(Recovery::new(self, rate)),
+        }
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.config.definition == RecoveryDefinition::Goals
+    }
+
+    fn grid() -> Option<Grid> {
+        Some(Grid { parameter: "min_attempts", values: (2..=6).map(Into::into).collect() })
+    }
+}
+
+/// Evidence of `tool_error_recovery`: the errors of the trace (`rate`), or a goal that was left open (`goals`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct ToolErrorRecoveryEvidence {
+    /// Every error of the trace, in order (`rate`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ToolError>,
+    /// Why the goal is open (`goals`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<OpenReason>,
+    /// The tool, or the program of a command line (`goals`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The failures that belong to the goal (`goals`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u64>,
+}
+
+/// Why a goal is left open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum OpenReason {
+    /// The last check after a change failed, and none passed since.
+    FailedCheck,
+    /// It was tried again and never went through.
+    NeverThrough,
+    /// It was looked up again and again in vain.
+    InVain,
+    /// It was refused and handed over to a human without another look.
+    HandedOver,
+    /// It failed, and the agent went on without a word about it.
+    PassedOver,
+    /// The run ends in failures.
+    EndsFailing,
+}
+
+named! {
+    OpenReason, "reason of an open goal" {
+        FailedCheck => "failed_check",
+        NeverThrough => "never_through",
+        InVain => "in_vain",
+        HandedOver => "handed_over",
+        PassedOver => "passed_over",
+        EndsFailing => "ends_failing",
+    }
+}
+
+/// One tool error and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolError {
+    /// The step that failed.
+    pub step: u64,
+    /// The tool.
+    pub tool: String,
+    /// The first later step at which the tool succeeded.
+    pub recovered_by: Option<u64>,
+    /// Later calls of the tool, up to and including the recovering one; without one, all later calls.
+    pub attempts: u64,
+    /// Whether the recovering call had other arguments than the failed one; `None` also if either was not recorded.
+    pub changed_arguments: Option<bool>,
+    /// Whether the tool was never called again.
+    pub abandoned: bool,
+}
+
+/// Returns the share of errors that were recovered; 1 without errors.
+#[expect(clippy::cast_precision_loss, reason = "counts of errors are far below 2^53")]
+pub(crate) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
+    if errors == 0 { 1.0 } else { recovered as f64 / errors as f64 }
+}
+
+fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, message: String) -> Finding {
+    let (reason, tool, failures) = (Some(reason), Some(tool.to_owned()), Some(failures));
+    let evidence = ToolErrorRecoveryEvidence { errors: Vec::new(), reason, tool, failures };
+    let evidence = Evidence::ToolErrorRecovery(evidence);
+    Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, place, message, evidence)
+        .confidence(Confidence::Likely)
+}
+
+/// The default rule: failed checks are told from other failures, each of which belongs to a goal.
+#[derive(Debug)]
+struct Recovery {
+    actors: Actors,
+    rate: RecoveryRate,
+    attempts: Attempts,
+    goals: Goals,
+    checks: Checks,
+}
+
+impl Recovery {
+    fn new(rule: &ToolErrorRecovery, rate: RecoveryRate) -> Self {
+        Self {
+            actors: rule.config.actors,
+            rate,
+            attempts: Attempts::new(rule.config.actors, &rule.passed_over),
+            goals: Goals::new(rule.config.min_attempts),
+            checks: Checks::default(),
+        }
+    }
+
+    fn attempt(&mut self, attempt: &Attempt, action: &Action<'_>) {
+        let call = &attempt.call.call;
+        let failed = attempt.failure().is_some();
+        let rejects = |answer: &str| answer.to_lowercase().contains("tool use was rejected");
+        let user_refused =
+            failed && action.observation.present().is_some_and(|answer| rejects(&answer.head(300)));
+        let is_note = call.does == Does::Note && action.status != Status::Error;
+        // The answer speaks of the last check, else of what was run or written, else of what was read.
+        let last = |wanted: fn(&Part<'_>) -> bool| call.parts().rfind(wanted);
+        let told = last(|part| part.check.is_some())
+            .or_else(|| last(|part| part.does != Does::Read))
+            .or_else(|| last(|_| true));
+        let Some(told) = &told.filter(|_| !user_refused && !is_note) else { return };
+        let known = self.goals.observe(attempt, told);
+        let passed = self.checks.observe(attempt, told, action);
+        if told.check.is_some() {
+            if passed {
+                if told.check != Some(Check::Snippet) {
+                    self.goals.reach_changes();
+                }
+                self.goals.success(attempt, action, known);
+            }
+        } else if failed && action.status == Status::Error && !(call.is_shell && told.does == Does::Read) {
+            self.goals.failure(attempt, told, action);
+        } else if !failed && action.status == Status::Ok {
+            self.goals.success(attempt, action, known);
+        }
+    }
+}
+
+impl Fold for Recovery {
+    fn observe(&mut self, step: &Step<'_>) {
+        self.rate.observe(step);
+        if let Event::Message(text) = step.event() {
+            if step.actor() == Actor::Agent {
+                self.goals.message(step.index(), *text);
+            }
+            return;
+        }
+        let Some(action) = step.action_of(self.actors) else { return };
+        let attempt = self.attempts.observe(step);
+        if let Some(attempt) = attempt.filter(|attempt| !attempt.polls) {
+            self.attempt(&attempt, action);
+        }
+    }
+
+    /// Nothing is confirmed before the end: a later success still reaches every goal.
+    fn certain(&self) -> &[Finding] {
+        &[]
+    }
+
+    fn verdict(&self) -> Verdict {
+        let mut findings = self.goals.findings();
+        let failing = self.checks.finding();
+        let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
+        findings.extend(failing);
+        findings.sort_by_key(|finding| (finding.first, finding.last));
+        let (goals, reached, open) = self.goals.counts();
+        // All checks together are one goal.
+        let (goals, reached) = (goals + a_check_failed, reached + a_check_failed.saturating_sub(is_failing));
+        let goal_recovery = recovery_rate(reached, goals);
+        let measures = self.rate.measures().into_iter().chain([
+            Measure::count("goals", goals),
+            Measure::count("reached", reached),
+            Measure::count("open", open + is_failing),
+            Measure { name: "goal_recovery", value: goal_recovery },
+        ]);
+        Verdict::Judged(Judgement {
+            detected: !findings.is_empty(),
+            score: Some(goal_recovery),
+            findings,
+            measures: measures.collect::<Vec<_>>().into(),
+            ..Judgement::default()
+        })
+    }
+
+    fn near_misses(&self) -> Vec<NearMiss> {
+        self.goals.near_misses()
+    }
+
+    fn memory(&self) -> usize {
+        let failures = self.goals.memory() + self.checks.memory();
+        self.rate.memory() + self.attempts.memory() + failures
+    }
+}
