@@ -858,7 +858,7 @@ fn the_steps_drawn_are_those_of_the_flagged_runs() {
         ("y", "b", "second"),
     ]) {
         assert!(article.contains(&format!("{run}, in")) && article.contains(&format!("/{folder}/runs.json")));
-        assert_eq!(article.matches(&format!("answer to {call}")).count(), 5, "{article}");
+        assert_eq!(article.matches(&format!("→ ok: answer to {call}")).count(), 5, "{article}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sessions of Claude Code: lines, sub-agents, statuses, copies.
 
 use serde_json::{Value, json};
-use wrongturn::Format;
+use wrongturn::{Error, ErrorKind, Format, ReadOptions, read_traces};
 
 use crate::{costs, lines, read, said, sole_outcome, told};
 
@@ -101,23 +101,31 @@ fn which_lines_count() {
         (assistant("m", &json!("<local-command-x")), vec![said, "0 agent: <local-command-x"]),
         (assistant("m", &json!([{"type": "thinking", "thinking": "x"}])), vec![said]),
         (assistant("m", &json!([result("1", "x")])), vec![said]),
-        (user(&json!([call("1")])), vec![said]),
         (with(user(&json!("x")), &json!({"isMeta": true})), vec![said]),
         (with(user(&json!("x")), &json!({"isMeta": false})), vec![said, "0 user: x"]),
         (with(user(&json!("x")), &json!({"isCompactSummary": true})), vec![said]),
         (with(user(&json!("x")), &json!({"isVisibleInTranscriptOnly": true})), vec![said]),
         (with(assistant("m", &json!("x")), &json!({"isApiErrorMessage": true})), vec![said]),
         (with(user(&json!("x")), &json!({"type": "system"})), vec![said]),
-        (
-            json!({"type": "progress", "sessionId": "s", "data": {"message": assistant("m", &json!([call("1")]))}}),
-            vec![said],
-        ),
         (json!({"type": "file-history-snapshot", "messageId": "x", "snapshot": {}}), vec![said]),
         (json!({"type": "assistant", "message": {"model": "<synthetic>", "content": "x"}}), vec![said]),
         (json!({"type": "user", "message": "x"}), vec![said]),
         (with(user(&json!("x")), &json!({"uuid": "u"})), vec![said, "0 user: x"]),
     ] {
         assert_eq!(steps_told(&[kept.clone(), line.clone()]), expected, "{line}");
+    }
+}
+
+#[test]
+fn calls_where_none_may_stand_are_reported() {
+    for line in [
+        user(&json!([call("1")])),
+        json!({"type": "progress", "sessionId": "s", "data": {"message": assistant("m", &json!([call("1")]))}}),
+    ] {
+        let text = format!("{}\n{line}\n", user(&json!("kept")));
+        let (_, reading) = read_traces(text.as_bytes(), &ReadOptions::default());
+        let kinds: Vec<ErrorKind> = reading.errors.iter().map(Error::kind).collect();
+        assert_eq!(kinds, [ErrorKind::Unread], "{line}");
     }
 }
 
