@@ -138,3 +138,11 @@ fn an_error_message_has_a_bound() {
     let (_, error) = ends("check", &[&input, "--format", "native"], 3);
     assert!(error.lines().all(|line| line.chars().count() <= 1001), "{} bytes", error.len());
 }
+
+#[test]
+fn an_error_of_the_guard_blocks_no_agent() {
+    let output = run("guard", &["--no-such-flag"]);
+    assert_eq!(output.status.code(), Some(1));
+    let output = run("check", &["--no-such-flag"]);
+    assert_eq!(output.status.code(), Some(2));
+}

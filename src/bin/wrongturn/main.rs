@@ -48,11 +48,14 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let Program { command } = match common::parse() {
+    // Coding agents take exit status 2 of a hook for a block. An error of the guard must not stop them.
+    let is_guard = std::env::args_os().nth(1).is_some_and(|name| name == "guard");
+    let usage = if is_guard { common::FAILED } else { common::USAGE };
+    let Program { command } = match common::parse(usage) {
         Ok(program) => program,
         Err(status) => return status,
     };
-    common::finish(match command {
+    let status = match command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
@@ -67,5 +70,6 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Formats(arguments) => list::formats(&arguments),
         Command::Detectors(arguments) => list::detectors(&arguments),
-    })
+    };
+    common::finish(status, usage)
 }

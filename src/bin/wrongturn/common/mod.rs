@@ -51,23 +51,24 @@ pub(crate) fn notes(inputs: &str, outputs: &str, status: &str, example: &str) ->
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 
-/// Parses the command line. Help texts fit 80 columns.
-pub(crate) fn parse<A: clap::Parser>() -> Result<A, ExitCode> {
+/// Parses the command line; wrong usage ends with the status `usage`. Help texts fit 80 columns.
+pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
     let matches = A::command().max_term_width(80).try_get_matches();
     matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
         let _ = error.print();
-        if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+        if error.use_stderr() { ExitCode::from(usage) } else { ExitCode::SUCCESS }
     })
 }
 
-/// Returns the exit status of `run`, after printing its error. A closed pipe is not an error.
-pub(crate) fn finish(run: Result<u8, Failure>) -> ExitCode {
+/// Returns the exit status of `run`, after printing its error: `usage`, unless the error has a status of its own. A
+/// closed pipe is not an error.
+pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
     match run {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_closed_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             note(&format!("error: {error}"));
-            ExitCode::from(if error.is::<Unread>() { UNREAD } else { USAGE })
+            ExitCode::from(if error.is::<Unread>() { UNREAD } else { usage })
         }
     }
 }
