@@ -23,9 +23,9 @@ pub(super) enum Moment {
 /// ```
 /// use wrongturn::Hook;
 ///
-/// let hook = Hook::read(br#"{"hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "/tmp/s.jsonl",
+/// let hook = Hook::read(br#"{"hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "s.jsonl",
 ///     "tool_name": "Bash", "tool_input": {"command": "pytest"}, "tool_use_id": "toolu_1"}"#)?;
-/// assert_eq!((hook.session(), hook.transcript()), ("s", Some("/tmp/s.jsonl")));
+/// assert_eq!((hook.session(), hook.transcript()), ("s", Some("s.jsonl")));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone)]
