@@ -1,5 +1,6 @@
 //! `wrongturn check`: runs the detectors over files and directories, and prints the worst runs first.
 
+mod entries;
 mod gate;
 mod groups;
 mod streams;
@@ -139,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
         let entries: Result<Vec<_>, String> =
-            formats.iter().map(|format| streams::entry(*format, &record)).collect();
+            formats.iter().map(|format| entries::entry(*format, &record)).collect();
         // Boxed, as what is put in order may be errors by the thousand.
         Box::new((entries, FlaggedRun::of(&record), findings, suppressed, record))
     };

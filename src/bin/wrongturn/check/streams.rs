@@ -1,16 +1,13 @@
 //! Outputs with an entry for each run or finding: written while a scan runs, in the order of the source.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use serde_json::{Value, json};
-use wrongturn::{ALL, Confidence, EventContext, Finding, TraceRecord, Verdict, otlp_json};
 
+use super::entries::{self, Entry};
+use crate::common::Failure;
 use crate::common::output::Output;
-use crate::common::{self, Failure};
 
 /// A format of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -130,16 +127,19 @@ impl Stream {
         let mut stream = Self { format, target, has_entries: false, junit: JUnit::default() };
         match format {
             OutputFormat::Csv => {
-                stream.write(csv_line(FINDING_COLUMNS.iter().map(|name| (*name).to_owned()))?.as_bytes())?;
+                stream.write(
+                    entries::csv_line(entries::FINDING_COLUMNS.iter().map(|name| (*name).to_owned()))?
+                        .as_bytes(),
+                )?;
             }
-            OutputFormat::RunsCsv => stream.write(csv_line(run_columns())?.as_bytes())?,
-            OutputFormat::Sarif => stream.write(sarif_head().as_bytes())?,
+            OutputFormat::RunsCsv => stream.write(entries::csv_line(entries::run_columns())?.as_bytes())?,
+            OutputFormat::Sarif => stream.write(entries::sarif_head().as_bytes())?,
             _ => {}
         }
         Ok(stream)
     }
 
-    /// Adds what [`entry`] made of a run.
+    /// Adds what [`entry`](entries::entry) made of a run.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Failure> {
         match self.format {
             OutputFormat::Junit => {
@@ -196,300 +196,9 @@ impl Stream {
     }
 }
 
-/// What an output says of one run.
-pub(crate) struct Entry {
-    bytes: Vec<u8>,
-    is_flagged: bool,
-}
-
-/// Renders a run for a stream. It is done by the threads that read.
-pub(crate) fn entry(format: OutputFormat, record: &TraceRecord) -> Result<Entry, String> {
-    let bytes = match format {
-        OutputFormat::Jsonl => common::json_line(record)?,
-        OutputFormat::Otlp => {
-            let context = EventContext::new(&record.trace_id(), &record.metadata);
-            (otlp_json(&context.of_verdicts(&record.verdicts)) + "\n").into_bytes()
-        }
-        OutputFormat::Csv => findings(record)
-            .map(|finding| finding_row(record, finding))
-            .collect::<Result<String, _>>()?
-            .into_bytes(),
-        OutputFormat::RunsCsv => run_row(record)?.into_bytes(),
-        OutputFormat::Sarif => {
-            let results: Vec<String> =
-                findings(record).map(|finding| sarif_result(record, finding)).collect();
-            results.join(",").into_bytes()
-        }
-        OutputFormat::Junit => junit_case(record).into_bytes(),
-        OutputFormat::Github => findings(record)
-            .map(|finding| github_annotation(record, finding))
-            .collect::<String>()
-            .into_bytes(),
-        _ => Vec::new(),
-    };
-    Ok(Entry { bytes, is_flagged: findings(record).next().is_some() })
-}
-
-fn findings(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
-    record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
-}
-
-const FINDING_COLUMNS: [&str; 15] = [
-    "run",
-    "file",
-    "agent",
-    "model",
-    "domain",
-    "task",
-    "detector",
-    "first",
-    "last",
-    "confidence",
-    "message",
-    "evidence",
-    "steps",
-    "tokens",
-    "seconds",
-];
-
-fn run_columns() -> impl Iterator<Item = String> {
-    let plain = [
-        "run",
-        "file",
-        "position",
-        "agent",
-        "model",
-        "domain",
-        "task",
-        "trial",
-        "reward",
-        "termination",
-        "steps",
-        "actions",
-        "unanswered_calls",
-        "tokens",
-        "seconds",
-        "findings",
-    ];
-    let of_detectors = ALL.iter().flat_map(|info| [info.id.to_owned(), format!("{}_score", info.id)]);
-    plain.into_iter().map(str::to_owned).chain(of_detectors)
-}
-
-fn optional<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn seconds(nanoseconds: Option<u64>) -> String {
-    optional(
-        nanoseconds
-            .map(|nanoseconds| format!("{}.{:09}", nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000)),
-    )
-}
-
-fn finding_row(record: &TraceRecord, finding: &Finding) -> Result<String, String> {
-    let metadata = &record.metadata;
-    let evidence = serde_json::to_string(&finding.evidence).map_err(|error| error.to_string())?;
-    csv_line(
-        [
-            text(&record.trace_id()),
-            text(&record.file.display().to_string()),
-            text(metadata.agent.as_deref().unwrap_or_default()),
-            text(metadata.model.as_deref().unwrap_or_default()),
-            text(metadata.domain.as_deref().unwrap_or_default()),
-            text(metadata.task.as_deref().unwrap_or_default()),
-            finding.detector.to_string(),
-            finding.first.to_string(),
-            finding.last.to_string(),
-            finding.confidence.to_string(),
-            text(&finding.message),
-            evidence,
-            optional(finding.cost.map(|cost| cost.steps)),
-            optional(finding.cost.and_then(|cost| cost.tokens())),
-            seconds(finding.cost.and_then(|cost| cost.duration_ns)),
-        ]
-        .into_iter(),
-    )
-}
-
-fn run_row(record: &TraceRecord) -> Result<String, String> {
-    let metadata = &record.metadata;
-    let plain = [
-        text(&record.trace_id()),
-        text(&record.file.display().to_string()),
-        record.position.to_string(),
-        text(metadata.agent.as_deref().unwrap_or_default()),
-        text(metadata.model.as_deref().unwrap_or_default()),
-        text(metadata.domain.as_deref().unwrap_or_default()),
-        text(metadata.task.as_deref().unwrap_or_default()),
-        optional(metadata.trial),
-        optional(record.reward),
-        text(metadata.termination.as_deref().unwrap_or_default()),
-        record.cost.steps.to_string(),
-        record.actions.to_string(),
-        record.unpaired.calls.to_string(),
-        optional(record.cost.tokens()),
-        seconds(record.cost.duration_ns),
-        findings(record).count().to_string(),
-    ];
-    let of_detectors = ALL.iter().flat_map(|info| {
-        let verdict = record.verdict(info.id);
-        let score = verdict.and_then(Verdict::judgement).and_then(|judgement| judgement.score);
-        [optional(verdict.and_then(Verdict::detected).map(u8::from)), optional(score)]
-    });
-    csv_line(plain.into_iter().chain(of_detectors))
-}
-
-/// A recorded text as a cell. Spreadsheets run cells that begin like a formula, so those get an apostrophe.
-fn text(value: &str) -> String {
-    if value.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{value}") } else { value.to_owned() }
-}
-
-fn csv_line(cells: impl Iterator<Item = String>) -> Result<String, String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(cells.map(String::into_bytes)).map_err(|error| error.to_string())?;
-    let line = writer.into_inner().map_err(|error| error.to_string())?;
-    String::from_utf8(line).map_err(|error| error.to_string())
-}
-
-/// The head of a SARIF log, up to the list of results.
-fn sarif_head() -> String {
-    let rules: Vec<Value> = ALL
-        .iter()
-        .map(|info| {
-            json!({
-                "id": info.id,
-                "shortDescription": {"text": info.summary},
-                "properties": {"mode": info.mode},
-            })
-        })
-        .collect();
-    let driver = json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "semanticVersion": env!("CARGO_PKG_VERSION"),
-        "rules": rules,
-    });
-    format!(
-        "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{{\
-         \"tool\":{{\"driver\":{driver}}},\"results\":[\n"
-    )
-}
-
-fn sarif_result(record: &TraceRecord, finding: &Finding) -> String {
-    let run = record.trace_id();
-    let place = json!({
-        "physicalLocation": {"artifactLocation": {"uri": uri(&record.file)}},
-        "logicalLocations": [{
-            "name": format!("step {}", finding.first),
-            "fullyQualifiedName": format!("{run}/{}", finding.first),
-            "kind": "element",
-        }],
-    });
-    let properties: BTreeMap<&str, Value> = [
-        ("run", json!(run)),
-        ("first", json!(finding.first)),
-        ("last", json!(finding.last)),
-        ("confidence", json!(finding.confidence)),
-        ("model", json!(record.metadata.model)),
-        ("task", json!(record.metadata.task)),
-    ]
-    .into();
-    let level = if finding.confidence == Confidence::Certain { "warning" } else { "note" };
-    json!({
-        "ruleId": finding.detector,
-        "ruleIndex": ALL.iter().position(|info| info.id == finding.detector),
-        "level": level,
-        "message": {"text": finding.message},
-        "locations": [place],
-        "partialFingerprints": {"findingId/v1": format!("{run}/{}", finding.id)},
-        "properties": properties,
-    })
-    .to_string()
-}
-
-/// A path as a relative or absolute URI reference.
-fn uri(path: &Path) -> String {
-    let mut uri = String::new();
-    for byte in path.to_string_lossy().replace('\\', "/").bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri
-}
-
-fn junit_case(record: &TraceRecord) -> String {
-    let (name, file) = (xml(&record.trace_id()), xml(&record.file.display().to_string()));
-    let mut failures = String::new();
-    for finding in findings(record) {
-        let _ = write!(
-            failures,
-            "<failure type=\"{}\" message=\"{}\">steps {}-{}</failure>",
-            finding.detector,
-            xml(&finding.message),
-            finding.first,
-            finding.last
-        );
-    }
-    if failures.is_empty() {
-        format!("<testcase classname=\"{file}\" name=\"{name}\"/>\n")
-    } else {
-        format!("<testcase classname=\"{file}\" name=\"{name}\">{failures}</testcase>\n")
-    }
-}
-
-/// Text for XML 1.0, which has no way to write most control characters.
-fn xml(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match letter {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push_str("&#10;"),
-            '\t' => escaped.push_str("&#9;"),
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push('\u{fffd}');
-            }
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
-}
-
-fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {
-    let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
-    let kind = if finding.confidence == Confidence::Certain { "warning" } else { "notice" };
-    format!(
-        "::{kind} file={},title={}::{}\n",
-        property(&record.file.display().to_string()),
-        property(&finding.detector),
-        data(&format!(
-            "{}, steps {}-{}: {}",
-            record.trace_id(),
-            finding.first,
-            finding.last,
-            finding.message
-        ))
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cells_that_begin_like_a_formula_are_text() {
-        assert_eq!(text("=HYPERLINK(1)"), "'=HYPERLINK(1)");
-        assert_eq!(text("a=b"), "a=b");
-        assert_eq!(
-            csv_line(["a,b".to_owned(), "c\"d".to_owned()].into_iter()).as_deref(),
-            Ok("\"a,b\",\"c\"\"d\"\n")
-        );
-    }
 
     #[test]
     fn names_of_files_decide_the_format() {
@@ -499,10 +208,5 @@ mod tests {
         assert_eq!(of("a.otlp.jsonl"), Some(OutputFormat::Otlp));
         assert_eq!(of("a.jsonl"), Some(OutputFormat::Jsonl));
         assert_eq!(of("report"), None);
-    }
-
-    #[test]
-    fn paths_become_uri_references() {
-        assert_eq!(uri(Path::new("a b/ä#1.json")), "a%20b/%C3%A4%231.json");
     }
 }
