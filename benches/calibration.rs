@@ -7,7 +7,11 @@ use std::path::PathBuf;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use wrongturn::stats::{Outcome, f1_bootstrap};
-use wrongturn::{ALL, CalibrationOptions, GoldenSet, calibrate, default_detectors};
+use wrongturn::{
+    calibrate::{CalibrationOptions, GoldenSet, calibrate},
+    default_detectors,
+    detect::ALL,
+};
 
 fn calibration(criterion: &mut Criterion) {
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();

@@ -8,7 +8,7 @@ use std::path::Path;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use wrongturn::{ScanOptions, Scanner, default_detectors};
+use wrongturn::{Scanner, default_detectors, scan::ScanOptions};
 
 /// As many files as keep two threads busy.
 const FILES: u64 = 8;

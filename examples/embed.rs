@@ -12,7 +12,10 @@ use std::sync::mpsc;
 use std::thread;
 
 use serde_json::{Value, json};
-use wrongturn::{Action, Actor, Monitor, Status, StepInput, Trace, Verdict, default_detectors};
+use wrongturn::{
+    Action, Monitor, Status, Trace, Verdict, default_detectors,
+    trace::{Actor, StepInput},
+};
 
 /// What a service would send: it owns its texts, since they cross a thread.
 enum Message {

@@ -10,8 +10,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wrongturn::{
-    Actors, Detector, Format, Inference, InferenceOptions, ReadOptions, ScanEvent, ScanOptions, Scanner,
-    SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig, render_inference,
+    Detector, ReadOptions, Scanner, ToolErrorRecovery,
+    detect::ToolErrorRecoveryConfig,
+    read::Format,
+    replicate::{Inference, InferenceOptions, SimulationRow},
+    report::render_inference,
+    scan::{ScanEvent, ScanOptions},
+    trace::Actors,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {

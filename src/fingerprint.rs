@@ -63,7 +63,7 @@ impl FromStr for Node {
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Fingerprint, Status, Trace};
+/// use wrongturn::{Status, Trace, fingerprint::Fingerprint};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..3 {
@@ -184,7 +184,7 @@ impl<'de> Deserialize<'de> for Fingerprint {
 /// Takes a [`Fingerprint`] step by step, for a run that is not in memory as a whole.
 ///
 /// ```
-/// use wrongturn::{Action, Actor, Fingerprint, FingerprintBuilder, Gate, StepInput};
+/// use wrongturn::{Action, fingerprint::{Fingerprint, FingerprintBuilder}, trace::{Actor, Gate, StepInput}};
 ///
 /// let (mut gate, mut builder) = (Gate::new(), FingerprintBuilder::default());
 /// builder.observe(&gate.admit(StepInput::message(Actor::User, "where is it?"))?);

@@ -1,32 +1,53 @@
-//! Finds failures in recorded runs of AI agents, without any model call.
+//! Finds failures in recorded runs of AI agents, without a model call.
 //!
-//! This page introduces the types. [`guide`] goes further, with a page each on [detectors](guide::detectors),
-//! [formats](guide::formats), [embedding](guide::embedding), [statistics](guide::statistics),
-//! [calibration](guide::calibration), [benchmarks](guide::benchmarks) of agents, and [scale](guide::scale).
-//!
-//! # The types, in the order in which they meet
-//!
-//! A [`Trace`] is one recorded run: ordered [`Step`]s, each a message or an [`Action`] with its observation and
-//! [`Status`]; [`Metadata`]; an optional reward; an optional [`ReferenceRoute`]. A [`Detector`] is a configuration
-//! that starts a [`Fold`] over the steps of a trace; the fold ends in a [`Verdict`] with [`Finding`]s. A
-//! [`Scanner`] runs detectors over files in parallel and gives a [`TraceRecord`] per run.
-//!
-//! # A first verdict
+//! Read a file and run the default detectors over every run in it:
 //!
 //! ```
-//! use serde_json::json;
-//! use wrongturn::{Detector, Loop, Status, Trace};
+//! use wrongturn::{ReadOptions, default_detectors, read_traces};
 //!
-//! let mut run = Trace::builder();
-//! for _ in 0..5 {
-//!     run.call("get_order", &json!({"order_id": "#W17"}), Status::Ok, "pending")?;
+//! let file = br#"{"messages": [
+//!     {"role": "user", "content": "Where is my order W17?"},
+//!     {"role": "assistant", "tool_calls": [{"id": "1", "type": "function",
+//!         "function": {"name": "get_order", "arguments": "{\"id\": \"W17\"}"}}]},
+//!     {"role": "tool", "tool_call_id": "1", "content": "Error: order not found"},
+//!     {"role": "assistant", "tool_calls": [{"id": "2", "type": "function",
+//!         "function": {"name": "get_order", "arguments": "{\"id\": \"W17\"}"}}]},
+//!     {"role": "tool", "tool_call_id": "2", "content": "Error: order not found"}]}"#;
+//! let (traces, reading) = read_traces(file, &ReadOptions::default());
+//! assert!(reading.errors.is_empty());
+//!
+//! let mut messages = Vec::new();
+//! for detector in default_detectors() {
+//!     for finding in detector.detect(&traces[0]).findings() {
+//!         messages.push(format!("steps {}-{} {}", finding.first, finding.last, finding.mode));
+//!     }
 //! }
-//! let verdict = Loop::default().detect(&run.build()?);
-//! assert_eq!(verdict.detected(), Some(true));
-//! assert_eq!(verdict.findings()[0].mode.to_string(), "strategy/loop");
-//! assert_eq!((verdict.findings()[0].first, verdict.findings()[0].last), (0, 4));
-//! # Ok::<(), wrongturn::Error>(())
+//! assert!(messages.contains(&"steps 2-2 operation/feedback_blindness".to_owned()), "{messages:?}");
 //! ```
+//!
+//! The program `wrongturn` (feature `cli`) does the same for whole directories. The [guide] has a page for each
+//! task: [detectors](guide::detectors), [formats](guide::formats), [embedding](guide::embedding),
+//! [statistics](guide::statistics), [calibration](guide::calibration), [benchmarks](guide::benchmarks),
+//! [scale](guide::scale).
+//!
+//! # Modules
+//!
+//! | module | task |
+//! |---|---|
+//! | [`trace`] | The model: a [`Trace`] of [`Step`]s, each a message or an [`Action`] with its observation and [`Status`] |
+//! | [`read`] | Bytes in any of the known formats to traces |
+//! | [`detect`] | The detectors, and the traits for detectors of your own |
+//! | [`live`] | The same detectors over runs that are still going on |
+//! | [`scan`] | Files and directories, in parallel |
+//! | [`calibrate`] | Detectors against labelled runs: precision, recall, intervals, readiness tiers |
+//! | [`replicate`] | Correlation of recovery and errors with task rewards |
+//! | [`compare`] | Two agents, or two versions, on the same tasks |
+//! | [`benchmarks`] | BenchTrace and Recovery-Bench |
+//! | [`merge`] | Partial results of a divided corpus |
+//! | [`stats`] | The formulas alone |
+//! | [`report`] | Text, HTML, Markdown, LaTeX, CSV |
+//! | [`export`] | Evaluation events for OpenTelemetry |
+//! | [`fingerprint`] | How an agent moves between kinds of steps |
 //!
 //! # Detectors
 //!
@@ -44,136 +65,79 @@
 //!
 //! <!-- detectors: end -->
 //!
-//! [`default_detectors`] returns those that run by default. The page of each has its rule, examples and limits:
-//! [`ExpectedAction`], [`FeedbackBlindness`], [`Loop`], [`MalformedCall`], [`RouteInefficiency`], [`ToolErrorRecovery`],
-//! [`WastedActions`]. [The guide](guide::detectors) defines the words that they share.
+//! [`default_detectors`] returns those that run by default. A finding is *certain* if it follows from recorded facts
+//! alone, such as equal calls with equal answers, and *likely* if it rests on text ([`Confidence`]). A [`Registry`]
+//! makes detectors from JSON. A detector of your own implements [`Detector`] and [`Fold`] and runs wherever those of
+//! this crate run.
 //!
-//! A finding is *certain* if it follows from recorded facts alone, such as equal calls with equal answers, and *likely*
-//! if it rests on what texts say ([`Confidence`]). [`at_least`] drops findings below a confidence.
+//! Arguments that the source did not record equal nothing. Detectors that compare actions are *not applicable* to a
+//! trace in which no action has its arguments recorded.
 //!
-//! A [`Registry`] starts with all of them ([`ALL`]) and makes detectors from JSON; an error names the field that is
-//! wrong. A detector of your own implements [`Detector`] and [`Fold`] and runs wherever those of this crate run. As a
-//! [`Rule`] it also has a configuration and can be added to a registry.
+//! # Live
 //!
-//! A value that the source left out ([`Content::NotRecorded`]) equals nothing. Detectors that compare actions are *not
-//! applicable* to a trace in which no action has its arguments recorded.
+//! A [`Monitor`] takes the steps of one open trace and reports a finding as soon as no later step can take it back.
+//! Its verdicts equal those of the batch, because both run the same fold. A [`TraceAssembler`] keeps monitors for many
+//! open traces, within caps on memory.
 //!
-//! # Files
+//! # Guarantees
 //!
-//! ```
-//! use wrongturn::{ReadOptions, read_traces};
-//!
-//! let file = br#"{"info": {"agent_info": {"llm": "m"}}, "tasks": [], "simulations": [
-//!     {"id": "a", "reward_info": {"reward": 1.0}, "messages": [
-//!         {"role": "assistant", "tool_calls": [{"id": "c", "name": "look", "arguments": {}}]},
-//!         {"role": "tool", "id": "c", "content": "Error: dark", "error": true}]},
-//!     {"id": "b", "messages": "lost"}]}"#;
-//! let (traces, reading) = read_traces(file, &ReadOptions::default());
-//! assert_eq!(traces[0].metadata().model.as_deref(), Some("m"));
-//! // A run that cannot be read costs itself alone, and says where it is wrong.
-//! assert_eq!(reading.errors[0].location().unwrap().line, 5);
-//! ```
-//!
-//! [`read_slice`] and [`read_stream`] feed a [`StepSink`] without building traces; [`Scanner`] does that for whole
-//! directories, with one buffer per thread. The native JSON form is described at [`NATIVE_VERSION`].
-//!
-//! # Online
-//!
-//! A [`Monitor`] takes the steps of an open trace one by one and reports a finding as soon as it is confirmed, that is,
-//! when no later step can take it back. Its verdicts equal those of the batch, because both run the same fold. A finding
-//! that grows or merges is a series of [`Update`]s under one id. A [`TraceAssembler`] keeps monitors for many open traces, whose calls, answers, messages
-//! or spans arrive in any order, within caps on what it holds.
-//!
-//! An [`EventContext`] makes evaluation events of OpenTelemetry from verdicts, findings and updates; [`otlp_json`]
-//! writes them for any collector.
-//!
-//! # Calibration and statistics
-//!
-//! [`Detector::explain`] shows how close a trace came to another verdict, and changes that flip it. [`calibrate`] holds
-//! detectors against a [`GoldenSet`] of labelled traces; [`Replication`] correlates recovery
-//! and errors with rewards, [`Inference`] says how far that can be trusted, [`Comparison`] holds two agents against each
-//! other; [`stats`] has the formulas by themselves. [`evaluation`] scores what BenchTrace and Recovery-Bench ask of
-//! models: to find and explain failures, to avoid them, to recover from them.
-//!
-//! # Past one machine
-//!
-//! A [`PartialState`] holds what was found in a part of a corpus. States merge in any order to the very state of the
-//! whole, of which every report is made, so that a corpus can be divided among any number of processes.
-//!
-//! # Determinism
-//!
-//! Detectors never read clocks, use randomness or depend on hash order. A scan gives the same bytes at any number of
-//! threads, because results are put in source order before anybody sees them, and sums are taken in that order.
-//! Bootstrap and perturbations are seeded. Arguments and observations are compared by 128-bit digests (XXH3).
-//!
-//! # Errors and panics
-//!
-//! Everything that can fail gives an [`Error`] with an [`ErrorKind`] and, for files, path, run, line and column.
-//! No public function panics, whatever the bytes. There is no `unsafe` code in this crate.
+//! - No public function panics, whatever the bytes. There is no `unsafe` code in this crate.
+//! - An [`Error`] has an [`ErrorKind`] and, for files, path, run, line and column. A run that cannot be read is
+//!   reported; the rest of its file is still read.
+//! - Detectors use no clock, no randomness and no hash order. A scan gives the same bytes at any number of threads.
+//!   The bootstrap is seeded.
 //!
 //! # Features
 //!
-//! `scan`, `statistics`, `html`, `compression` and `inspect` are on by default, `otlp` and `collector` are not; the guide
-//! on [embedding](guide::embedding) says what each brings. Without any there are the model, the readers, the detectors,
-//! the monitor and the assembler.
+//! `scan`, `statistics`, `html`, `compression` and `inspect` are on by default; `otlp` and `cli` are not. The page on
+//! [embedding](guide::embedding) lists the dependencies of each. Without any feature the crate has the model, the
+//! readers, the detectors, the monitor and the assembler.
 
 #![cfg_attr(
     not(feature = "statistics"),
-    allow(
-        dead_code,
-        reason = "what only scans and statistics use, or only they export, is compiled all the same"
-    )
+    allow(dead_code, reason = "helpers that only these features use are compiled without them as well")
 )]
 
 #[cfg(feature = "statistics")]
-mod calibration;
+pub mod benchmarks;
 #[cfg(feature = "statistics")]
-mod compare;
-#[cfg(feature = "scan")]
-mod corpus;
-mod detect;
+pub mod calibrate;
+#[cfg(feature = "statistics")]
+pub mod compare;
+pub mod detect;
 mod error;
-#[cfg(feature = "statistics")]
-pub mod evaluation;
-mod export;
-mod fingerprint;
+pub mod export;
+pub mod fingerprint;
 pub mod guide;
 mod json;
-mod live;
+pub mod live;
+#[cfg(feature = "statistics")]
+pub mod merge;
 mod names;
 mod objects;
 #[cfg(feature = "statistics")]
 mod outcome;
+pub mod read;
 #[cfg(feature = "statistics")]
-mod partial;
-mod read;
+pub mod replicate;
 #[cfg(feature = "statistics")]
-mod replication;
-#[cfg(feature = "statistics")]
-mod report;
+pub mod report;
+#[cfg(feature = "scan")]
+pub mod scan;
 #[cfg(feature = "statistics")]
 pub mod stats;
-mod trace;
+pub mod trace;
 
-#[cfg(feature = "statistics")]
-pub use calibration::*;
-#[cfg(feature = "statistics")]
-pub use compare::*;
-#[cfg(feature = "scan")]
-pub use corpus::*;
-pub use detect::*;
+pub use detect::{
+    Confidence, Detector, ExpectedAction, FeedbackBlindness, Finding, Fold, Loop, MalformedCall, Registry,
+    RouteInefficiency, ToolErrorRecovery, Verdict, WastedActions, default_detectors,
+};
 pub use error::{Error, ErrorKind, Location, Result};
-pub use export::*;
-pub use fingerprint::*;
-pub use live::*;
-#[cfg(feature = "statistics")]
-pub use partial::*;
-pub use read::*;
-#[cfg(feature = "statistics")]
-pub use replication::*;
-#[cfg(feature = "statistics")]
-pub use report::*;
-pub use trace::*;
+pub use live::{Monitor, TraceAssembler};
+pub use read::{ReadOptions, read_traces};
+#[cfg(feature = "scan")]
+pub use scan::Scanner;
+pub use trace::{Action, Metadata, Status, Step, Trace, TraceBuilder};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

@@ -100,7 +100,8 @@ impl<T: FromStr> Visitor<'_> for Named<T> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Actor, Provenance, Status, UnknownReason};
+    use crate::Status;
+    use crate::trace::{Actor, Provenance, UnknownReason};
 
     #[test]
     fn a_name_is_read_as_it_is_written() {

@@ -15,8 +15,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use reading::{Drip, stream, told};
 use wrongturn::{
-    Actor, Alignment, Error, ErrorKind, Event, Format, LabelledFailure, Location, Milestone, ReadOptions,
-    Routing, Step, Trace, read_traces,
+    Error, ErrorKind, Location, ReadOptions, Step, Trace,
+    read::{Alignment, Format},
+    read_traces,
+    trace::{Actor, Event, LabelledFailure, Milestone, Routing},
 };
 
 fn options(format: Option<Format>, alignment: Option<Alignment>) -> ReadOptions {

@@ -7,9 +7,14 @@ use std::sync::Arc;
 
 use wrongturn::stats::{Confusion, Outcome, f1_bootstrap, wilson};
 use wrongturn::{
-    ALL, CalibrationOptions, Confidence, Detector, Difficulty, FailureClass, FailureMode, Finding, Fold,
-    GoldenSet, Judgement, Perturbation, Routing, Step, TIER_GATES, Tier, TierGate, Verdict, calibrate,
-    default_detectors, sweep, tier,
+    Confidence, Detector, Finding, Fold, Step, Verdict,
+    calibrate::{
+        CalibrationOptions, Difficulty, GoldenSet, Perturbation, TIER_GATES, Tier, TierGate, calibrate,
+        sweep, tier,
+    },
+    default_detectors,
+    detect::{ALL, FailureClass, FailureMode, Judgement},
+    trace::Routing,
 };
 
 fn known() -> Vec<&'static str> {
@@ -35,7 +40,7 @@ fn the_bundled_sets_are_as_promised() {
             _ => 30,
         };
         assert!(entries.len() >= at_least, "{}: {} entries", info.id, entries.len());
-        let count = |test: &dyn Fn(&&wrongturn::GoldenEntry) -> bool| {
+        let count = |test: &dyn Fn(&&wrongturn::calibrate::GoldenEntry) -> bool| {
             entries.iter().copied().filter(|e| test(e)).count()
         };
         let positives = count(&|entry| entry.label);
@@ -134,7 +139,8 @@ impl Detector for ByName {
 
 impl Fold for ByNameFold {
     fn observe(&mut self, step: &Step<'_>) {
-        self.fired |= step.action_of(wrongturn::Actors::All).is_some_and(|action| action.name == "explode");
+        self.fired |=
+            step.action_of(wrongturn::trace::Actors::All).is_some_and(|action| action.name == "explode");
     }
 
     fn certain(&self) -> &[Finding] {
@@ -262,8 +268,9 @@ fn a_sweep_covers_the_main_parameter() {
     for info in ALL {
         let sweep = sweep(&set, info, Confidence::Likely).unwrap();
         assert!(sweep.points.len() >= 5, "{}", info.id);
-        let default =
-            info.config(wrongturn::Preset::Default, wrongturn::Actors::Agent)[sweep.parameter].clone();
+        let default = info.config(wrongturn::detect::Preset::Default, wrongturn::trace::Actors::Agent)
+            [sweep.parameter]
+            .clone();
         let point = sweep.points.iter().find(|point| point.value == default).unwrap();
         let report = calibrate(&set, &[info.default_detector()], &CalibrationOptions::default());
         assert_eq!(point.confusion, report.detectors[0].figures.confusion, "{}", info.id);

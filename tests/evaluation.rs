@@ -13,12 +13,12 @@ use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use wrongturn::ErrorKind;
-use wrongturn::evaluation::{
+use wrongturn::benchmarks::{
     AnnotatedEpisode, Definition, EvolutionCase, EvolutionScorer, Figure, GoldEpisode, ModeEpisode,
     ModeRules, ModeVerdict, Prediction, ReflectOptions, Reflection, Stage, agree, detect_modes, evolve,
     gold_of_trace, predict, read_lines, reflect,
 };
-use wrongturn::{Format, ReadOptions, default_detectors, read_traces};
+use wrongturn::{ReadOptions, default_detectors, read::Format, read_traces};
 
 fn of<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()

@@ -733,7 +733,8 @@ fn the_scan_lists_detectors_with_all_defaults() {
     let opt_in = |entry: &&Value| entry["opt_in"] == true;
     let chosen: Vec<&Value> =
         defaults.as_array().unwrap().iter().filter(opt_in).map(|entry| &entry["id"]).collect();
-    let opt_in: Vec<&str> = wrongturn::ALL.iter().filter(|info| info.opt_in).map(|info| info.id).collect();
+    let opt_in: Vec<&str> =
+        wrongturn::detect::ALL.iter().filter(|info| info.opt_in).map(|info| info.id).collect();
     assert_eq!(chosen, opt_in);
     assert_eq!(defaults.as_array().unwrap().len(), default_detectors().len() + chosen.len());
     for id in ["feedback_blindness", "loop", "wasted_actions"] {

@@ -5,8 +5,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wrongturn::{
-    ALL, Actors, Counterfactual, Detector, DetectorInfo, Explanation, FailureClass, FailureMode, Finding,
-    Fold, Judgement, Preset, Routing, Step, Trace, Verdict,
+    Detector, Finding, Fold, Step, Trace, Verdict,
+    detect::{ALL, Counterfactual, DetectorInfo, Explanation, FailureClass, FailureMode, Judgement, Preset},
+    trace::{Actors, Routing},
 };
 
 /// A call, by numbers: tool, argument, answer, status, whether it is in the turn of the one before.

@@ -4,8 +4,10 @@
 
 use serde_json::{Value, json};
 use wrongturn::{
-    Action, Actor, Detector, EventContext, EventLabel, Metadata, Monitor, SpanId, Status, StepInput, Trace,
-    Update, UpdateKind, Usage, Verdict, default_detectors, otlp_json,
+    Action, Detector, Metadata, Monitor, Status, Trace, Verdict, default_detectors,
+    export::{EventContext, EventLabel, otlp_json},
+    live::{Update, UpdateKind},
+    trace::{Actor, SpanId, StepInput, Usage},
 };
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -148,7 +150,7 @@ fn evidence_that_is_too_long_is_counted() {
         builder.call("book", &json!({"n": number}), Status::Error, &number.to_string()).unwrap();
     }
     let recovery =
-        wrongturn::ToolErrorRecovery::new(wrongturn::ToolErrorRecoveryConfig::published()).unwrap();
+        wrongturn::ToolErrorRecovery::new(wrongturn::detect::ToolErrorRecoveryConfig::published()).unwrap();
     let verdict = recovery.detect(&builder.build().unwrap());
     let record = &records(&otlp_json(&context().of_verdict("tool_error_recovery", &verdict)))[0];
     assert_eq!(attribute(record, "wrongturn.evidence"), None);
@@ -161,9 +163,9 @@ fn evidence_that_is_too_long_is_counted() {
 #[test]
 fn both_encodings_agree() {
     use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
-    use wrongturn::TraceId;
+    use wrongturn::trace::TraceId;
     let events = context().of_verdicts(&verdicts());
-    let request = wrongturn::otlp_logs(&events);
+    let request = wrongturn::export::otlp_logs(&events);
     let ids = |record: &Value| {
         let member = |name: &str| record[name].as_str().unwrap().to_owned();
         (member("traceId"), member("spanId"))

@@ -10,7 +10,10 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wrongturn::{Advice, Guard, GuardState, Hook, default_detectors};
+use wrongturn::{
+    default_detectors,
+    live::{Advice, Guard, GuardState, Hook},
+};
 
 /// A call of an agent: the command, its answer, whether that is an error.
 type Made = (&'static str, &'static str, bool);

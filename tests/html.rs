@@ -14,9 +14,16 @@ use std::process::Command;
 
 use wrongturn::stats::{Interval, Resampling};
 use wrongturn::{
-    Actor, Bar, BarChart, CalibrationOptions, Chart, ComparedRun, Comparison, Confidence, FailureCost, Files,
-    GoldenSet, HtmlReport, IntervalChart, IntervalRow, Line, LineChart, RunStrip, ScanSummary, Status,
-    StripFinding, StripStep, calibrate, calibration_html, comparison_html, default_detectors, scan_html,
+    Confidence, Status,
+    calibrate::{CalibrationOptions, GoldenSet, calibrate},
+    compare::{ComparedRun, Comparison},
+    default_detectors,
+    merge::{Files, RunStrip, ScanSummary, StripFinding, StripStep},
+    report::{
+        Bar, BarChart, Chart, FailureCost, HtmlReport, IntervalChart, IntervalRow, Line, LineChart,
+        calibration_html, comparison_html, scan_html,
+    },
+    trace::Actor,
 };
 
 const HOSTILE: &str = "</script></style></title><img src=x onerror=alert(1)><svg onload=alert(2)>\" onmouseover='alert(3)' \

@@ -13,9 +13,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 use wrongturn::{
-    Action, Actor, AssemblerCounts, AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Metadata, Monitor,
-    ReadOptions, Reply, SpanBatch, Status, StepInput, TraceAssembler, UnknownReason, Unpaired, UpdateKind,
-    Usage, Verdict, default_detectors, read_traces,
+    Action, Metadata, Monitor, ReadOptions, Status, TraceAssembler, Verdict, default_detectors,
+    live::{AssemblerCounts, AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Reply, UpdateKind},
+    read::SpanBatch,
+    read_traces,
+    trace::{Actor, StepInput, UnknownReason, Unpaired, Usage},
 };
 
 const SECOND: u64 = 1_000_000_000;

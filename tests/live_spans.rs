@@ -14,8 +14,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wrongturn::{
-    AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, ReadOptions, SpanBatch, TraceAssembler, Update,
-    UpdateKind, default_detectors, read_traces,
+    ReadOptions, TraceAssembler, default_detectors,
+    live::{AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Update, UpdateKind},
+    read::SpanBatch,
+    read_traces,
 };
 
 const SECOND: u64 = 1_000_000_000;

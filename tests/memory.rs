@@ -11,8 +11,10 @@ use std::alloc::System;
 use cap::Cap;
 use serde_json::json;
 use wrongturn::{
-    Action, Actor, AssemblerOptions, Monitor, ReadOptions, SpanBatch, SpanId, Status, StepInput,
-    TraceAssembler, Usage, default_detectors,
+    Action, Monitor, ReadOptions, Status, TraceAssembler, default_detectors,
+    live::AssemblerOptions,
+    read::SpanBatch,
+    trace::{Actor, SpanId, StepInput, Usage},
 };
 
 #[global_allocator]

@@ -17,10 +17,15 @@ use programs::{Folder, ends};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wrongturn::{
-    ErrorKind, FileReport, FileScan, FlaggedRun, Inference, InferenceOptions, PartialContent, PartialState,
-    ReadOptions, ReplicationPart, ScanOptions, ScanPart, Scanner, SimulationRow, SummedReplication,
-    default_detectors, pass_k_by_pair, render_files, render_inference, render_pass_k, render_summed,
-    replication_html, scan_html, stats::Resampling, summed_html,
+    ErrorKind, ReadOptions, Scanner, default_detectors,
+    merge::{FileReport, FlaggedRun, PartialContent, PartialState, ReplicationPart, ScanPart},
+    replicate::{Inference, InferenceOptions, SimulationRow, SummedReplication, pass_k_by_pair},
+    report::{
+        render_files, render_inference, render_pass_k, render_summed, replication_html, scan_html,
+        summed_html,
+    },
+    scan::{FileScan, ScanOptions},
+    stats::Resampling,
 };
 
 // ---- Corpora of any shape ----------------------------------------------------------------------------------------

@@ -7,7 +7,10 @@
 use std::fs;
 use std::path::Path;
 
-use wrongturn::{ALL, Actors, DetectorInfo, Preset};
+use wrongturn::{
+    detect::{ALL, DetectorInfo, Preset},
+    trace::Actors,
+};
 
 const FILES: [&str; 3] = ["README.md", "src/lib.rs", "src/guide/detectors.md"];
 const BEGIN: &str = "<!-- detectors: begin -->";

@@ -3,7 +3,10 @@
 #![allow(missing_docs, reason = "for the benches beside it alone")]
 
 use serde_json::{Value, json};
-use wrongturn::{Actor, Milestone, ReferenceAction, ReferenceRoute, Status, Trace};
+use wrongturn::{
+    Status, Trace,
+    trace::{Actor, Milestone, ReferenceAction, ReferenceRoute},
+};
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use wrongturn::{EvaluationEvent, otlp_json};
+use wrongturn::export::{EvaluationEvent, otlp_json};
 
 use crate::common::Failure;
 use crate::metrics::Metrics;

@@ -13,7 +13,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, watch};
-use wrongturn::{ReadOptions, SpanBatch};
+use wrongturn::{ReadOptions, read::SpanBatch};
 
 use crate::metrics::Metrics;
 

@@ -6,7 +6,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
-use wrongturn::{EvaluationEvent, EventContext, LiveEvent, SpanBatch, TraceAssembler};
+use wrongturn::{
+    TraceAssembler,
+    export::{EvaluationEvent, EventContext},
+    live::LiveEvent,
+    read::SpanBatch,
+};
 
 use crate::metrics::Metrics;
 

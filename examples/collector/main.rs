@@ -33,7 +33,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
-use wrongturn::{AssemblerOptions, Confidence, TraceAssembler, at_least, default_detectors};
+use wrongturn::{Confidence, TraceAssembler, default_detectors, detect::at_least, live::AssemblerOptions};
 
 use metrics::Metrics;
 

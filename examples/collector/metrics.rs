@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use wrongturn::{AssemblerCounts, Cost, TraceAssembler};
+use wrongturn::{TraceAssembler, detect::Cost, live::AssemblerCounts};
 
 /// Counts that every part of the program adds to.
 #[derive(Debug, Default)]

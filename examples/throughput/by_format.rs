@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
-use wrongturn::{ScanEvent, ScanOptions, Scanner, default_detectors};
+use wrongturn::{
+    Scanner, default_detectors,
+    scan::{ScanEvent, ScanOptions},
+};
 
 use super::{Arguments, Input, common, floor, in_folder, median};
 

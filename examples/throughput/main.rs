@@ -24,7 +24,10 @@ use clap::Parser;
 use layout::Layout;
 use serde::de::IgnoredAny;
 use serde_json::json;
-use wrongturn::{ScanEvent, ScanOptions, Scanner, TraceRecord, default_detectors};
+use wrongturn::{
+    Scanner, default_detectors,
+    scan::{ScanEvent, ScanOptions, TraceRecord},
+};
 
 /// Measures the scan against a floor: the same bytes as JSON whose every value is ignored.
 #[derive(Parser)]

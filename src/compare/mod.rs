@@ -1,6 +1,6 @@
-//! Two agents, or one before and after a change, on the same tasks.
+//! Compares two agents, or two versions of one, on the same tasks.
 //!
-//! Everything is paired by task: only tasks that both sides tried count, and intervals come from resampling tasks.
+//! Runs are paired by task. Tasks that only one side tried do not count. Intervals come from resampling tasks.
 
 mod fingerprints;
 
@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use fingerprints::fingerprints;
 
-use crate::corpus::TraceRecord;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::{is_infrastructure_error, is_success};
+use crate::scan::TraceRecord;
 use crate::stats::{
     Interval, MeanDifference, Resampling, TaskTrials, TwoSides, float, mcnemar, mean_difference, pass_hat_k,
     ratio, wilson,
@@ -169,7 +169,7 @@ pub struct TaskDifference {
 ///
 /// ```
 /// use wrongturn::stats::Resampling;
-/// use wrongturn::{ComparedRun, Comparison, ScanOptions, Scanner, default_detectors};
+/// use wrongturn::{Scanner, default_detectors, compare::{ComparedRun, Comparison}, scan::ScanOptions};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let runs = |reward: f64| {

@@ -76,7 +76,7 @@ fn a_side_does_not_differ_from_itself() {
 fn nothing_in_common() {
     let found = compare(&[run(1, 1.0, &["a", "b"])], &[run(2, 1.0, &["a", "b"])]);
     assert_eq!((found.tasks, found.paired.p, &found.success, &found.fingerprints), (0, None, &None, &None));
-    assert!(!crate::render_comparison(&found).contains("paired by task"));
+    assert!(!crate::report::render_comparison(&found).contains("paired by task"));
     assert_eq!(compare(&[], &[]).tasks, 0);
     let bad = Resampling { resamples: 0, ..Resampling::default() };
     assert!(Comparison::of(("a", &[]), ("b", &[]), &bad).is_err());

@@ -12,7 +12,7 @@ use crate::trace::{Routing, Step, Trace};
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Confidence, Status, Trace, at_least, default_detectors};
+/// use wrongturn::{Confidence, Status, Trace, default_detectors, detect::at_least};
 ///
 /// let mut run = Trace::builder();
 /// for order in ["1", "2", "3", "4"] {

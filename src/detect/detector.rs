@@ -35,7 +35,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// The failure mode of its findings, or what they have in common: a finding may name a narrower one.
     fn mode(&self) -> FailureMode;
 
-    /// Whether its folds need the texts of all arguments ([`Arguments::json`](crate::Arguments::json)). Where no
+    /// Whether its folds need the texts of all arguments ([`Arguments::json`](crate::trace::Arguments::json)). Where no
     /// detector does, a scan of tau2 results is faster: it keeps their digests alone.
     fn reads_argument_texts(&self) -> bool {
         true
@@ -55,7 +55,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
         meter.seal(fold.verdict())
     }
 
-    /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::Rule) also names
+    /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::detect::Rule) also names
     /// changes to its configuration.
     ///
     /// Every change is found by running the detector again on the changed trace, at most 200 times. Free unless called.
@@ -68,7 +68,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
 /// The state of a detector in the middle of a trace.
 ///
 /// ```
-/// use wrongturn::{Action, Actor, Detector, Fold, Gate, Loop, Routing, Status, StepInput};
+/// use wrongturn::{Action, Detector, Fold, Loop, Status, trace::{Actor, Gate, Routing, StepInput}};
 ///
 /// let mut gate = Gate::new();
 /// let mut fold: Box<dyn Fold> = Loop::default().start(&Routing::from(None));

@@ -11,7 +11,7 @@ use crate::names::named;
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Counterfactual, Detector, Loop, Status, Trace};
+/// use wrongturn::{Detector, Loop, Status, Trace, detect::Counterfactual};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..2 {
@@ -41,7 +41,7 @@ pub struct Explanation {
 /// A candidate in a trace, with the conditions under which the rule reports it.
 ///
 /// ```
-/// use wrongturn::{Comparator, Condition, NearMiss};
+/// use wrongturn::detect::{Comparator, Condition, NearMiss};
 ///
 /// let conditions = vec![Condition::count("repeats", 3, Comparator::AtLeast, 4)];
 /// let near = NearMiss::new("repeated_call", conditions).tool("look").at((3, 9));

@@ -135,7 +135,7 @@ impl Finding {
     /// A finding of this detector in the steps from `first` to `last`.
     ///
     /// ```
-    /// use wrongturn::{Evidence, FailureClass, FailureMode, Finding};
+    /// use wrongturn::{Finding, detect::{Evidence, FailureClass, FailureMode}};
     ///
     /// let mode = FailureMode::new(FailureClass::System, "too_long");
     /// let evidence = Evidence::Other(serde_json::json!({"steps": 900}));

@@ -23,7 +23,7 @@ impl Measure {
 /// The numbers behind a judgement, in the order in which the detector names them: a list of [`Measure`]s.
 ///
 /// ```
-/// use wrongturn::{Measure, Measures};
+/// use wrongturn::detect::{Measure, Measures};
 ///
 /// let measures = Measures::from([Measure::count("calls", 7), Measure { name: "rate", value: 0.5 }]);
 /// assert_eq!(measures.iter().map(|measure| measure.name).collect::<Vec<_>>(), ["calls", "rate"]);

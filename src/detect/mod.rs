@@ -1,5 +1,8 @@
-//! The detectors: one file a rule, on the layer in `shared/`. CONTRIBUTING.md says how to add one; tests name what is
-//! missing. A detector that is of no use on most runs is opt-in ([`Rule::OPT_IN`]).
+//! Detectors, and the traits for detectors of your own.
+//!
+//! [`default_detectors`] returns the detectors that run by default; `detect` of each returns a
+//! [`Verdict`] with [`Finding`]s. [`Registry`] makes them from JSON, and [`ALL`] lists them. Each rule is one file on
+//! the layer in `shared/`; CONTRIBUTING.md says how to add one.
 
 mod confident;
 mod cost;

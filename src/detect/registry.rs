@@ -12,11 +12,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::trace::Actors;
 
 /// Detectors by name. It begins with those of this crate ([`ALL`]), and others can be added: see
-/// [`Rule`](crate::Rule) for one.
+/// [`Rule`](crate::detect::Rule) for one.
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actors, Preset, Registry};
+/// use wrongturn::{Registry, detect::Preset, trace::Actors};
 ///
 /// let registry = Registry::default();
 /// let config = json!({"loop": {"min_repeats": 6}});

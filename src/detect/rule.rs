@@ -43,10 +43,7 @@ pub struct Grid {
 /// ```
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::json;
-/// use wrongturn::{
-///     Actors, Detector, DetectorInfo, Evidence, FailureClass, Finding, Fold, Judgement, Preset, Registry, Result,
-///     Routing, Rule, Status, Step, Trace, Verdict,
-/// };
+/// use wrongturn::{Detector, Finding, Fold, Registry, Result, Status, Step, Trace, Verdict, detect::{Evidence, DetectorInfo, FailureClass, Judgement, Preset, Rule}, trace::{Actors, Routing}};
 ///
 /// /// Runs of more actions than somebody wants to pay for.
 /// #[derive(Debug, Default)]
@@ -202,7 +199,7 @@ impl<R: Rule> Detector for R {
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actors, Preset, detector_info};
+/// use wrongturn::{detect::{Preset, detector_info}, trace::Actors};
 ///
 /// let info = detector_info("loop").unwrap();
 /// let config = info.config(Preset::Default, Actors::Agent);

@@ -41,7 +41,7 @@ pub enum EventValue {
     Texts(Vec<String>),
 }
 
-/// Makes evaluation events of the verdicts, findings and updates of one trace; [`otlp_json`](crate::otlp_json) has an
+/// Makes evaluation events of the verdicts, findings and updates of one trace; [`otlp_json`](crate::export::otlp_json) has an
 /// example.
 ///
 /// The trace id and the span of the agent are taken from the metadata: from labels `trace_id` and `span_id`, else from

@@ -11,7 +11,7 @@ use super::event::{EvaluationEvent, EventValue, NAME};
 /// `/v1/logs`.
 ///
 /// ```
-/// use wrongturn::{EventContext, Loop, Detector, Metadata, Trace, otlp_json};
+/// use wrongturn::{Loop, Detector, Metadata, Trace, export::{EventContext, otlp_json}};
 ///
 /// let verdict = Loop::default().detect(&Trace::builder().build()?);
 /// let context = EventContext::new("0af7651916cd43dd8448eb211c80319c", &Metadata::default());

@@ -1,4 +1,6 @@
-//! What leaves for other systems: verdicts and findings as evaluation events of OpenTelemetry.
+//! Evaluation events for OpenTelemetry.
+//!
+//! [`EventContext`] makes events from verdicts, findings and updates; [`otlp_json`] writes them as an OTLP request.
 
 mod event;
 mod json;

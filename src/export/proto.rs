@@ -8,7 +8,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 
 use super::event::{EvaluationEvent, EventValue, NAME};
 
-/// Evaluation events as one request of OTLP log records: the same as [`otlp_json`](crate::otlp_json), on the official types.
+/// Evaluation events as one request of OTLP log records: the same as [`otlp_json`](crate::export::otlp_json), on the official types.
 #[must_use]
 pub fn otlp_logs(events: &[EvaluationEvent]) -> ExportLogsServiceRequest {
     let scope = InstrumentationScope {

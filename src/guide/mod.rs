@@ -14,21 +14,21 @@
 ///
 /// ## In this crate
 ///
-/// [`evaluation`](crate::evaluation) lists questions and answers: [`reflect`](crate::evaluation::reflect),
-/// [`evolve`](crate::evaluation::evolve), [`agree`](crate::evaluation::agree),
-/// [`detect_modes`](crate::evaluation::detect_modes), [`check_calls`](crate::evaluation::check_calls),
-/// [`select`](crate::evaluation::select), [`replay_commands`](crate::evaluation::replay_commands),
-/// [`compare`](crate::evaluation::compare()), [`inherit`](crate::evaluation::inherit).
+/// [`evaluation`](crate::benchmarks) lists questions and answers: [`reflect`](crate::benchmarks::reflect),
+/// [`evolve`](crate::benchmarks::evolve), [`agree`](crate::benchmarks::agree),
+/// [`detect_modes`](crate::benchmarks::detect_modes), [`check_calls`](crate::benchmarks::check_calls),
+/// [`select`](crate::benchmarks::select), [`replay_commands`](crate::benchmarks::replay_commands),
+/// [`compare`](crate::benchmarks::compare()), [`inherit`](crate::benchmarks::inherit).
 pub mod benchmarks {}
 
 #[doc = include_str!("calibration.md")]
 ///
 /// ## In this crate
 ///
-/// [`GoldenSet`](crate::GoldenSet) and [`GoldenEntry`](crate::GoldenEntry) hold labelled runs, [`draw`](crate::draw) chooses
-/// those to read, [`calibrate`](crate::calibrate) gives a [`CalibrationReport`](crate::CalibrationReport),
-/// [`perturb`](crate::perturb) is behind pass^k, [`tier`](crate::tier) and
-/// [`compare_with_baseline`](crate::compare_with_baseline) are the gates, [`sweep`](crate::sweep) varies a parameter, and
+/// [`GoldenSet`](crate::calibrate::GoldenSet) and [`GoldenEntry`](crate::calibrate::GoldenEntry) hold labelled runs, [`draw`](crate::calibrate::draw) chooses
+/// those to read, [`calibrate`](crate::calibrate) gives a [`CalibrationReport`](crate::calibrate::CalibrationReport),
+/// [`perturb`](crate::calibrate::perturb) is behind pass^k, [`tier`](crate::calibrate::tier) and
+/// [`compare_with_baseline`](crate::calibrate::compare_with_baseline) are the gates, [`sweep`](crate::calibrate::sweep) varies a parameter, and
 /// [`Detector::explain`](crate::Detector::explain) says why.
 pub mod calibration {}
 
@@ -43,8 +43,8 @@ pub mod ci {}
 /// [`FeedbackBlindness`](crate::FeedbackBlindness), [`RouteInefficiency`](crate::RouteInefficiency),
 /// [`WastedActions`](crate::WastedActions), [`MalformedCall`](crate::MalformedCall) and
 /// [`ExpectedAction`](crate::ExpectedAction); [`Registry`](crate::Registry) makes them from JSON;
-/// [`Detector`](crate::Detector), [`Fold`](crate::Fold) and [`Rule`](crate::Rule) are for one's own;
-/// [`Explanation`](crate::Explanation) says why.
+/// [`Detector`](crate::Detector), [`Fold`](crate::Fold) and [`Rule`](crate::detect::Rule) are for one's own;
+/// [`Explanation`](crate::detect::Explanation) says why.
 pub mod detectors {}
 
 #[doc = include_str!("embedding.md")]
@@ -52,37 +52,37 @@ pub mod detectors {}
 /// ## In this crate
 ///
 /// [`Trace`](crate::Trace), [`read_traces`](crate::read_traces) and [`Scanner`](crate::Scanner) for finished runs;
-/// [`Monitor`](crate::Monitor) and [`Update`](crate::Update) for steps one by one;
-/// [`Guard`](crate::Guard), [`Hook`](crate::Hook) and [`Advice`](crate::Advice) for the hooks of coding agents;
-/// [`TraceAssembler`](crate::TraceAssembler), [`AssemblerOptions`](crate::AssemblerOptions),
-/// [`LiveEvent`](crate::LiveEvent) and [`SpanBatch`](crate::SpanBatch) for spans;
-/// [`EventContext`](crate::EventContext) and [`otlp_json`](crate::otlp_json) for evaluation events.
+/// [`Monitor`](crate::Monitor) and [`Update`](crate::live::Update) for steps one by one;
+/// [`Guard`](crate::live::Guard), [`Hook`](crate::live::Hook) and [`Advice`](crate::live::Advice) for the hooks of coding agents;
+/// [`TraceAssembler`](crate::TraceAssembler), [`AssemblerOptions`](crate::live::AssemblerOptions),
+/// [`LiveEvent`](crate::live::LiveEvent) and [`SpanBatch`](crate::read::SpanBatch) for spans;
+/// [`EventContext`](crate::export::EventContext) and [`otlp_json`](crate::export::otlp_json) for evaluation events.
 pub mod embedding {}
 
 #[doc = include_str!("formats.md")]
 ///
 /// ## In this crate
 ///
-/// [`Format`](crate::Format) lists the formats; [`read_traces`](crate::read_traces), [`read_slice`](crate::read_slice) and
-/// [`read_stream`](crate::read_stream) read them as [`ReadOptions`](crate::ReadOptions) say, and a
-/// [`Reading`](crate::Reading) says what became of an input; [`Content`](crate::Content) is what was recorded and what was
-/// not; [`NATIVE_VERSION`](crate::NATIVE_VERSION) describes the native form.
+/// [`Format`](crate::read::Format) lists the formats; [`read_traces`](crate::read_traces), [`read_slice`](crate::read::read_slice) and
+/// [`read_stream`](crate::read::read_stream) read them as [`ReadOptions`](crate::ReadOptions) say, and a
+/// [`Reading`](crate::read::Reading) says what became of an input; [`Content`](crate::trace::Content) is what was recorded and what was
+/// not; [`NATIVE_VERSION`](crate::trace::NATIVE_VERSION) describes the native form.
 pub mod formats {}
 
 #[doc = include_str!("scale.md")]
 ///
 /// ## In this crate
 ///
-/// [`Scanner`](crate::Scanner) and [`ScanOptions`](crate::ScanOptions) for one machine;
-/// [`PartialState`](crate::PartialState), [`ScanPart`](crate::ScanPart), [`ReplicationPart`](crate::ReplicationPart) and
-/// [`Files`](crate::Files) for several.
+/// [`Scanner`](crate::Scanner) and [`ScanOptions`](crate::scan::ScanOptions) for one machine;
+/// [`PartialState`](crate::merge::PartialState), [`ScanPart`](crate::merge::ScanPart), [`ReplicationPart`](crate::merge::ReplicationPart) and
+/// [`Files`](crate::merge::Files) for several.
 pub mod scale {}
 
 #[doc = include_str!("statistics.md")]
 ///
 /// ## In this crate
 ///
-/// [`stats`](crate::stats) has the formulas; [`Replication`](crate::Replication) is as published,
-/// [`Inference`](crate::Inference) adds intervals and tests, [`GroupedReplication`](crate::GroupedReplication) takes other
-/// groups; [`Comparison`](crate::Comparison) holds two agents against each other.
+/// [`stats`](crate::stats) has the formulas; [`Replication`](crate::replicate::Replication) is as published,
+/// [`Inference`](crate::replicate::Inference) adds intervals and tests, [`GroupedReplication`](crate::replicate::GroupedReplication) takes other
+/// groups; [`Comparison`](crate::compare::Comparison) holds two agents against each other.
 pub mod statistics {}

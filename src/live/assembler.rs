@@ -43,10 +43,7 @@ use crate::trace::{Metadata, StepInput};
 /// a pipeline in full.
 ///
 /// ```
-/// use wrongturn::{
-///     Action, Actor, AssemblerOptions, LiveEvent, Reply, Status, StepInput, TraceAssembler,
-///     default_detectors,
-/// };
+/// use wrongturn::{Action, Status, TraceAssembler, default_detectors, live::{AssemblerOptions, LiveEvent, Reply}, trace::{Actor, StepInput}};
 ///
 /// let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
 /// let second = 1_000_000_000;

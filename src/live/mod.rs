@@ -1,5 +1,7 @@
-//! Live use: the steps of a trace while it is open, the updates of its findings, and traces put together from pieces
-//! that arrive in any order.
+//! Detectors over runs that are still going on.
+//!
+//! [`Monitor`] takes the steps of one run; [`TraceAssembler`] takes pieces of many runs in any order; [`Guard`] answers
+//! the hooks of coding agents. A finding that grows is a series of [`Update`]s under one id.
 
 mod assembler;
 mod event;

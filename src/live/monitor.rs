@@ -16,7 +16,7 @@ use crate::trace::{Actors, Gate, Routing, Step, StepInput};
 /// Runs detectors online over one open trace, step by step.
 ///
 /// ```
-/// use wrongturn::{Action, Actor, Monitor, Status, StepInput, UpdateKind, default_detectors};
+/// use wrongturn::{Action, Monitor, Status, default_detectors, live::UpdateKind, trace::{Actor, StepInput}};
 ///
 /// let detectors = default_detectors();
 /// let mut monitor = Monitor::new(&detectors)?;
@@ -140,7 +140,7 @@ impl Monitor {
     /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]).
     ///
     /// Beyond it, the detector that holds most is stopped and gives its memory back. What it has confirmed stands, and its
-    /// verdict says where it stopped ([`Judgement::stopped_at`](crate::Judgement::stopped_at)); if it has confirmed
+    /// verdict says where it stopped ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at)); if it has confirmed
     /// nothing, it is *not applicable* for that reason. A detector that does not track its memory
     /// ([`Fold::memory`]) is charged with all the bytes of the steps that it was handed.
     #[must_use]
@@ -159,7 +159,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Takes the next step of the trace, which a [`Gate`] has let in: what a [`StepSink`](crate::StepSink) is handed.
+    /// Takes the next step of the trace, which a [`Gate`] has let in: what a [`StepSink`](crate::trace::StepSink) is handed.
     pub fn observe_step(&mut self, step: &Step<'_>) {
         self.meter.observe(step);
         self.steps += 1;
@@ -272,7 +272,7 @@ impl Monitor {
     /// a loop *now*, which makes it a condition to stop on or to step in.
     ///
     /// ```
-    /// use wrongturn::{Action, Actor, Monitor, Status, StepInput, default_detectors};
+    /// use wrongturn::{Action, Monitor, Status, default_detectors, trace::{Actor, StepInput}};
     ///
     /// let mut monitor = Monitor::new(&default_detectors())?;
     /// let mut loops = Vec::new();

@@ -10,7 +10,7 @@ use crate::trace::{
 /// The answer to a call that was handed in before.
 ///
 /// ```
-/// use wrongturn::{AssemblerOptions, Reply, Status, TraceAssembler, default_detectors};
+/// use wrongturn::{Status, TraceAssembler, default_detectors, live::{AssemblerOptions, Reply}};
 ///
 /// let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
 /// let reply = Reply::new("call-1", Status::Error, "Error: no such order");

@@ -47,10 +47,7 @@ impl TraceAssembler {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the writer fails.
     ///
     /// ```
-    /// use wrongturn::{
-    ///     Action, Actor, AssemblerOptions, LiveEvent, Status, StepInput, TraceAssembler, UpdateKind,
-    ///     default_detectors,
-    /// };
+    /// use wrongturn::{Action, Status, TraceAssembler, default_detectors, live::{AssemblerOptions, LiveEvent, UpdateKind}, trace::{Actor, StepInput}};
     ///
     /// let start = || TraceAssembler::new(default_detectors(), AssemblerOptions::default());
     /// let look = Action::new("look").answered(Status::Ok, "a wall");

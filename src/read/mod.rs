@@ -1,7 +1,10 @@
-//! Readers: from the bytes of a recorded run to validated steps. The names of a format's fields stay in its file.
+//! Reads recorded runs in any of the known formats.
 //!
-//! To add a format: write a file in `formats/` with a constant `FORMAT`, and add its line to the list below. The
-//! order of the list is the order in which formats are asked whether an input is theirs.
+//! [`read_traces`] reads bytes to traces. [`read_slice`] and [`read_stream`] feed a [`StepSink`]
+//! without building traces. [`Format`] lists the formats.
+//!
+//! To add a format, write a file in `formats/` with a constant `FORMAT`, and add its line to the list below. Formats
+//! are asked in the order of the list.
 
 mod common;
 mod document;
@@ -180,7 +183,7 @@ format::formats! {
 /// How files are read. Fields may be added: write `..ReadOptions::default()` after those that you set.
 ///
 /// ```
-/// use wrongturn::{Format, ReadOptions, read_traces};
+/// use wrongturn::{read::Format, ReadOptions, read_traces};
 ///
 /// let options = ReadOptions { format: Some(Format::Native), most_held: 64 << 20, ..ReadOptions::default() };
 /// let (traces, reading) = read_traces(br#"{"version": 1, "steps": []}"#, &options);
@@ -257,7 +260,7 @@ pub struct Reading {
 /// Reads the runs of a file in memory into a sink.
 ///
 /// ```
-/// use wrongturn::{Actors, Ending, ReadOptions, Routing, Step, StepSink, read_slice};
+/// use wrongturn::{ReadOptions, Step, read::read_slice, trace::{Actors, Ending, Routing, StepSink}};
 ///
 /// /// How many calls the agent made in each run.
 /// #[derive(Default)]
@@ -300,7 +303,7 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 /// model and domain are not known; the verdicts say so.
 ///
 /// ```
-/// use wrongturn::{ReadOptions, TraceCollector, read_stream};
+/// use wrongturn::{ReadOptions, read::read_stream, trace::TraceCollector};
 ///
 /// let lines = "{\"version\": 1, \"steps\": []}\n".repeat(3);
 /// let mut collector = TraceCollector::default();

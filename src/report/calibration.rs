@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::gate::thresholds;
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
-use crate::calibration::{CalibrationReport, DetectorReport, Figures, Sweep};
+use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep};
 
 /// A calibration as text that fits 80 columns: figures, figures by difficulty, flipped verdicts, wrong verdicts.
 #[must_use]

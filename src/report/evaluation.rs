@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cell::Cell;
 use super::table::{Kind, Table};
-use crate::evaluation::{
+use crate::benchmarks::{
     Agreement, AgreementScore, Averages, CallReport, Evolution, EvolutionGroup, EvolutionIntervals, Figure,
     FigureIntervals, GroupComparison, ModeReport, ModeVerdict, Proximity, Reflection, Relation,
 };

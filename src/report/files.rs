@@ -10,7 +10,7 @@ use super::table::TEXT_WIDTH;
 #[cfg(feature = "html")]
 use super::table::{Kind, Table};
 use super::wrap::wrapped;
-use crate::partial::{FileReport, FileSums, Files};
+use crate::merge::{FileReport, FileSums, Files};
 use crate::trace::Unpaired;
 
 /// How many runs without an action are named of a file.

@@ -1,9 +1,7 @@
 //! What a calibration says to CI: the gate, the comparison with an earlier one, JUnit XML, Markdown.
 
 use super::calibration::calibration_tables;
-use crate::calibration::{
-    BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate,
-};
+use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
 /// How many entries of one kind are listed by name.
 const NAMED: usize = 10;

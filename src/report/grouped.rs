@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::table::{Kind, TEXT_WIDTH, Table};
-use crate::replication::{Association, Coefficient, GroupedReplication, NamedGroup};
+use crate::replicate::{Association, Coefficient, GroupedReplication, NamedGroup};
 use crate::stats::ratio;
 
 /// The tables of a grouped replication: recovery by both rules against the reward, and the groups.

@@ -1,4 +1,4 @@
-//! Rendering of results: text, Markdown, LaTeX, CSV, HTML. Reads results; decides nothing.
+//! Renders results as text, Markdown, LaTeX, CSV and HTML. Computes nothing.
 
 mod calibration;
 mod cell;

@@ -5,7 +5,7 @@ use super::replication::{direction, overall};
 use super::replication_tables::{FIGURES, FIGURES_NOTE, r};
 use super::runs::pass_k_table;
 use super::table::{Kind, TEXT_WIDTH, Table};
-use crate::replication::{Coefficient, Group, PairGroup, PassK, Replication};
+use crate::replicate::{Coefficient, Group, PairGroup, PassK, Replication};
 use crate::stats::Correlation;
 
 /// How many pairs the table of the strongest signals shows.

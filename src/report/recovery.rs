@@ -3,7 +3,7 @@
 use super::cell::Cell;
 use super::evaluation::{count, interval, real};
 use super::table::{Kind, Table};
-use crate::evaluation::{Comparison, Inheritance, Inherited, Replay, Results, Selection};
+use crate::benchmarks::{Comparison, Inheritance, Inherited, Replay, Results, Selection};
 
 /// A comparison of recovery with fresh starts as tables: rates and tests, intervals, what was left out, means.
 #[must_use]

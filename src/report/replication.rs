@@ -4,7 +4,7 @@ use super::cell::{Cell, counted, figure};
 pub(super) use super::replication_tables::replication_tables;
 use super::table::TEXT_WIDTH;
 use super::wrap::wrapped;
-use crate::replication::{Inference, Replication, held_against};
+use crate::replicate::{Inference, Replication, held_against};
 use crate::stats::ratio;
 
 /// How many signals the text shows.

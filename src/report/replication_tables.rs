@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::table::{Kind, Table};
-use crate::replication::{
+use crate::replicate::{
     Association, ClusterBy, ClusteredInterval, Coefficient, Group, Inference, Relation, Replication, Signal,
 };
 use crate::stats::{Correlation, Interval};

@@ -16,7 +16,7 @@ const MARKS: usize = 26;
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Detector, Loop, Status, Trace, render_run};
+/// use wrongturn::{Detector, Loop, Status, Trace, report::render_run};
 ///
 /// let mut run = Trace::builder();
 /// for _ in 0..4 {

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::table::{Kind, Table};
-use crate::replication::{PassK, SimulationRow};
+use crate::replicate::{PassK, SimulationRow};
 
 /// pass^k by model and domain, as a table.
 #[must_use]

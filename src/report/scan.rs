@@ -6,8 +6,8 @@ use super::cell::{Cell, name};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
 #[cfg(feature = "html")]
-use crate::partial::DetectorOfModel;
-use crate::partial::{CostPart, Counts, ScanSummary};
+use crate::merge::DetectorOfModel;
+use crate::merge::{CostPart, Counts, ScanSummary};
 use crate::stats::{Interval, float, ratio, wilson};
 
 impl CostPart {

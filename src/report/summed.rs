@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::replication::{direction, overall, paragraph, strengths};
 use super::replication_tables::{ALL_RUNS, by_model, by_pair, ci, fisher, n, r};
 use super::table::{Kind, TEXT_WIDTH, Table};
-use crate::replication::{ClusteredInterval, SummedAssociation, SummedReplication};
+use crate::replicate::{ClusteredInterval, SummedAssociation, SummedReplication};
 
 /// What a reader has to know of figures from sums.
 pub(super) fn too_many(summed: &SummedReplication) -> String {

@@ -31,7 +31,7 @@ struct Column {
 /// A table of results, with its forms as text, Markdown, LaTeX and CSV.
 ///
 /// ```
-/// use wrongturn::{Inference, InferenceOptions, replication_tables};
+/// use wrongturn::{replicate::{Inference, InferenceOptions}, report::replication_tables};
 ///
 /// let inference = Inference::of(&[], &InferenceOptions::default())?;
 /// for table in replication_tables(&inference) {

@@ -142,7 +142,7 @@ impl<'a> Arguments<'a> {
     ///
     /// ```
     /// use serde_json::json;
-    /// use wrongturn::Arguments;
+    /// use wrongturn::trace::Arguments;
     ///
     /// let arguments = Arguments::from_json(r#"{"edits": [{"path": "a.rs"}], "dry": true}"#);
     /// assert_eq!(arguments.get("edits.0.path"), Some(json!("a.rs")));
@@ -277,7 +277,7 @@ impl<'a> Action<'a> {
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actors, Digests, Status, Trace};
+/// use wrongturn::{Status, Trace, trace::{Actors, Digests}};
 ///
 /// let mut run = Trace::builder();
 /// run.call("Look", &json!({"x": 1, "y": 2}), Status::Ok, "a wall")?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// of records: two that leave the same out are equal.
 ///
 /// ```
-/// use wrongturn::Content;
+/// use wrongturn::trace::Content;
 ///
 /// let masked: Content<&str> = Content::NotRecorded;
 /// assert!(masked.present().is_none() && !masked.is_recorded());

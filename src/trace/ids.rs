@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// The id of a trace in a tracing system: 128 bits, not all zero, written as 32 hexadecimal digits.
 ///
 /// ```
-/// use wrongturn::TraceId;
+/// use wrongturn::trace::TraceId;
 ///
 /// let id: TraceId = "0AF7651916CD43DD8448EB211C80319C".parse()?;
 /// assert_eq!(id.to_string(), "0af7651916cd43dd8448eb211c80319c");
@@ -25,7 +25,7 @@ pub struct TraceId(NonZeroU128);
 /// The id of a span: 64 bits, not all zero, written as 16 hexadecimal digits.
 ///
 /// ```
-/// use wrongturn::SpanId;
+/// use wrongturn::trace::SpanId;
 ///
 /// let id: SpanId = "b7ad6b7169203331".parse()?;
 /// assert_eq!(SpanId::from_bytes(id.to_bytes()), Some(id));

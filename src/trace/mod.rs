@@ -1,4 +1,6 @@
-//! The normalized trace: what every reader produces and every detector sees.
+//! The trace model: every reader produces it and every detector sees it.
+//!
+//! [`Trace::builder`] builds a trace call by call. [`NATIVE_VERSION`] describes the JSON form.
 
 mod action;
 mod assembler;

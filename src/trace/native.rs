@@ -39,7 +39,7 @@ use crate::objects::Objects;
 /// took; every action of a turn has the tokens of the response that issued it, or, in a turn without actions, every
 /// message of the agent. `span` is the span of a tracing system that shows the step. A route of
 /// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
-/// as in [`ReferenceAction::new`](crate::ReferenceAction::new).
+/// as in [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
 /// What a source can leave out of an action.
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(serde_json::to_value(&trace).unwrap(), wire);
         let contents: Vec<_> = trace
             .steps()
-            .filter_map(|step| Some((step.digested(crate::Actors::All)?.1, step)))
+            .filter_map(|step| Some((step.digested(crate::trace::Actors::All)?.1, step)))
             .map(|(digests, _)| (digests.arguments.is_some(), digests.observation.is_recorded()))
             .collect();
         assert_eq!(contents, [(false, false), (true, true), (true, true)]);

@@ -24,7 +24,7 @@ pub enum Target {
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actor, ReferenceAction};
+/// use wrongturn::trace::{Actor, ReferenceAction};
 ///
 /// // Whatever the reason is, the order decides.
 /// let compare = Some(vec!["order".to_owned()]);
@@ -121,7 +121,7 @@ impl ReferenceAction {
 /// One point that the reference route passes.
 ///
 /// ```
-/// use wrongturn::{Milestone, Target};
+/// use wrongturn::trace::{Milestone, Target};
 ///
 /// let lamp = Milestone::score(12, 5.0).label("take the lamp");
 /// assert_eq!((lamp.reference_step, lamp.target), (12, Target::Score(5.0)));
@@ -161,7 +161,7 @@ impl Milestone {
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actor, ReferenceAction, Milestone, ReferenceRoute, Trace};
+/// use wrongturn::{Trace, trace::{Actor, ReferenceAction, Milestone, ReferenceRoute}};
 ///
 /// let expected = |name: &str| ReferenceAction::new(Actor::Agent, name, &json!({}), None);
 /// let route = ReferenceRoute::new(vec![

@@ -87,7 +87,7 @@ pub struct LabelledFailure {
 /// What is known of a run when its last step is over.
 ///
 /// ```
-/// use wrongturn::{Ending, Metadata, Unpaired};
+/// use wrongturn::{Metadata, trace::{Ending, Unpaired}};
 ///
 /// let mut metadata = Metadata::default();
 /// metadata.id = Some("run 7".to_owned());
@@ -169,7 +169,7 @@ impl Ending {
 /// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
 ///
 /// ```
-/// use wrongturn::{Ending, Event, ReadOptions, Routing, Status, Step, StepSink, read_slice};
+/// use wrongturn::{ReadOptions, Status, Step, read::read_slice, trace::{Ending, Event, Routing, StepSink}};
 ///
 /// /// How many actions of each run failed.
 /// #[derive(Default)]
@@ -215,7 +215,7 @@ pub trait StepSink {
     fn abandon(&mut self);
 
     /// Something of the input could not be read. A sink may take the error; what it gives back is kept in the
-    /// [`Reading`](crate::Reading).
+    /// [`Reading`](crate::read::Reading).
     fn error(&mut self, error: Error) -> Option<Error> {
         Some(error)
     }
@@ -224,7 +224,7 @@ pub trait StepSink {
 /// Validates the steps of one run, in order. The only maker of a [`Step`].
 ///
 /// ```
-/// use wrongturn::{Action, Actor, Gate, StepInput};
+/// use wrongturn::{Action, trace::{Actor, Gate, StepInput}};
 ///
 /// let mut gate = Gate::new();
 /// let step = gate.admit(StepInput::action(Actor::Agent, Action::new("look")))?;

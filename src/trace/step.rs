@@ -64,7 +64,7 @@ pub enum Event<'a> {
 /// A step as it is handed in, before validation.
 ///
 /// ```
-/// use wrongturn::{Action, Actor, StepInput};
+/// use wrongturn::{Action, trace::{Actor, StepInput}};
 ///
 /// let step = StepInput::action(Actor::Agent, Action::new("look")).at(7).location("kitchen").progress(3.0);
 /// # let _ = step;
@@ -161,10 +161,10 @@ impl<'a> StepInput<'a> {
 
 /// A validated step: indices strictly increase within its trace and progress is finite.
 ///
-/// Only a [`Gate`](crate::Gate) makes one, be it for a whole [`Trace`](crate::Trace) or online.
+/// Only a [`Gate`](crate::trace::Gate) makes one, be it for a whole [`Trace`](crate::Trace) or online.
 ///
 /// ```
-/// use wrongturn::{Action, Actor, Actors, Gate, StepInput};
+/// use wrongturn::{Action, trace::{Actor, Actors, Gate, StepInput}};
 ///
 /// let mut gate = Gate::new();
 /// let step = gate.admit(StepInput::action(Actor::User, Action::new("look")).location("kitchen"))?;

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// One recorded run: ordered steps, metadata, an optional reward, an optional reference route.
 ///
 /// ```
-/// use wrongturn::{Action, Actor, Status, StepInput, Trace};
+/// use wrongturn::{Action, Status, Trace, trace::{Actor, StepInput}};
 ///
 /// let mut builder = Trace::builder();
 /// builder.push(StepInput::message(Actor::User, "where is my order?"))?;
@@ -163,7 +163,7 @@ impl Trace {
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Actor, Metadata, Status, StepInput, Trace};
+/// use wrongturn::{Metadata, Status, Trace, trace::{Actor, StepInput}};
 ///
 /// let mut metadata = Metadata::default();
 /// metadata.id = Some("run 7".to_owned());

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Time and tokens. No detector decides by them; findings carry their sums as their cost.
 ///
 /// ```
-/// use wrongturn::{Action, Actor, StepInput, Usage};
+/// use wrongturn::{Action, trace::{Actor, StepInput, Usage}};
 ///
 /// let usage = Usage { input_tokens: Some(900), output_tokens: Some(40), ..Usage::default() };
 /// let step = StepInput::action(Actor::Agent, Action::new("look")).usage(usage);

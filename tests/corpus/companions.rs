@@ -19,7 +19,7 @@ fn result(reward: &str, exception: &str) -> String {
 type Told = (String, Option<f64>, Option<String>, Option<String>);
 
 fn told(files: &[FileScan]) -> Vec<Told> {
-    let of = |record: &wrongturn::TraceRecord| {
+    let of = |record: &wrongturn::scan::TraceRecord| {
         let metadata = &record.metadata;
         (record.trace_id(), record.reward, metadata.task.clone(), metadata.termination.clone())
     };
@@ -33,7 +33,7 @@ fn run_of(id: &str, reward: Option<f64>, task: Option<&str>, termination: Option
 /// What reading as traces says of the same runs.
 fn told_by_traces(folder: &Folder) -> Vec<Told> {
     let mut all = Vec::new();
-    wrongturn::read_files([&folder.0], &ReadOptions::default(), |event| {
+    wrongturn::scan::read_files([&folder.0], &ReadOptions::default(), |event| {
         match event {
             ScanEvent::Record(trace) => {
                 let metadata = trace.metadata();

@@ -106,8 +106,8 @@ fn a_run_in_many_files_is_read_as_one() {
             (Format::OpenHands, "events#0"),
             (Format::OpenHandsSdk, "conversation"),
         ];
-        let expected =
-            expected.map(|(format, id)| (Some(format), 1, id.to_owned(), 1, wrongturn::Unpaired::default()));
+        let expected = expected
+            .map(|(format, id)| (Some(format), 1, id.to_owned(), 1, wrongturn::trace::Unpaired::default()));
         assert_eq!(found, expected);
         assert_eq!(files[2].traces[0].metadata.model.as_deref(), Some("m"));
     }

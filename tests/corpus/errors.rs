@@ -124,8 +124,9 @@ fn progress_reaches_the_totals() {
 
 #[test]
 fn a_record_in_json_is_what_the_page_says() {
-    let detector: Vec<Arc<dyn Detector>> =
-        vec![Arc::new(ToolErrorRecovery::new(wrongturn::ToolErrorRecoveryConfig::published()).unwrap())];
+    let detector: Vec<Arc<dyn Detector>> = vec![Arc::new(
+        ToolErrorRecovery::new(wrongturn::detect::ToolErrorRecoveryConfig::published()).unwrap(),
+    )];
     let text = r#"{"model": "m", "domain": "d", "simulations": [
         {"id": "r", "reward_info": {"reward": 0.5}, "messages": []},
         {"task_id": 3, "messages": [
@@ -178,7 +179,7 @@ fn a_record_has_every_detector_and_a_fingerprint_only_where_asked() {
             for verdict in verdicts.values() {
                 assert!(verdict["detected"].is_boolean() && verdict["findings"].is_array(), "{verdict}");
             }
-            let read: wrongturn::TraceRecord = serde_json::from_value(value.clone()).unwrap();
+            let read: wrongturn::scan::TraceRecord = serde_json::from_value(value.clone()).unwrap();
             assert_eq!(serde_json::to_value(&read).unwrap(), value);
             assert_eq!(read.fingerprint, record.fingerprint);
             for (detector, verdict) in &record.verdicts {

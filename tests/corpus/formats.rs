@@ -242,7 +242,7 @@ fn every_file_is_read_by_its_own_format_and_foreign_ones_are_named() {
     }
     // As traces, the same.
     let (mut runs, mut errors) = (0, 0);
-    wrongturn::read_files([&folder.0], &ReadOptions::default(), |event| {
+    wrongturn::scan::read_files([&folder.0], &ReadOptions::default(), |event| {
         runs += usize::from(matches!(event, ScanEvent::Record(_)));
         errors += usize::from(matches!(event, ScanEvent::Error(_)));
         Ok::<(), wrongturn::Error>(())

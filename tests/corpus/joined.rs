@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::*;
-use wrongturn::{TraceRecord, read_joined};
+use wrongturn::scan::{TraceRecord, read_joined};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const OTHER: &str = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -30,10 +30,15 @@ use discovery::split_results;
 use order::mixed_corpus;
 use serde_json::{Value, json};
 use wrongturn::{
-    Actors, Detector, ErrorKind, FailureClass, FailureMode, FileScan, Finding, Fingerprint, Fold, Format,
-    Judgement, Location, Measure, PassK, ReadOptions, Replication, Routing, ScanEvent, ScanOptions, Scanner,
-    SimulationRow, Step, ToolErrorRecovery, ToolErrorRecoveryConfig, Verdict, default_detectors,
-    pass_k_by_pair, read_traces,
+    Detector, ErrorKind, Finding, Fold, Location, ReadOptions, Scanner, Step, ToolErrorRecovery, Verdict,
+    default_detectors,
+    detect::{FailureClass, FailureMode, Judgement, Measure, ToolErrorRecoveryConfig},
+    fingerprint::Fingerprint,
+    read::Format,
+    read_traces,
+    replicate::{PassK, Replication, SimulationRow, pass_k_by_pair},
+    scan::{FileScan, ScanEvent, ScanOptions},
+    trace::{Actors, Routing},
 };
 
 /// A directory of its own, gone when the test is over.
@@ -143,7 +148,7 @@ fn names(files: &[FileScan], folder: &Folder) -> Vec<String> {
 }
 
 fn ids(files: &[FileScan]) -> Vec<String> {
-    files.iter().flat_map(|file| &file.traces).map(wrongturn::TraceRecord::trace_id).collect()
+    files.iter().flat_map(|file| &file.traces).map(wrongturn::scan::TraceRecord::trace_id).collect()
 }
 
 /// The scan of a text that is called `name`.

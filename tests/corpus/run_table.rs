@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use wrongturn::{RunTable, ScanOptions, Scanner, TraceRecord};
+use wrongturn::{
+    Scanner,
+    scan::{RunTable, ScanOptions, TraceRecord},
+};
 
 /// The records of a native file of these runs, completed by a table, and the rows and runs without a partner.
 fn completed(table: RunTable, path: &str, runs: &str) -> (Vec<TraceRecord>, u64, u64) {

@@ -1,7 +1,7 @@
 //! Fixtures: Markdown in, cases out. Errors carry the line.
 
 use serde_json::{Map, Value, json};
-use wrongturn::{NATIVE_VERSION, Preset, Trace};
+use wrongturn::{Trace, detect::Preset, trace::NATIVE_VERSION};
 
 use crate::run;
 

@@ -10,7 +10,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use wrongturn::{Actors, Confidence, DetectorInfo, Finding, Monitor, Trace, Verdict, detector_info};
+use wrongturn::{
+    Confidence, Finding, Monitor, Trace, Verdict,
+    detect::{DetectorInfo, detector_info},
+    trace::Actors,
+};
 
 /// The entries of a directory, sorted.
 fn entries(directory: &Path) -> Vec<PathBuf> {

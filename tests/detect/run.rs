@@ -1,7 +1,10 @@
 //! The blocks of fixtures, a step or milestone a line, as the native JSON form has them.
 
 use serde_json::{Map, Value, json};
-use wrongturn::{Actor, Status, UnknownReason};
+use wrongturn::{
+    Status,
+    trace::{Actor, UnknownReason},
+};
 
 use crate::fixture::{Error, Line};
 

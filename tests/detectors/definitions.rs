@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use wrongturn::{
-    ALL, Actors, DetectorInfo, Preset, ReferenceRoute, Status, Step, Target, Trace, detector_info,
+    Status, Step, Trace,
+    detect::{ALL, DetectorInfo, Preset, detector_info},
+    trace::{Actors, ReferenceRoute, Target},
 };
 
 use crate::naive::{self, Expected, Run, draw};

@@ -4,7 +4,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
-use wrongturn::{ALL, Action, Actor, Actors, Preset, Status, StepInput, Trace, Verdict};
+use wrongturn::{
+    Action, Status, Trace, Verdict,
+    detect::{ALL, Preset},
+    trace::{Actor, Actors, StepInput},
+};
 
 use crate::config;
 

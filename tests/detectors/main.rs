@@ -22,7 +22,10 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
-use wrongturn::{ALL, Detector, Evidence, Finding, Monitor, RouteInefficiencyEvidence, Trace, Verdict};
+use wrongturn::{
+    Detector, Finding, Monitor, Trace, Verdict,
+    detect::{ALL, Evidence, RouteInefficiencyEvidence},
+};
 
 /// Places in the registry.
 const BLINDNESS: usize = place("feedback_blindness");

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use wrongturn::{
-    Action, Actor, Actors, Detector, ErrorKind, FailureClass, FailureMode, Finding, Fold, Judgement, Monitor,
-    Routing, Status, Step, StepInput, Update, UpdateKind, Usage, Verdict, default_detectors, detector_info,
+    Action, Detector, ErrorKind, Finding, Fold, Monitor, Status, Step, Verdict, default_detectors,
+    detect::{FailureClass, FailureMode, Judgement, detector_info},
+    live::{Update, UpdateKind},
+    trace::{Actor, Actors, Routing, StepInput, Usage},
 };
 
 fn sold_out<'a>() -> StepInput<'a> {

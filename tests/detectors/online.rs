@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use wrongturn::{Confidence, Finding, Monitor, Update, UpdateKind, Verdict, at_least, default_detectors};
+use wrongturn::{
+    Confidence, Finding, Monitor, Verdict, default_detectors,
+    detect::at_least,
+    live::{Update, UpdateKind},
+};
 
 use crate::naive::{self, Run, draw};
 use crate::{BLINDNESS, LOOP, MALFORMED, ROUTE, config, detect, follow, sorted_ends};

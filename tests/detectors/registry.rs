@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use wrongturn::{
-    ALL, Action, Actor, Actors, Detector, DetectorInfo, ErrorKind, Evidence, ExpectedAction, Finding,
-    GoldenSet, Loop, MalformedCall, Milestone, Preset, ReferenceAction, ReferenceRoute, Registry, Status,
-    StepInput, Trace, default_detectors, detector_info,
+    Action, Detector, ErrorKind, ExpectedAction, Finding, Loop, MalformedCall, Registry, Status, Trace,
+    calibrate::GoldenSet,
+    default_detectors,
+    detect::{ALL, DetectorInfo, Evidence, Preset, detector_info},
+    trace::{Actor, Actors, Milestone, ReferenceAction, ReferenceRoute, StepInput},
 };
 
 #[test]

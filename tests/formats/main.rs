@@ -11,8 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use wrongturn::{
-    Content, Event, Format, ReadOptions, Reading, Status, Step, Trace, TraceCollector, read_stream,
+    ReadOptions, Status, Step, Trace,
+    read::{Format, Reading, read_stream},
     read_traces,
+    trace::{Content, Event, TraceCollector},
 };
 
 /// The entries of a directory, sorted.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use wrongturn::{Actors, ReadOptions, read_traces};
+use wrongturn::{ReadOptions, read_traces, trace::Actors};
 
 /// The calls in a JSON value, by id or, without one, by all that they say.
 fn calls(value: &Value, found: &mut BTreeSet<String>) {

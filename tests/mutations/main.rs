@@ -27,8 +27,11 @@ use mutate::Random;
 use reading::Drip;
 use serde_json::Value;
 use wrongturn::{
-    Error, ErrorKind, FileScan, Format, Location, PassedOver, ReadOptions, Reading, ScanOptions, Scanner,
-    Trace, TraceCollector, default_detectors, read_stream, read_traces,
+    Error, ErrorKind, Location, ReadOptions, Scanner, Trace, default_detectors,
+    read::{Format, PassedOver, Reading, read_stream},
+    read_traces,
+    scan::{FileScan, ScanOptions},
+    trace::TraceCollector,
 };
 
 /// A directory of its own, gone when the test is over.

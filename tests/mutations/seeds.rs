@@ -1,7 +1,7 @@
 //! Small documents of every format and every framing, from which mutations start.
 
 use serde_json::Value;
-use wrongturn::Format;
+use wrongturn::read::Format;
 
 /// A document, and what it is read as.
 pub(crate) struct Seed {

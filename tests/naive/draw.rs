@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use wrongturn::{
-    ALL, Actor, Actors, Detector, DetectorInfo, FeedbackBlindnessConfig, Milestone, Preset, ReferenceAction,
-    ReferenceRoute, Status, TransientRules, detector_info,
+    Detector, Status,
+    detect::{ALL, DetectorInfo, FeedbackBlindnessConfig, Preset, TransientRules, detector_info},
+    trace::{Actor, Actors, Milestone, ReferenceAction, ReferenceRoute},
 };
 
 use super::run::{Call, Event, Run};

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use wrongturn::{
-    Actor, Evidence, ExpectedActionConfig, ExpectedActionEvidence, Miss, ReferenceAction, Target,
+    detect::{Evidence, ExpectedActionConfig, ExpectedActionEvidence, Miss},
+    trace::{Actor, ReferenceAction, Target},
 };
 
 use super::Expected;

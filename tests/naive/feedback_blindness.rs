@@ -1,6 +1,6 @@
 //! `feedback_blindness` with the `phrases` definition: any repeat of a refused command, whatever comes of it.
 
-use wrongturn::{Evidence, FeedbackBlindnessConfig, FeedbackBlindnessEvidence};
+use wrongturn::detect::{Evidence, FeedbackBlindnessConfig, FeedbackBlindnessEvidence};
 
 use super::Expected;
 use super::run::{Done, Run};

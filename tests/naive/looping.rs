@@ -1,6 +1,6 @@
 //! `loop` with the `repeat` definition: a key that occurs again between two gains of progress.
 
-use wrongturn::{Evidence, LoopConfig, LoopEvidence, LoopKind};
+use wrongturn::detect::{Evidence, LoopConfig, LoopEvidence, LoopKind};
 
 use super::Expected;
 use super::run::{Done, Run, incomparable};

@@ -1,7 +1,10 @@
 //! `malformed_call`, as its page says it.
 
 use serde_json::Value;
-use wrongturn::{Actor, Evidence, MalformedCallConfig, MalformedCallEvidence, MalformedReason};
+use wrongturn::{
+    detect::{Evidence, MalformedCallConfig, MalformedCallEvidence, MalformedReason},
+    trace::Actor,
+};
 
 use super::Expected;
 use super::run::{Done, Event, Run};

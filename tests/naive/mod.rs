@@ -19,7 +19,7 @@ pub(crate) use route_inefficiency::route_inefficiency;
 pub(crate) use run::{Run, error};
 pub(crate) use tool_error_recovery::tool_error_recovery;
 
-use wrongturn::{Evidence, Finding, Verdict};
+use wrongturn::{Finding, Verdict, detect::Evidence};
 
 /// The verdict that a rule should give.
 #[derive(Debug, Clone, PartialEq)]

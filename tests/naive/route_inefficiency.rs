@@ -1,8 +1,8 @@
 //! `route_inefficiency` from one milestone to the next: scores, and expected actions with `routes: pairs`.
 
 use wrongturn::{
-    Actor, Actors, Evidence, Milestone, MilestoneEvidence, PairEvidence, ReferenceAction, ReferenceRoute,
-    RouteInefficiencyConfig, RouteInefficiencyEvidence, Target,
+    detect::{Evidence, MilestoneEvidence, PairEvidence, RouteInefficiencyConfig, RouteInefficiencyEvidence},
+    trace::{Actor, Actors, Milestone, ReferenceAction, ReferenceRoute, Target},
 };
 
 use super::Expected;

@@ -1,7 +1,10 @@
 //! Runs as the definitions speak of them.
 
 use serde_json::{Map, Value};
-use wrongturn::{Action, Actor, Actors, Arguments, Content, ReferenceRoute, Status, StepInput, Trace};
+use wrongturn::{
+    Action, Status, Trace,
+    trace::{Actor, Actors, Arguments, Content, ReferenceRoute, StepInput},
+};
 
 /// A call and its answer.
 #[derive(Debug, Clone, PartialEq)]

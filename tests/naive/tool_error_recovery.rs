@@ -1,6 +1,6 @@
 //! `tool_error_recovery` with the `rate` definition, programs not told apart: the published rate.
 
-use wrongturn::{Evidence, ToolError, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence};
+use wrongturn::detect::{Evidence, ToolError, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence};
 
 use super::Expected;
 use super::run::{Run, same_json};

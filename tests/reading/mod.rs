@@ -4,7 +4,11 @@
 
 use std::io::{self, Read};
 
-use wrongturn::{Actor, Error, Event, ReadOptions, Reading, Step, Trace, TraceCollector, read_stream};
+use wrongturn::{
+    Error, ReadOptions, Step, Trace,
+    read::{Reading, read_stream},
+    trace::{Actor, Event, TraceCollector},
+};
 
 /// Gives so many bytes at a time, at the most.
 pub(crate) struct Drip<'a>(pub(crate) &'a [u8], pub(crate) usize);

@@ -1,7 +1,7 @@
 //! ATIF: trajectories, pairing, statuses, what writers append, sub-agents.
 
 use serde_json::{Value, json};
-use wrongturn::{Event, Format};
+use wrongturn::{read::Format, trace::Event};
 
 use crate::{costs, read, said, sole_outcome, told};
 

@@ -1,7 +1,7 @@
 //! Sessions of Claude Code: lines, sub-agents, statuses, copies.
 
 use serde_json::{Value, json};
-use wrongturn::{Error, ErrorKind, Format, ReadOptions, read_traces};
+use wrongturn::{Error, ErrorKind, ReadOptions, read::Format, read_traces};
 
 use crate::{costs, lines, read, said, sole_outcome, told};
 

@@ -1,7 +1,7 @@
 //! Sessions of Codex: lines, turns, calls of every kind, statuses, events.
 
 use serde_json::{Value, json};
-use wrongturn::Format;
+use wrongturn::read::Format;
 
 use crate::{costs, lines, read, said, sole_outcome, told};
 

@@ -1,7 +1,7 @@
 //! What `codex exec --json` prints: threads, items, statuses, and lines of other origin between.
 
 use serde_json::{Value, json};
-use wrongturn::Format;
+use wrongturn::read::Format;
 
 use crate::{lines, sole_outcome, told};
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wrongturn::{Format, ReadOptions, read_traces};
+use wrongturn::{ReadOptions, read::Format, read_traces};
 
 use crate::reading::{Drip, stream};
 use crate::{atif, claude_code, codex, codex_exec, lines, read, told};
@@ -200,7 +200,7 @@ fn a_large_result_is_kept_whole() {
     ] {
         let (traces, _) = read_traces(input.as_bytes(), &ReadOptions::default());
         let step = traces[0].steps().next().unwrap();
-        let wrongturn::Event::Action(action) = step.event() else { panic!("no action") };
+        let wrongturn::trace::Event::Action(action) = step.event() else { panic!("no action") };
         assert_eq!(action.observation.present().unwrap().to_str().len(), large.len());
         assert_same_from_a_stream(input.as_bytes(), 1 << 16);
     }

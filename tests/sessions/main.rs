@@ -17,7 +17,12 @@ mod damage;
 mod reading;
 
 use reading::said;
-use wrongturn::{Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
+use wrongturn::{
+    ReadOptions, Step, Trace,
+    read::{Format, Reading},
+    read_traces,
+    trace::{Content, Event},
+};
 
 /// Reads an input that must be of this format.
 fn read(format: Format, input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {

@@ -30,9 +30,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use reading::{Drip, stream, told};
 use wrongturn::{
-    Arguments, Detector, Error, ErrorKind, Event, Format, Location, Metadata, ReadOptions, ReferenceAction,
-    RouteInefficiency, Routing, ScanOptions, Scanner, Step, Target, Trace, TraceCollector, Unpaired, Verdict,
-    default_detectors, read_stream, read_traces,
+    Detector, Error, ErrorKind, Location, Metadata, ReadOptions, RouteInefficiency, Scanner, Step, Trace,
+    Verdict, default_detectors,
+    read::{Format, read_stream},
+    read_traces,
+    scan::ScanOptions,
+    trace::{Arguments, Event, ReferenceAction, Routing, Target, TraceCollector, Unpaired},
 };
 
 fn tau2() -> ReadOptions {

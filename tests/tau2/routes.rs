@@ -101,9 +101,9 @@ fn reached(expected: &str, call: &str) -> f64 {
             "simulations": [{{"id": "r", "task_id": "t", "messages": [
                 {{"role": "assistant", "tool_calls": [{call}]}}]}}]}}"#
     ));
-    let everybody = wrongturn::RouteInefficiencyConfig {
-        actors: wrongturn::Actors::All,
-        ..wrongturn::RouteInefficiencyConfig::default()
+    let everybody = wrongturn::detect::RouteInefficiencyConfig {
+        actors: wrongturn::trace::Actors::All,
+        ..wrongturn::detect::RouteInefficiencyConfig::default()
     };
     RouteInefficiency::new(everybody).unwrap().detect(&trace).measure("milestones_reached").unwrap()
 }

@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use wrongturn::{ErrorKind, Format, ReadOptions, read_traces};
+use wrongturn::{ErrorKind, ReadOptions, read::Format, read_traces};
 
 use super::{actions, known, read};
 

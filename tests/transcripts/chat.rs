@@ -1,6 +1,6 @@
 //! Messages of `OpenAI`'s chat and of Anthropic's models.
 
-use wrongturn::Format;
+use wrongturn::read::Format;
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 

@@ -2,7 +2,7 @@
 //! events.
 
 use serde_json::{Value, json};
-use wrongturn::{Format, Trace};
+use wrongturn::{Trace, read::Format};
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 

@@ -1,7 +1,7 @@
 //! Items of `OpenAI`'s Responses.
 
 use serde_json::{Value, json};
-use wrongturn::Format;
+use wrongturn::read::Format;
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 

@@ -14,7 +14,12 @@ mod recognition;
 mod trajectories;
 
 use reading::said;
-use wrongturn::{Action, Content, Event, Format, ReadOptions, Reading, Step, Trace, read_traces};
+use wrongturn::{
+    Action, ReadOptions, Step, Trace,
+    read::{Format, Reading},
+    read_traces,
+    trace::{Content, Event},
+};
 
 /// Reads an input.
 fn read(input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {

@@ -1,7 +1,7 @@
 //! How calls ended: the marks and texts of results in chats.
 
 use serde_json::{Value, json};
-use wrongturn::Format;
+use wrongturn::read::Format;
 
 use super::{actions, one};
 

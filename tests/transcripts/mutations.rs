@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use wrongturn::{
-    Ending, Error, ReadOptions, Routing, Step, StepSink, Trace, TraceCollector, read_slice, read_stream,
+    Error, ReadOptions, Step, Trace,
+    read::{read_slice, read_stream},
+    trace::{Ending, Routing, StepSink, TraceCollector},
 };
 
 use super::lines;
@@ -161,7 +163,7 @@ fn a_result_of_five_megabytes_is_read_whole() {
     let chat = format!(
         "[{{\"role\": \"assistant\", \"tool_calls\": [{{\"id\": \"1\", \"function\": {{\"name\": \"f\"}}}}]}}, {{\"role\": \"tool\", \"tool_call_id\": \"1\", \"content\": \"{text}\"}}]"
     );
-    let trace = super::one(wrongturn::Format::OpenAiChat, &chat);
+    let trace = super::one(wrongturn::read::Format::OpenAiChat, &chat);
     assert_eq!(super::actions(&trace), [format!("0 f() ok/none #1 = {text}")]);
     check(chat.as_bytes(), 100_000).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Whose an input is: minimal documents of every format, and what is none of them.
 
-use wrongturn::{ErrorKind, Event, Format, ReadOptions, read_traces};
+use wrongturn::{ErrorKind, ReadOptions, read::Format, read_traces, trace::Event};
 
 use super::read;
 

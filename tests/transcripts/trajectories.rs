@@ -1,7 +1,7 @@
 //! SWE-agent and mini-swe-agent: the trajectories of agents that work on repositories.
 
 use serde_json::{Value, json};
-use wrongturn::Format;
+use wrongturn::read::Format;
 
 use super::{actions, costs, known, lines, one, read, said, unpaired};
 

@@ -11,10 +11,17 @@ use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{
-    ALL, Actors, BaselineComparison, CalibrationOptions, CalibrationReport, Detector, GateOutcome, GoldenSet,
-    Preset, Registry, Sweep, Tier, at_least, calibrate, calibration_html, calibration_markdown,
-    compare_with_baseline, junit, render_calibration, render_explanation, render_gate, render_run,
-    render_sweeps, sweep,
+    Detector, Registry,
+    calibrate::{
+        BaselineComparison, CalibrationOptions, CalibrationReport, GateOutcome, GoldenSet, Sweep, Tier,
+        calibrate, compare_with_baseline, sweep,
+    },
+    detect::{ALL, Preset, at_least},
+    report::{
+        calibration_html, calibration_markdown, junit, render_calibration, render_explanation, render_gate,
+        render_run, render_sweeps,
+    },
+    trace::Actors,
 };
 
 /// Tells how good the detectors are on labelled runs.

@@ -14,8 +14,13 @@ use crate::common::inputs::{self, Inputs};
 use crate::common::tables::{self, TableFiles};
 use clap::Parser;
 use wrongturn::{
-    ComparedRun, Comparison, ScanOptions, Scanner, TraceRecord, at_least, comparison_html, comparison_tables,
-    default_detectors, render_comparison, stats::Resampling,
+    Scanner,
+    compare::{ComparedRun, Comparison},
+    default_detectors,
+    detect::at_least,
+    report::{comparison_html, comparison_tables, render_comparison},
+    scan::{ScanOptions, TraceRecord},
+    stats::Resampling,
 };
 
 /// How many models are named where the one asked for is not there.

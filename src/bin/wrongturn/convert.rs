@@ -9,7 +9,10 @@ use crate::common::arguments::Reading;
 use crate::common::inputs::Inputs;
 use crate::common::output::Output;
 use clap::Parser;
-use wrongturn::{ScanEvent, Trace, read_files, read_joined};
+use wrongturn::{
+    Trace,
+    scan::{ScanEvent, read_files, read_joined},
+};
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.
 #[derive(Parser)]
@@ -52,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     for (reason, count) in &summary.passed_over {
                         notes += &format!("note: {name}: passed over: {count} {reason}\n");
                     }
-                    let wrongturn::Unpaired { calls, messages, .. } = summary.unpaired;
+                    let wrongturn::trace::Unpaired { calls, messages, .. } = summary.unpaired;
                     if calls + messages > 0 {
                         notes += &format!(
                             "note: {name}: {calls} calls without an answer, {messages} answers without a call\n"

@@ -5,7 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Parser;
-use wrongturn::{Content, ErrorKind, Event, Format, ScanEvent, Status, Trace, UnknownReason, read_files};
+use wrongturn::{
+    ErrorKind, Status, Trace,
+    read::Format,
+    scan::{ScanEvent, read_files},
+    trace::{Content, Event, UnknownReason},
+};
 
 use crate::common::arguments::Reading;
 use crate::common::findings::{counted, percent};
@@ -148,7 +153,9 @@ impl Diagnosis {
             no_observations += u64::from(matches!(action.observation, Content::NotRecorded));
             match (action.status, action.reason) {
                 (Status::Unknown, Some(reason)) => *unknown.entry(reason).or_default() += 1,
-                (Status::Error, _) => by_text += u64::from(action.provenance == wrongturn::Provenance::Text),
+                (Status::Error, _) => {
+                    by_text += u64::from(action.provenance == wrongturn::trace::Provenance::Text);
+                }
                 _ => {}
             }
         }

@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
-use wrongturn::{Finding, Guard, GuardState, Hook, at_least, default_detectors};
+use wrongturn::{
+    Finding, default_detectors,
+    detect::at_least,
+    live::{Guard, GuardState, Hook},
+};
 
 use crate::common::arguments::Surety;
 use crate::common::{self, FAILED, Failure};

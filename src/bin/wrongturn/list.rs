@@ -1,7 +1,11 @@
 //! `wrongturn formats` and `wrongturn detectors`: the registries.
 
 use serde_json::{Value, json};
-use wrongturn::{ALL, Actors, Format, Preset};
+use wrongturn::{
+    detect::{ALL, Preset},
+    read::Format,
+    trace::Actors,
+};
 
 use crate::common;
 
@@ -40,7 +44,7 @@ pub(crate) fn formats(arguments: &Formats) -> Result<u8, common::Failure> {
 
 pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, common::Failure> {
     if arguments.json {
-        let detector = |info: &wrongturn::DetectorInfo| {
+        let detector = |info: &wrongturn::detect::DetectorInfo| {
             json!({
                 "id": info.id,
                 "mode": info.mode,
@@ -51,7 +55,8 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, common::Failure> {
         };
         print_json(&ALL.iter().map(detector).collect())?;
     } else {
-        let opt_in = |info: &wrongturn::DetectorInfo| if info.opt_in { " (runs only if named)" } else { "" };
+        let opt_in =
+            |info: &wrongturn::detect::DetectorInfo| if info.opt_in { " (runs only if named)" } else { "" };
         let summaries: Vec<String> =
             ALL.iter().map(|info| format!("{}{}", info.summary, opt_in(info))).collect();
         let rows = ALL.iter().zip(&summaries).map(|(info, summary)| (info.id, summary.as_str()));

@@ -13,7 +13,7 @@ use crate::common::output::Output;
 use crate::common::parts;
 use crate::common::replicated::{self, Options, Outputs};
 use clap::Parser;
-use wrongturn::{PartialContent, PartialState};
+use wrongturn::merge::{PartialContent, PartialState};
 
 /// Merges what was found in parts of a corpus.
 #[derive(Parser)]

@@ -14,8 +14,13 @@ use crate::common::parts::{self, PartialFile};
 use crate::common::replicated::{self, Options, Outputs, Rate};
 use clap::Parser;
 use wrongturn::{
-    Actors, ClusterBy, Detector, Format, GroupBy, PartialContent, ReadOptions, RecoveryByProgram,
-    ReplicationPart, ScanOptions, Scanner, SimulationRow, ToolErrorRecovery, ToolErrorRecoveryConfig,
+    Detector, ReadOptions, Scanner, ToolErrorRecovery,
+    detect::ToolErrorRecoveryConfig,
+    merge::{PartialContent, ReplicationPart},
+    read::Format,
+    replicate::{ClusterBy, GroupBy, RecoveryByProgram, SimulationRow},
+    scan::ScanOptions,
+    trace::Actors,
 };
 
 /// Correlates recovery from tool errors with reward, on tau2-bench results.

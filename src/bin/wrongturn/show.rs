@@ -11,8 +11,12 @@ use crate::common::inputs::Inputs;
 use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
-    Actors, Detector, Finding, Preset, Registry, ScanEvent, Trace, at_least, read_files, read_joined,
-    render_explanation, render_run, render_step, run_of,
+    Detector, Finding, Registry, Trace,
+    calibrate::run_of,
+    detect::{Preset, at_least},
+    report::{render_explanation, render_run, render_step},
+    scan::{ScanEvent, read_files, read_joined},
+    trace::Actors,
 };
 
 /// Shows a recorded run, step by step.

@@ -14,7 +14,7 @@ use crate::trace::{Action, Arguments, Digest, Digests, fold_name};
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::PollingCall;
+/// use wrongturn::detect::PollingCall;
 ///
 /// let poll: PollingCall =
 ///     serde_json::from_value(json!({"tool": "process", "argument": "action", "values": ["poll", "log"]})).unwrap();

@@ -15,7 +15,7 @@ const HEAD: usize = 300;
 /// What makes an error transient. The default is the list of the definitions.
 ///
 /// ```
-/// use wrongturn::{Action, Status, TransientRules};
+/// use wrongturn::{Action, Status, detect::TransientRules};
 ///
 /// let rules = TransientRules::default();
 /// assert!(rules.matches(&Action::new("get").answered(Status::Error, "HTTP 503")));

@@ -21,7 +21,7 @@ pub(super) enum Moment {
 /// What an agent hands to a hook on standard input: where its session is recorded, and which call it is about.
 ///
 /// ```
-/// use wrongturn::Hook;
+/// use wrongturn::live::Hook;
 ///
 /// let hook = Hook::read(br#"{"hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "s.jsonl",
 ///     "tool_name": "Bash", "tool_input": {"command": "pytest"}, "tool_use_id": "toolu_1"}"#)?;

@@ -37,7 +37,7 @@ const MOST: usize = 256;
 /// program around this. [`Guard::watch`] does the same for a session without hooks.
 ///
 /// ```
-/// use wrongturn::{Guard, GuardState, Hook, default_detectors};
+/// use wrongturn::{default_detectors, live::{Guard, GuardState, Hook}};
 ///
 /// let guard = Guard::new(default_detectors())?.block_after(2);
 /// let mut state = GuardState::default();

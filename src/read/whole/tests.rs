@@ -1,4 +1,6 @@
-use crate::{ErrorKind, Format, ReadOptions, TraceCollector, read_stream, read_traces};
+use crate::ErrorKind;
+use crate::read::{Format, ReadOptions, read_stream, read_traces};
+use crate::trace::TraceCollector;
 
 /// Documents and lines, with a place for a text that makes them long.
 const DOCUMENTS: [(Format, &str); 7] = [

@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::page::HtmlReport;
-use crate::calibration::{CalibrationReport, Sweep};
+use crate::calibrate::{CalibrationReport, Sweep};
 use crate::report::calibration::{calibration_tables, sweep_table};
 
 /// A calibration as one HTML file: F1 against always firing, tables, sweeps.
@@ -44,7 +44,7 @@ pub fn calibration_html(report: &CalibrationReport, sweeps: &[Sweep]) -> String 
         page.section("Sweeps");
     }
     for sweep in sweeps {
-        let line = |label: &str, value: fn(&crate::calibration::SweepPoint) -> Option<f64>| Line {
+        let line = |label: &str, value: fn(&crate::calibrate::SweepPoint) -> Option<f64>| Line {
             label: label.to_owned(),
             values: sweep.points.iter().map(value).collect(),
         };

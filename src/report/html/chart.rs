@@ -12,7 +12,7 @@ use crate::stats::Interval;
 /// A chart with its title and a sentence that says what it shows, drawn as SVG.
 ///
 /// ```
-/// use wrongturn::{Bar, BarChart, Chart};
+/// use wrongturn::report::{Bar, BarChart, Chart};
 ///
 /// let bar = Bar { label: "loop".into(), share: 0.25, note: "25%".into() };
 /// let (title, caption) = ("Cost".into(), "Share of steps.".into());
@@ -34,7 +34,7 @@ pub enum Chart {
 ///
 /// ```
 /// use wrongturn::stats::wilson;
-/// use wrongturn::{Chart, IntervalChart, IntervalRow};
+/// use wrongturn::report::{Chart, IntervalChart, IntervalRow};
 ///
 /// let row = IntervalRow {
 ///     label: "loop".into(),

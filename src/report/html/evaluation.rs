@@ -1,7 +1,7 @@
 //! Charts of the evaluations of benchmarks.
 
 use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
-use crate::evaluation::{
+use crate::benchmarks::{
     Comparison, Evolution, EvolutionGroup, Figure, FigureIntervals, PairedComparison, Reflection,
 };
 use crate::report::cell::Cell;

@@ -3,7 +3,7 @@
 use super::chart::Chart;
 use super::markup::Markup;
 use super::strip::strips;
-use crate::partial::RunStrip;
+use crate::merge::RunStrip;
 use crate::report::cell::Cell;
 use crate::report::table::Table;
 
@@ -13,7 +13,7 @@ use crate::report::table::Table;
 /// forbids that it should.
 ///
 /// ```
-/// use wrongturn::{Bar, BarChart, Chart, HtmlReport};
+/// use wrongturn::report::{Bar, BarChart, Chart, HtmlReport};
 ///
 /// let bar = Bar { label: "<loop>".into(), share: 0.25, note: "25%".into() };
 /// let (title, caption) = ("Cost".into(), "Share of steps.".into());

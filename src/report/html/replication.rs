@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::page::HtmlReport;
-use crate::replication::{
+use crate::replicate::{
     ClusteredInterval, Inference, PassK, Relation, Replication, SimulationRow, SummedReplication,
 };
 use crate::report::cell::{Cell, counted};

@@ -3,7 +3,7 @@
 use super::chart::{Chart, IntervalChart, IntervalRow};
 use super::cost::{FailureCost, cost_charts};
 use super::page::HtmlReport;
-use crate::partial::{Counts, Files, RunStrip, ScanSummary};
+use crate::merge::{Counts, Files, RunStrip, ScanSummary};
 use crate::report::files::{unread, unread_table};
 use crate::report::scan::OfModel;
 use crate::report::table::Table;

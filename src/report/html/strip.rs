@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::markup::Markup;
 use super::page::text_class;
-use crate::partial::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
+use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
 
 /// Bytes that the steps of one run may take, so that 50 runs stay below 5 MB.

@@ -73,8 +73,9 @@ fn latex_takes_no_letter_that_pdflatex_does_not() {
     let shown = latex_text("Q, I², τ²: |r| ≥ 0.5 − x…, 1–2 ± 3");
     let wanted = r"Q, I$^2$, $\tau$$^2$: \textbar{}r\textbar{} $\geq$ 0.5 $-$ x\ldots{}, 1--2 $\pm$ 3";
     assert_eq!(shown, wanted);
-    let inference = crate::Inference::of(&[], &crate::InferenceOptions::default()).unwrap();
-    for table in crate::replication_tables(&inference) {
+    let inference =
+        crate::replicate::Inference::of(&[], &crate::replicate::InferenceOptions::default()).unwrap();
+    for table in crate::report::replication_tables(&inference) {
         assert!(table.latex().is_ascii(), "{}", table.latex());
     }
 }

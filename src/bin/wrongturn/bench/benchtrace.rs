@@ -13,16 +13,22 @@ use crate::common::tables::TableFiles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
-use wrongturn::evaluation::{
+use wrongturn::benchmarks::{
     AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionIntervals, EvolutionScorer,
     FunnelRule, GoldEpisode, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair, Record,
     ReflectOptions, agree, check_calls, detect_modes, evolve, gold_of_trace, predict, proximity, reflect,
     relate,
 };
 use wrongturn::{
-    Actors, Format, Preset, ReadOptions, Registry, Table, agreement_tables, call_tables, evolution_chart,
-    evolution_tables, mode_tables, proximity_tables, read_traces, reflection_chart, reflection_tables,
-    relation_tables,
+    ReadOptions, Registry,
+    detect::Preset,
+    read::Format,
+    read_traces,
+    report::{
+        Table, agreement_tables, call_tables, evolution_chart, evolution_tables, mode_tables,
+        proximity_tables, reflection_chart, reflection_tables, relation_tables,
+    },
+    trace::Actors,
 };
 
 /// Computes BenchTrace's evaluations of reflection and evolution

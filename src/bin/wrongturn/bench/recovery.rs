@@ -12,11 +12,11 @@ use crate::common::records::{self, Shown, lines, sound};
 use crate::common::tables::TableFiles;
 use clap::{Args, Parser, Subcommand};
 use serde_json::{Value, json};
-use wrongturn::evaluation::{
+use wrongturn::benchmarks::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
     compare, inherit, read_results, replay_commands, select,
 };
-use wrongturn::{
+use wrongturn::report::{
     inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
 };
 

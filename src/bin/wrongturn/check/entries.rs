@@ -5,7 +5,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use wrongturn::{ALL, Confidence, EventContext, Finding, TraceRecord, Verdict, otlp_json};
+use wrongturn::{
+    Confidence, Finding, Verdict,
+    detect::ALL,
+    export::{EventContext, otlp_json},
+    scan::TraceRecord,
+};
 
 use super::streams::OutputFormat;
 use crate::common;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wrongturn::{ALL, Finding, ScanSummary, TraceRecord};
+use wrongturn::{Finding, detect::ALL, merge::ScanSummary, scan::TraceRecord};
 
 use crate::common::Failure;
 use crate::common::config;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wrongturn::TraceRecord;
+use wrongturn::scan::TraceRecord;
 
 use crate::common::findings::{counted, percent};
 use crate::common::terminal::wrapped;

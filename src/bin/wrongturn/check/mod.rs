@@ -19,8 +19,11 @@ use crate::common::tables::TableFiles;
 use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
-    Actors, Confidence, Detector, FlaggedRun, FlaggedRuns, PartialContent, Preset, Registry, ScanOptions,
-    ScanPart, Scanner, TraceRecord, at_least,
+    Confidence, Detector, Registry, Scanner,
+    detect::{Preset, at_least},
+    merge::{FlaggedRun, FlaggedRuns, PartialContent, ScanPart},
+    scan::{ScanOptions, TraceRecord},
+    trace::Actors,
 };
 
 use gate::{Baseline, FailOn};

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::builder::{StringValueParser, TypedValueParser};
-use wrongturn::{Alignment, Confidence, Format, ReadOptions, RunTable};
+use wrongturn::{
+    Confidence, ReadOptions,
+    read::{Alignment, Format},
+    scan::RunTable,
+};
 
 use super::Failure;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use wrongturn::{ALL, Confidence, Finding, TraceRecord, Verdict};
+use wrongturn::{Confidence, Finding, Verdict, detect::ALL, scan::TraceRecord};
 
 use super::Failure;
 

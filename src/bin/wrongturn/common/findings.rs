@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use wrongturn::{Files, FlaggedRun, ScanPart};
+use wrongturn::merge::{Files, FlaggedRun, ScanPart};
 
 use super::terminal::{Style, styled, wrapped};
 

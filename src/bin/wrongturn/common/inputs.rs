@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use wrongturn::{ErrorKind, FileReport, FileSums, Files, Progress, ScanEvent, Scanner, TraceRecord};
+use wrongturn::{
+    ErrorKind, Scanner,
+    merge::{FileReport, FileSums, Files},
+    scan::{Progress, ScanEvent, TraceRecord},
+};
 
 use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 
@@ -223,9 +227,9 @@ struct Input {
     runs_read: u64,
     runs_skipped: u64,
     runs_without_actions: u64,
-    passed_over: wrongturn::PassedOver,
+    passed_over: wrongturn::read::PassedOver,
     unread_calls: u64,
-    unpaired: wrongturn::Unpaired,
+    unpaired: wrongturn::trace::Unpaired,
     /// The first of them.
     errors: Vec<String>,
 }
@@ -241,7 +245,7 @@ pub(crate) fn figures(files: &Files) -> impl Serialize {
     let Some(listed) = files.listed() else { return Inputs::Summed(files.sums()) };
     let input = |(path, report): (&Path, &'_ FileReport)| Input {
         file: path.display().to_string(),
-        format: report.format().map(wrongturn::Format::name),
+        format: report.format().map(wrongturn::read::Format::name),
         runs_read: report.runs,
         runs_skipped: report.runs_lost,
         runs_without_actions: report.runs_without_actions,

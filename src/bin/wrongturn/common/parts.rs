@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use wrongturn::{
-    Digest, FlaggedRuns, PartialContent, PartialState, ReadOptions, RunStrip, ScanPart, Table, render_files,
-    scan_html,
+    ReadOptions,
+    merge::{FlaggedRuns, PartialContent, PartialState, RunStrip, ScanPart},
+    report::{Table, render_files, scan_html},
+    trace::Digest,
 };
 
 use super::Failure;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use wrongturn::evaluation::{Lines, Record, read_lines};
-use wrongturn::{Chart, HtmlReport, Table, render_tables};
+use wrongturn::benchmarks::{Lines, Record, read_lines};
+use wrongturn::report::{Chart, HtmlReport, Table, render_tables};
 
 use super::inputs::Faults;
 use super::tables::{TableFiles, write_text};

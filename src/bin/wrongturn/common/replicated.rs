@@ -5,11 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wrongturn::{
-    Actors, ClusterBy, Files, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK, Relation,
-    Replication, ReplicationPart, SimulationRow, SummedReplication, TEXT_WIDTH, Table, distinct_runs,
-    forest_chart, grouped_tables, pass_k_by_pair, pass_k_table, render_grouped, render_inference,
-    render_pass_k, render_replication, render_summed, replication_html, replication_tables, simulation_table,
-    stats::Resampling, summed_html, summed_tables,
+    merge::{Files, ReplicationPart},
+    replicate::{
+        ClusterBy, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK, Relation, Replication,
+        SimulationRow, SummedReplication, distinct_runs, pass_k_by_pair,
+    },
+    report::{
+        TEXT_WIDTH, Table, forest_chart, grouped_tables, pass_k_table, render_grouped, render_inference,
+        render_pass_k, render_replication, render_summed, replication_html, replication_tables,
+        simulation_table, summed_html, summed_tables,
+    },
+    stats::Resampling,
+    trace::Actors,
 };
 
 use super::Failure;

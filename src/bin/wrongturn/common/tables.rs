@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use wrongturn::Table;
+use wrongturn::report::Table;
 
 use super::Failure;
 use super::output::{Output, is_stdout, write_json};

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use wrongturn::{Difficulty, Trace, detector_info};
+use wrongturn::{Trace, calibrate::Difficulty, detect::detector_info};
 
 use crate::common::Failure;
 

@@ -5,7 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wrongturn::{ALL, Actors, Difficulty, GoldenEntry, GoldenSet, Trace, TraceReference, trace_digest};
+use wrongturn::{
+    Trace,
+    calibrate::{Difficulty, GoldenEntry, GoldenSet, TraceReference, trace_digest},
+    detect::ALL,
+    trace::Actors,
+};
 
 use super::Arguments;
 use super::cells::Span;

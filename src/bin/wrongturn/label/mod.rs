@@ -14,7 +14,12 @@ use crate::common::inputs::Inputs;
 use cells::Span;
 use clap::Parser;
 use entry::Label;
-use wrongturn::{ALL, Difficulty, ReadOptions, ScanEvent, Trace, read_files, run_of};
+use wrongturn::{
+    ReadOptions, Trace,
+    calibrate::{Difficulty, run_of},
+    detect::ALL,
+    scan::{ScanEvent, read_files},
+};
 
 /// Labels recorded runs by hand.
 ///
@@ -90,7 +95,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(id) = &arguments.detector {
-        wrongturn::detector_info(id).ok_or_else(|| {
+        wrongturn::detect::detector_info(id).ok_or_else(|| {
             let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
             format!("unknown detector `{id}`; known are {}", known.join(", "))
         })?;

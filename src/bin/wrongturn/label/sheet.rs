@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{
-    Difficulty, GoldenEntry, HtmlReport, ReadOptions, RunFeatures, ScanEvent, Trace, draw, read_files,
-    render_run, run_of, trace_digest,
+    ReadOptions, Trace,
+    calibrate::{Difficulty, GoldenEntry, RunFeatures, draw, run_of, trace_digest},
+    report::{HtmlReport, render_run},
+    scan::{ScanEvent, read_files},
 };
 
 use super::cells::{Labelled, Span, labelled};
@@ -91,7 +93,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     }
     let mut sheet = Output::create(&out, &arguments.sample)?;
     let mut page = HtmlReport::new(format!("{} runs to read for {detector}", rows.len()));
-    let question = wrongturn::detector_info(detector).map_or("", |info| info.summary);
+    let question = wrongturn::detect::detector_info(detector).map_or("", |info| info.summary);
     page.lead(format!(
         "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
          beside this page: label true or false, where as [first, last] or \"first-last\" in the step numbers of the left column (null if \

@@ -11,7 +11,7 @@ use crate::read::{ReadOptions, Reading};
 /// [`TraceAssembler`](crate::TraceAssembler).
 ///
 /// ```
-/// use wrongturn::{ReadOptions, SpanBatch};
+/// use wrongturn::{ReadOptions, read::SpanBatch};
 ///
 /// let body = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "0af7651916cd43dd8448eb211c80319c",
 ///     "spanId": "b7ad6b7169203331", "name": "execute_tool look", "startTimeUnixNano": "5"}]}]}]}"#;

@@ -12,7 +12,7 @@ use crate::trace::StepSink;
 /// lie.
 ///
 /// ```
-/// use wrongturn::{ReadOptions, SpanJoin, TraceCollector};
+/// use wrongturn::{ReadOptions, read::SpanJoin, trace::TraceCollector};
 ///
 /// let part = |id: &str, kind: &str, start: u64| format!(
 ///     r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{{"traceId": "0af7651916cd43dd8448eb211c80319c",

@@ -1,0 +1,189 @@
+//! Figures over several cases: all of them, a class, a framework with its cells.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
+use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap, wilson};
+
+/// A case and its answer.
+pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
+
+/// Failure avoidance, repeats and score over a group of test cases.
+///
+/// What would be a mean over nothing is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EvolutionGroup {
+    /// Cases.
+    pub cases: u64,
+    /// Those with an answer.
+    pub included: u64,
+    /// The others, by reason.
+    pub excluded: BTreeMap<Exclusion, u64>,
+    /// Failure avoidance: share of the included cases in which the failure was avoided.
+    pub far: Option<f64>,
+    /// Failure repeats: mean number of times that it came back; only the paper counts that.
+    pub frc: Option<f64>,
+    /// Mean share of the score that could be reached, over all cases that name both.
+    pub score: Option<f64>,
+}
+
+/// Failure avoidance of one framework, with its cells of proximity and distance.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FrameworkGroup {
+    /// All its cases.
+    pub all: EvolutionGroup,
+    /// By proximity and distance.
+    pub cells: BTreeMap<Cell, EvolutionGroup>,
+    /// Mean avoidance over the cells where it is defined.
+    pub cell_mean: Option<f64>,
+    /// The same over the cells of distance 1 and 5.
+    pub cell_mean_d1_d5: Option<f64>,
+}
+
+/// A combination of a signal's proximity and distance, written `T1/D5`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// The proximity.
+    pub proximity: u8,
+    /// The distance.
+    pub distance: u64,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "T{}/D{}", self.proximity, self.distance)
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The 95% intervals of failure avoidance and repeats: [`Evolution::intervals`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EvolutionIntervals {
+    /// Of avoidance, by Wilson's formula, which takes the cases as independent.
+    pub far_wilson: Option<Interval>,
+    /// Of avoidance, by bootstrap: cases that share a signal are drawn together.
+    pub far: Option<Interval>,
+    /// Of repeats, by the same bootstrap.
+    pub frc: Option<Interval>,
+}
+
+impl EvolutionGroup {
+    pub(super) fn of(rows: &[Row<'_>]) -> Self {
+        let mut excluded = BTreeMap::new();
+        for why in rows.iter().filter_map(|(_, answer)| answer.excluded) {
+            *excluded.entry(why).or_default() += 1;
+        }
+        let answered = || rows.iter().filter_map(|(_, answer)| answer.avoided);
+        let included = answered().count() as u64;
+        Self {
+            cases: rows.len() as u64,
+            included,
+            excluded,
+            far: ratio(answered().filter(|avoided| *avoided).count() as u64, included),
+            frc: mean(rows.iter().filter_map(|(_, answer)| answer.repeats).map(float)),
+            score: mean(rows.iter().filter_map(|(case, _)| case.relative_score())),
+        }
+    }
+}
+
+/// What the cases of one signal add to the sums and to the counts behind both figures.
+#[derive(Default)]
+struct Shares {
+    avoided: (f64, f64),
+    repeats: (f64, f64),
+}
+
+/// The figures by the `key` of a case; cases without one are in no group.
+pub(super) fn by<K: Ord>(
+    rows: &[Row<'_>],
+    key: impl Fn(&EvolutionCase) -> Option<K>,
+) -> BTreeMap<K, EvolutionGroup> {
+    let mut groups: BTreeMap<K, Vec<Row<'_>>> = BTreeMap::new();
+    for row in rows {
+        if let Some(key) = key(row.0) {
+            groups.entry(key).or_default().push(*row);
+        }
+    }
+    groups.into_iter().map(|(key, rows)| (key, EvolutionGroup::of(&rows))).collect()
+}
+
+pub(super) fn by_framework(rows: &[Row<'_>]) -> BTreeMap<String, FrameworkGroup> {
+    let mut frameworks: BTreeMap<&str, Vec<Row<'_>>> = BTreeMap::new();
+    for row in rows {
+        if let Some(framework) = &row.0.framework {
+            frameworks.entry(framework).or_default().push(*row);
+        }
+    }
+    let figures = |rows: &[Row<'_>]| {
+        let cells = by(rows, |case| Some(Cell { proximity: case.proximity?, distance: case.distance? }));
+        let near = |cell: &Cell| cell.distance == 1 || cell.distance == 5;
+        FrameworkGroup {
+            all: EvolutionGroup::of(rows),
+            cell_mean: mean(cells.values().filter_map(|group| group.far)),
+            cell_mean_d1_d5: mean(
+                cells.iter().filter(|(cell, _)| near(cell)).filter_map(|(_, group)| group.far),
+            ),
+            cells,
+        }
+    };
+    frameworks.into_iter().map(|(framework, rows)| (framework.to_owned(), figures(&rows))).collect()
+}
+
+impl Evolution {
+    /// The 95% intervals over the cases that `chosen` takes.
+    ///
+    /// `cases` are those of the evaluation, in its order; cases that share a signal are drawn together. The same seed gives
+    /// the same intervals.
+    ///
+    /// ```
+    /// use wrongturn::benchmarks::{EvolutionCase, EvolutionScorer, evolve};
+    ///
+    /// let cases: Vec<EvolutionCase> = Vec::new();
+    /// let evolution = evolve(&cases, EvolutionScorer::Paper);
+    /// let intervals = evolution.intervals(&cases, |case| case.task == "jericho", 2000, 7);
+    /// assert_eq!(intervals.far, None, "over nothing");
+    /// ```
+    #[must_use]
+    pub fn intervals(
+        &self,
+        cases: &[EvolutionCase],
+        chosen: impl Fn(&EvolutionCase) -> bool,
+        resamples: u32,
+        seed: u64,
+    ) -> EvolutionIntervals {
+        let mut clusters: BTreeMap<(bool, &str), Shares> = BTreeMap::new();
+        let (mut avoided, mut included) = (0, 0);
+        for (case, answer) in cases.iter().zip(&self.cases).filter(|(case, _)| chosen(case)) {
+            let Some(was_avoided) = answer.avoided else { continue };
+            included += 1;
+            avoided += u64::from(was_avoided);
+            let cluster = case.signal.as_deref().map_or((false, case.id.as_str()), |signal| (true, signal));
+            let shares = clusters.entry(cluster).or_default();
+            shares.avoided.0 += f64::from(u8::from(was_avoided));
+            shares.avoided.1 += 1.0;
+            if let Some(repeats) = answer.repeats {
+                shares.repeats.0 += float(repeats);
+                shares.repeats.1 += 1.0;
+            }
+        }
+        let bootstrap = |which: fn(&Shares) -> (f64, f64)| {
+            ratio_bootstrap(&clusters.values().map(which).collect::<Vec<_>>(), resamples, seed)
+        };
+        EvolutionIntervals {
+            far_wilson: wilson(avoided, included, 0.95).ok(),
+            far: bootstrap(|shares| shares.avoided),
+            frc: bootstrap(|shares| shares.repeats),
+        }
+    }
+}

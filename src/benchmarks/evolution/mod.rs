@@ -1,0 +1,311 @@
+//! Evolution: does an agent that has learned from a failure avoid it when it plays on from before it?
+
+mod code;
+mod groups;
+mod paper;
+mod proximity;
+
+pub use groups::{Cell, EvolutionGroup, EvolutionIntervals, FrameworkGroup};
+pub use proximity::{PlacedFailure, Proximity, ProximityPair, Unrelated, proximity};
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::read::{Record, StepRange, null_as_default, ordered};
+use crate::names::named;
+
+/// A test case of evolution: an episode with a failure, and the steps that an agent took from before it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct EvolutionCase {
+    /// Id of the case.
+    pub id: String,
+    /// The framework under test.
+    #[serde(default)]
+    pub framework: Option<String>,
+    /// The environment.
+    pub task: String,
+    /// The game or setting within it.
+    #[serde(default)]
+    pub subtask: Option<String>,
+    /// How close the signal is to the failure: 1, 2 or 3.
+    #[serde(default)]
+    pub proximity: Option<u8>,
+    /// How many snapshots lie between signal and test.
+    #[serde(default)]
+    pub distance: Option<u64>,
+    /// The snapshot from which the agent could learn.
+    #[serde(default)]
+    pub signal: Option<String>,
+    /// The failure under test.
+    pub target: TargetFailure,
+    /// The last step before the failure; play resumes there.
+    pub truncation: i64,
+    /// The original episode.
+    pub original: Vec<EvolutionStep>,
+    /// The new steps.
+    pub post: Vec<EvolutionStep>,
+    /// What the original's `obs` are.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub original_obs: Timing,
+    /// What the new steps' `obs` are.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub post_obs: Timing,
+    /// What the last action of the original brought.
+    #[serde(default)]
+    pub original_final_obs: Option<String>,
+    /// What the last new action brought.
+    #[serde(default)]
+    pub post_final_obs: Option<String>,
+    /// Score of the new run.
+    #[serde(default)]
+    pub score: Option<f64>,
+    /// The score that can be reached.
+    #[serde(default)]
+    pub score_max: Option<f64>,
+    /// Score of the original episode.
+    #[serde(default)]
+    pub original_score: Option<f64>,
+    /// The score that could be reached in it.
+    #[serde(default)]
+    pub max_score: Option<f64>,
+    /// Progress of the new run at its end.
+    #[serde(default)]
+    pub final_progress: Option<f64>,
+}
+
+/// The failure that a test case asks about, with its steps.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct TargetFailure {
+    /// The failure mode, `class/name`.
+    #[serde(rename = "type")]
+    pub mode: String,
+    /// Its steps in the original.
+    #[serde(rename = "where", deserialize_with = "ordered")]
+    pub range: StepRange,
+}
+
+impl TargetFailure {
+    /// The part of the mode before the slash.
+    #[must_use]
+    pub fn class(&self) -> &str {
+        self.mode.split_once('/').map_or(self.mode.as_str(), |(class, _)| class)
+    }
+}
+
+/// A step of an episode in a test case.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct EvolutionStep {
+    /// The entry's own number.
+    pub step: i64,
+    /// What was observed.
+    #[serde(default)]
+    pub obs: Option<String>,
+    /// What was done.
+    #[serde(default)]
+    pub action: Option<String>,
+    /// The part of the task that the step belongs to.
+    #[serde(default)]
+    pub subtask_idx: Option<i64>,
+}
+
+/// Whether the `obs` of a step was seen before its action or brought by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Timing {
+    /// What the agent saw before its action.
+    #[default]
+    Before,
+    /// What its action brought.
+    After,
+}
+
+named! {
+    Timing, "timing" {
+        Before => "before",
+        After => "after",
+    }
+}
+
+/// By whose rule a failure counts as avoided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum EvolutionScorer {
+    /// The paper's definition.
+    #[default]
+    Paper,
+    /// The scorer that the published analyses used.
+    Code,
+    /// An older scorer of the same code.
+    Cosine,
+}
+
+named! {
+    EvolutionScorer, "scorer" {
+        Paper => "paper",
+        Code => "code",
+        Cosine => "cosine",
+    }
+}
+
+/// Why it cannot be said of a test case whether the failure was avoided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Exclusion {
+    /// The place of the failure was not visited again.
+    LocationNotVisited,
+    /// There are no new steps.
+    NoPostSteps,
+    /// It is not known what the failing steps brought.
+    NoProducedObservation,
+    /// The original made no progress that could be beaten.
+    OriginalProgressZero,
+    /// No choice of a known product decides.
+    ProductUnknown,
+    /// The range holds no step of the original.
+    RangeOutsideEpisode,
+    /// Nothing of the original's surroundings of the failure was seen again.
+    RegionNotVisited,
+    /// The mode's class is none of system, strategy, operation.
+    UnknownClass,
+}
+
+named! {
+    Exclusion, "exclusion" {
+        LocationNotVisited => "location_not_visited",
+        NoPostSteps => "no_post_steps",
+        NoProducedObservation => "no_produced_observation",
+        OriginalProgressZero => "original_progress_zero",
+        ProductUnknown => "product_unknown",
+        RangeOutsideEpisode => "range_outside_episode",
+        RegionNotVisited => "region_not_visited",
+        UnknownClass => "unknown_class",
+    }
+}
+
+/// Whether the failure of one test case was avoided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CaseAnswer {
+    /// Id of the case.
+    pub id: String,
+    /// Whether the failure was avoided.
+    pub avoided: Option<bool>,
+    /// How often it came back; only the paper counts that.
+    pub repeats: Option<u64>,
+    /// Why there is no answer.
+    pub excluded: Option<Exclusion>,
+}
+
+/// Whether a failure was avoided, and how often it came back where that is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Outcome {
+    avoided: bool,
+    repeats: Option<u64>,
+}
+
+/// Failure avoidance over test cases, each and by group: [`evolve`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Evolution {
+    /// Who decided.
+    #[serde(rename = "mode")]
+    pub scorer: EvolutionScorer,
+    /// The cases, in order.
+    pub cases: Vec<CaseAnswer>,
+    /// All of them.
+    pub all: EvolutionGroup,
+    /// By framework, with the cells of proximity and distance.
+    pub by_framework: BTreeMap<String, FrameworkGroup>,
+    /// By class of the failure.
+    pub by_class: BTreeMap<String, EvolutionGroup>,
+    /// By failure mode.
+    pub by_mode: BTreeMap<String, EvolutionGroup>,
+    /// By task.
+    pub by_task: BTreeMap<String, EvolutionGroup>,
+    /// By subtask.
+    pub by_subtask: BTreeMap<String, EvolutionGroup>,
+    /// By proximity of the signal.
+    pub by_proximity: BTreeMap<u8, EvolutionGroup>,
+    /// By distance of the signal.
+    pub by_distance: BTreeMap<u64, EvolutionGroup>,
+}
+
+impl Record for EvolutionCase {
+    fn key(&self) -> String {
+        format!("case `{}`", self.id)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self.proximity {
+            Some(proximity) if !(1..=3).contains(&proximity) => {
+                Err(format!("proximity {proximity} is none of 1, 2, 3"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl EvolutionCase {
+    /// Whether the failure was avoided, as this scorer sees it.
+    #[must_use]
+    pub fn answer(&self, scorer: EvolutionScorer) -> CaseAnswer {
+        let outcome = match scorer {
+            EvolutionScorer::Paper => paper::outcome(self),
+            EvolutionScorer::Code => code::outcome(self),
+            EvolutionScorer::Cosine => code::cosine_outcome(self),
+        };
+        let (outcome, excluded) = match outcome {
+            Ok(outcome) => (Some(outcome), None),
+            Err(why) => (None, Some(why)),
+        };
+        CaseAnswer {
+            id: self.id.clone(),
+            avoided: outcome.map(|outcome| outcome.avoided),
+            repeats: outcome.and_then(|outcome| outcome.repeats),
+            excluded,
+        }
+    }
+
+    /// The new run's share of the score that can be reached.
+    fn relative_score(&self) -> Option<f64> {
+        let max = self.score_max.filter(|max| *max != 0.0)?;
+        Some(self.score? / max)
+    }
+}
+
+/// Failure avoidance (FAR), repeats (FRC) and score of test cases, over all and by group.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::benchmarks::{EvolutionCase, EvolutionScorer, evolve};
+///
+/// let eats_the_lamp = json!([
+///     {"step": 1, "obs": "Kitchen", "action": "eat lamp"},
+///     {"step": 2, "obs": "You can't eat that.", "action": "look"},
+/// ]);
+/// let case: EvolutionCase = serde_json::from_value(json!({
+///     "id": "c", "task": "jericho", "truncation": 0,
+///     "target": {"type": "operation/decision_error", "where": [1, 1]},
+///     "original": eats_the_lamp, "post": eats_the_lamp,
+/// }))?;
+/// let evolution = evolve(&[case], EvolutionScorer::Paper);
+/// assert_eq!((evolution.all.far, evolution.all.frc), (Some(0.0), Some(1.0)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[must_use]
+pub fn evolve(cases: &[EvolutionCase], scorer: EvolutionScorer) -> Evolution {
+    let answers: Vec<CaseAnswer> = cases.iter().map(|case| case.answer(scorer)).collect();
+    let rows: Vec<groups::Row<'_>> = cases.iter().zip(&answers).collect();
+    Evolution {
+        scorer,
+        all: EvolutionGroup::of(&rows),
+        by_framework: groups::by_framework(&rows),
+        by_class: groups::by(&rows, |case| Some(case.target.class().to_owned())),
+        by_mode: groups::by(&rows, |case| Some(case.target.mode.clone())),
+        by_task: groups::by(&rows, |case| Some(case.task.clone())),
+        by_subtask: groups::by(&rows, |case| case.subtask.clone()),
+        by_proximity: groups::by(&rows, |case| case.proximity),
+        by_distance: groups::by(&rows, |case| case.distance),
+        cases: answers,
+    }
+}

@@ -1,0 +1,128 @@
+//! How close the failure from which an agent could learn is to the one under test.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::Definition;
+use super::super::read::{Record, StepRange, ordered};
+use crate::names::named;
+
+/// First steps this near make the code's closest kind.
+const NEAR: u64 = 15;
+/// The same, in tasks of few and long steps.
+const NEAR_IN_LONG_STEPS: u64 = 2;
+
+/// A failure with its snapshot, task and steps.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PlacedFailure {
+    /// Its snapshot.
+    pub episode: String,
+    /// The environment.
+    pub task: String,
+    /// The game or setting within it.
+    #[serde(default)]
+    pub subtask: Option<String>,
+    /// The failure mode, `class/name`.
+    #[serde(rename = "type")]
+    pub mode: String,
+    /// Its steps.
+    #[serde(rename = "where", deserialize_with = "ordered")]
+    pub range: StepRange,
+}
+
+/// The failure of a signal from which an agent can learn, and the failure under test.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ProximityPair {
+    /// Id of the pair.
+    pub id: String,
+    /// The failure to learn from.
+    pub signal: PlacedFailure,
+    /// The failure under test.
+    pub test: PlacedFailure,
+}
+
+impl Record for ProximityPair {
+    fn key(&self) -> String {
+        format!("pair `{}`", self.id)
+    }
+}
+
+/// Why a signal's failure and the one under test have no proximity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Unrelated {
+    /// Their modes differ.
+    DifferentMode,
+    /// Their tasks differ.
+    DifferentTask,
+    /// They lie in one snapshot, which the code leaves out.
+    SameEpisode,
+}
+
+named! {
+    Unrelated, "reason" {
+        DifferentMode => "different_mode",
+        DifferentTask => "different_task",
+        SameEpisode => "same_episode",
+    }
+}
+
+/// How close the failure of a signal is to the one under test: [`proximity()`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Proximity {
+    /// Id of the pair.
+    pub id: String,
+    /// 1 (closest), 2 or 3.
+    pub proximity: Option<u8>,
+    /// Why there is none.
+    pub why: Option<Unrelated>,
+}
+
+/// How close the failure of a signal is to the one under test.
+///
+/// Paper: 1 same snapshot, 2 same subtask, 3 other subtask. Code: never the same snapshot; of the same subtask 1 where the
+/// first steps are near, else 2; 3 other subtask.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::benchmarks::{Definition, ProximityPair, proximity};
+///
+/// let pair: ProximityPair = serde_json::from_value(json!({"id": "p",
+///     "signal": {"episode": "a", "task": "jericho", "subtask": "zork1",
+///         "type": "strategy/loop", "where": [3, 9]},
+///     "test": {"episode": "b", "task": "jericho", "subtask": "zork1",
+///         "type": "strategy/loop", "where": [40, 44]},
+/// }))?;
+/// assert_eq!(proximity(&pair, Definition::Paper).proximity, Some(2));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[must_use]
+pub fn proximity(pair: &ProximityPair, definition: Definition) -> Proximity {
+    let (kind, why) = match kind(&pair.signal, &pair.test, definition) {
+        Ok(kind) => (Some(kind), None),
+        Err(why) => (None, Some(why)),
+    };
+    Proximity { id: pair.id.clone(), proximity: kind, why }
+}
+
+fn kind(signal: &PlacedFailure, test: &PlacedFailure, definition: Definition) -> Result<u8, Unrelated> {
+    if signal.mode != test.mode {
+        return Err(Unrelated::DifferentMode);
+    }
+    if signal.task != test.task {
+        return Err(Unrelated::DifferentTask);
+    }
+    let same_episode = signal.episode == test.episode;
+    let same_subtask = signal.subtask == test.subtask;
+    Ok(match definition {
+        Definition::Paper if same_episode => 1,
+        Definition::Paper if same_subtask => 2,
+        Definition::Code if same_episode => return Err(Unrelated::SameEpisode),
+        Definition::Code if same_subtask => {
+            let long_steps = ["bundled_web_shopping", "group_travel_planning"].contains(&test.task.as_str());
+            let near = if long_steps { NEAR_IN_LONG_STEPS } else { NEAR };
+            if signal.range.first.abs_diff(test.range.first) <= near { 1 } else { 2 }
+        }
+        Definition::Paper | Definition::Code => 3,
+    })
+}

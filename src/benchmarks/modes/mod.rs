@@ -1,0 +1,157 @@
+//! The rule-based failure modes of text games, and what of them carries over to tool traces.
+
+mod calls;
+mod episode;
+mod expected_action;
+mod format;
+mod malformed_call;
+mod milestones;
+mod rooms;
+mod unexplored;
+
+pub use calls::{CallReport, CallRun, CheckedCall, ExpectedCall, check_calls};
+pub use episode::{ModeEpisode, ModeMilestone, ModeStep};
+pub use expected_action::ExpectedActions;
+pub use malformed_call::MalformedCalls;
+
+pub use crate::detect::MalformedReason;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Definition;
+use crate::names::named;
+
+/// By whose rules the failures of text games are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ModeRules {
+    /// The paper's taxonomy and annotation guide.
+    #[default]
+    Paper,
+    /// The rules of the public code.
+    Code,
+    /// The rule of the code that wrote the published labels of `system/format`; it knows no other mode.
+    Dataset,
+}
+
+named! {
+    ModeRules, "rules" {
+        Paper => "paper",
+        Code => "code",
+        Dataset => "dataset",
+    }
+}
+
+/// What one rule says of an episode or a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ModeVerdict {
+    /// The rule's inputs are missing.
+    NotApplicable {
+        /// Which inputs.
+        #[serde(rename = "not_applicable")]
+        reason: &'static str,
+    },
+    /// The rule has judged the episode.
+    Judged {
+        /// Whether there are findings.
+        detected: bool,
+        /// The failures, in the order in which the rule meets them.
+        findings: Vec<ModeFinding>,
+    },
+}
+
+impl ModeVerdict {
+    fn not_applicable(reason: &'static str) -> Self {
+        Self::NotApplicable { reason }
+    }
+
+    fn of(findings: Vec<ModeFinding>) -> Self {
+        Self::Judged { detected: !findings.is_empty(), findings }
+    }
+
+    /// The failures; none where the rule is not applicable.
+    #[must_use]
+    pub fn findings(&self) -> &[ModeFinding] {
+        match self {
+            Self::NotApplicable { .. } => &[],
+            Self::Judged { findings, .. } => findings,
+        }
+    }
+}
+
+/// A failure that a rule found, with its steps and facts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ModeFinding {
+    /// The failure mode, `class/name`.
+    pub mode: &'static str,
+    /// The first and the last step of the failure.
+    #[serde(rename = "where")]
+    pub range: [i64; 2],
+    /// The facts.
+    pub evidence: Value,
+}
+
+/// What each rule says of an episode of a text game: [`detect_modes`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ModeReport {
+    /// Id of the episode.
+    pub id: String,
+    /// Actions that no game could take for one.
+    #[serde(rename = "system/format")]
+    pub format: ModeVerdict,
+    /// Ways out that were named and never tried.
+    #[serde(rename = "strategy/unexplored_direction", skip_serializing_if = "Option::is_none")]
+    pub unexplored_direction: Option<ModeVerdict>,
+    /// What could have been done in a room was not seen.
+    #[serde(rename = "operation/perception_error", skip_serializing_if = "Option::is_none")]
+    pub perception_error: Option<ModeVerdict>,
+    /// What could have been done in a room was done at the wrong time or to the wrong thing.
+    #[serde(rename = "operation/decision_error", skip_serializing_if = "Option::is_none")]
+    pub decision_error: Option<ModeVerdict>,
+}
+
+/// Applies the rule-based failure modes to an episode of a text game.
+///
+/// `unexplored_direction`, `perception_error` and `decision_error` need observations that head rooms and name ways
+/// out in the wording of text games; the last two need the milestones of a walkthrough as well.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::benchmarks::{ModeEpisode, ModeRules, detect_modes};
+///
+/// let episode: ModeEpisode = serde_json::from_value(json!({"id": "e", "trajectory": [
+///     {"step": 0, "obs": "Kitchen\nObvious exits: north, south.", "action": "s"},
+///     {"step": 1, "obs": "Attic\nDust.", "action": ""},
+///     {"step": 2, "obs": "Kitchen\nObvious exits: north, south.", "action": "look"},
+/// ]}))?;
+/// let report = detect_modes(&episode, ModeRules::Paper);
+/// assert_eq!(report.format.findings()[0].evidence, json!({"reason": "empty"}));
+/// let unexplored = report.unexplored_direction.unwrap();
+/// assert_eq!(unexplored.findings()[0].evidence["directions"], json!(["north"]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[must_use]
+pub fn detect_modes(episode: &ModeEpisode, rules: ModeRules) -> ModeReport {
+    let format = format::verdict(episode, rules);
+    let definition = match rules {
+        ModeRules::Paper => Definition::Paper,
+        ModeRules::Code => Definition::Code,
+        ModeRules::Dataset => {
+            let (unexplored_direction, perception_error, decision_error) = (None, None, None);
+            let id = episode.id.clone();
+            return ModeReport { id, format, unexplored_direction, perception_error, decision_error };
+        }
+    };
+    let (perception_error, decision_error) = milestones::verdicts(episode, definition);
+    ModeReport {
+        id: episode.id.clone(),
+        format,
+        unexplored_direction: Some(unexplored::verdict(episode, definition)),
+        perception_error: Some(perception_error),
+        decision_error: Some(decision_error),
+    }
+}

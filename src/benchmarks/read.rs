@@ -1,0 +1,281 @@
+//! Reading of records, one JSON object per line: every error has its line, and costs its line alone.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Location, Result};
+use crate::objects;
+
+/// What a line of an evaluation's input holds; [`read_lines`] reads it.
+pub trait Record: DeserializeOwned {
+    /// What the record is known by in its file; two records may not share it.
+    fn key(&self) -> String;
+
+    /// What is wrong with the record itself, as a lower-case sentence.
+    ///
+    /// # Errors
+    /// A rule of the record's format that it breaks.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A record of an evaluation's input, and its line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line<T> {
+    /// Line in the file, counted from 1.
+    pub line: u64,
+    /// The record.
+    pub record: T,
+}
+
+/// The records of a file, and what could not be read of it.
+#[derive(Debug)]
+pub struct Lines<T> {
+    /// The sound records, in the order of the file.
+    pub lines: Vec<Line<T>>,
+    /// What is wrong with the others, each with its line.
+    pub errors: Vec<Error>,
+}
+
+impl<T> Lines<T> {
+    /// The records alone.
+    #[must_use]
+    pub fn into_records(self) -> Vec<T> {
+        self.lines.into_iter().map(|line| line.record).collect()
+    }
+
+    /// Puts aside the records that `check` finds something wrong with.
+    pub fn retain(&mut self, mut check: impl FnMut(&T) -> Result<(), String>) {
+        let lines = std::mem::take(&mut self.lines);
+        for line in lines {
+            match check(&line.record) {
+                Ok(()) => self.lines.push(line),
+                Err(why) => self.errors.push(at(line.line, Error::evaluation(why))),
+            }
+        }
+        self.errors.sort_by_key(Error::location);
+    }
+}
+
+/// Reads records, one JSON object per line.
+///
+/// Blank lines are passed over. Of records with one key the first stands.
+///
+/// ```
+/// use wrongturn::benchmarks::{GoldEpisode, read_lines};
+///
+/// let text = br#"{"id": "e1", "task": "jericho", "failures": []}
+///
+/// {"id": "e1", "task": "jericho", "failures": []}"#;
+/// let read = read_lines::<GoldEpisode>(text);
+/// assert_eq!(read.lines.len(), 1);
+/// assert_eq!(read.errors[0].location().unwrap().line, 3);
+/// ```
+#[must_use]
+pub fn read_lines<T: Record>(text: &[u8]) -> Lines<T> {
+    let mut read = Lines { lines: Vec::new(), errors: Vec::new() };
+    let mut keys = BTreeSet::new();
+    for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let record = objects::from_slice::<T>(line).and_then(|record| {
+            record.check().map_err(Error::evaluation)?;
+            let key = record.key();
+            if keys.contains(&key) {
+                return Err(Error::evaluation(format!("{key} stands on an earlier line already")));
+            }
+            keys.insert(key);
+            Ok(record)
+        });
+        match record {
+            Ok(record) => read.lines.push(Line { line: number, record }),
+            Err(error) => read.errors.push(at(number, error)),
+        }
+    }
+    read
+}
+
+/// The error at this line, with the column that it has.
+fn at(line: u64, error: Error) -> Error {
+    let column = error.location().map_or(1, |location| location.column);
+    error.at(Location { line, column })
+}
+
+/// A range of steps as somebody wrote it, both ends inside.
+///
+/// One whose end comes before its start has no steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Vec<i64>", into = "[i64; 2]")]
+pub struct StepRange {
+    /// The first step.
+    pub first: i64,
+    /// The last step.
+    pub last: i64,
+}
+
+impl StepRange {
+    /// Whether a step lies in the range.
+    #[must_use]
+    pub fn contains(self, step: i64) -> bool {
+        (self.first..=self.last).contains(&step)
+    }
+
+    /// The size of the intersection over the size of the union; 0 where either range has no steps.
+    ///
+    /// ```
+    /// use wrongturn::benchmarks::StepRange;
+    ///
+    /// let (long, short) = (StepRange::from([0, 9]), StepRange::from([5, 9]));
+    /// assert_eq!(long.jaccard(short), 0.5);
+    /// assert_eq!(short.jaccard([9, 5].into()), 0.0);
+    /// ```
+    #[must_use]
+    pub fn jaccard(self, other: Self) -> f64 {
+        let own = size(self.first, self.last);
+        let others = size(other.first, other.last);
+        if own == 0 || others == 0 {
+            return 0.0;
+        }
+        let shared = size(self.first.max(other.first), self.last.min(other.last));
+        float(shared) / float(own + others - shared)
+    }
+}
+
+/// How many whole numbers lie from `first` to `last`.
+fn size(first: i64, last: i64) -> u128 {
+    if last < first { 0 } else { u128::from(last.abs_diff(first)) + 1 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 steps")]
+fn float(count: u128) -> f64 {
+    count as f64
+}
+
+impl TryFrom<Vec<i64>> for StepRange {
+    type Error = &'static str;
+
+    fn try_from(ends: Vec<i64>) -> Result<Self, Self::Error> {
+        match ends.as_slice() {
+            [first, last] => Ok(Self { first: *first, last: *last }),
+            _ => Err("a range is a first and a last step"),
+        }
+    }
+}
+
+impl From<[i64; 2]> for StepRange {
+    fn from([first, last]: [i64; 2]) -> Self {
+        Self { first, last }
+    }
+}
+
+impl From<StepRange> for [i64; 2] {
+    fn from(range: StepRange) -> Self {
+        [range.first, range.last]
+    }
+}
+
+/// Reads a range that an annotator gave: its end may not come before its start.
+pub(super) fn ordered<'de, D: serde::Deserializer<'de>>(value: D) -> Result<StepRange, D::Error> {
+    let range = StepRange::deserialize(value)?;
+    if range.last < range.first {
+        let why = format!("the range [{}, {}] ends before it begins", range.first, range.last);
+        return Err(serde::de::Error::custom(why));
+    }
+    Ok(range)
+}
+
+/// Reads null as nothing given.
+pub(super) fn null_as_default<'de, D, T>(value: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::deserialize(value).map(Option::unwrap_or_default)
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "exact by definition")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[derive(Debug, Deserialize)]
+    struct Entry {
+        id: String,
+        #[serde(rename = "where", deserialize_with = "ordered")]
+        range: StepRange,
+    }
+
+    impl Record for Entry {
+        fn key(&self) -> String {
+            format!("id `{}`", self.id)
+        }
+
+        fn check(&self) -> Result<(), String> {
+            if self.range.first < 0 { Err("a negative step".to_owned()) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn every_error_has_its_line_and_costs_it_alone() {
+        let text = b"{\"id\": \"a\", \"where\": [1, 2]}\r\n\n  \n{\"id\": \"a\", \"where\": [3, 4]}\n\
+            {\"id\": \"b\", \"where\": [4, 3]}\n{\"id\": \"c\"}\n{\"id\": \"d\", \"where\": [-1, 3]}\n\
+            {\"id\": \"e\", \"where\": [1]}\n{\"id\"\n{\"id\": \"f\", \"where\": [7, 7], \"more\": null}\n\xff\n";
+        let read = read_lines::<Entry>(text);
+        let sound: Vec<(u64, &str)> =
+            read.lines.iter().map(|line| (line.line, line.record.id.as_str())).collect();
+        assert_eq!(sound, [(1, "a"), (10, "f")]);
+        let errors: Vec<(u64, ErrorKind)> =
+            read.errors.iter().map(|error| (error.location().unwrap().line, error.kind())).collect();
+        assert_eq!(
+            errors,
+            [
+                (4, ErrorKind::Evaluation),
+                (5, ErrorKind::Shape),
+                (6, ErrorKind::Shape),
+                (7, ErrorKind::Evaluation),
+                (8, ErrorKind::Shape),
+                (9, ErrorKind::Truncated),
+                (11, ErrorKind::Syntax),
+            ]
+        );
+        assert!(read.errors[1].to_string().contains("[4, 3] ends before it begins"), "{}", read.errors[1]);
+    }
+
+    #[test]
+    fn records_put_aside_are_told_in_the_order_of_their_lines() {
+        let mut read =
+            read_lines::<Entry>(b"{\"id\": \"a\", \"where\": [1, 2]}\nx\n{\"id\": \"b\", \"where\": [1, 2]}");
+        read.retain(|entry| if entry.id == "a" { Err("no a".to_owned()) } else { Ok(()) });
+        let messages: Vec<String> = read.errors.iter().map(ToString::to_string).collect();
+        assert_eq!(messages, ["line 1 column 1: no a", "line 2 column 1: expected value"]);
+        assert_eq!(read.lines.len(), 1);
+    }
+
+    #[test]
+    fn ranges_of_any_size_compare() {
+        let all = StepRange::from([i64::MIN, i64::MAX]);
+        assert!((all.jaccard(all) - 1.0).abs() < 1e-15);
+        assert!(all.jaccard([3, 3].into()) > 0.0);
+        assert_eq!(StepRange::from([0, 9]).jaccard([7, 9].into()), 0.3);
+        assert_eq!(StepRange::from([5, 4]).jaccard([5, 4].into()), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn jaccard_is_symmetric_and_counts_members(a in -9..9_i64, b in -9..9_i64, c in -9..9_i64, d in -9..9_i64) {
+            let (left, right) = (StepRange::from([a, b]), StepRange::from([c, d]));
+            let shared = (-9..9).filter(|step| left.contains(*step) && right.contains(*step)).count();
+            let either = (-9..9).filter(|step| left.contains(*step) || right.contains(*step)).count();
+            let counted = if shared == 0 { 0.0 } else { float(shared as u128) / float(either as u128) };
+            prop_assert_eq!(left.jaccard(right).to_bits(), counted.to_bits());
+            prop_assert_eq!(left.jaccard(right).to_bits(), right.jaccard(left).to_bits());
+        }
+    }
+}

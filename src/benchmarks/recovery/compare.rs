@@ -1,0 +1,281 @@
+//! Recovery against a fresh start, paired by task.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::arms::{Arm, ByTask, ComparedTrial, share};
+use super::resampled::Resampled;
+use crate::stats::{Interval, kendall, mcnemar, mean};
+
+/// The context of trials without a failed one before them.
+const FRESH: &str = "fresh";
+
+/// Recovery against fresh starts, by context and model: [`compare()`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// By context of the recovery trials.
+    pub contexts: BTreeMap<String, ContextComparison>,
+}
+
+/// Recovery against fresh starts in one context, model by model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ContextComparison {
+    /// By model.
+    pub models: BTreeMap<String, ModelComparison>,
+    /// Mean of the fresh rates over models.
+    pub mean_fresh: Option<f64>,
+    /// Mean of the recovery rates over models.
+    pub mean_recovery: Option<f64>,
+    /// Relative drop from the one mean to the other.
+    pub relative_drop_of_means: Option<f64>,
+    /// Mean of the models' relative drops: another figure.
+    pub mean_of_relative_drops: Option<f64>,
+    /// Rank correlation of the rates.
+    pub kendall_tau_b: Option<f64>,
+    /// Pairs of models that change places.
+    pub discordant_pairs: u64,
+    /// The models' ranks on both sides.
+    pub ranks: BTreeMap<String, Ranks>,
+}
+
+/// The rank of a model among the others on both sides, 1 for the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Ranks {
+    /// By fresh rate.
+    pub fresh: usize,
+    /// By recovery rate.
+    pub recovery: usize,
+}
+
+/// Recovery against fresh starts for one model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ModelComparison {
+    /// Tasks with trials in both conditions.
+    pub tasks: usize,
+    /// Tasks with fresh trials only.
+    pub fresh_only: Vec<String>,
+    /// Tasks with recovery trials only.
+    pub recovery_only: Vec<String>,
+    /// Why nothing can be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_applicable: Option<&'static str>,
+    /// The figures.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<PairedComparison>,
+}
+
+/// The figures of both sides over the tasks that both tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PairedComparison {
+    /// The fresh side.
+    pub fresh: Arm,
+    /// The recovery side.
+    pub recovery: Arm,
+    /// Recovery rate less fresh rate.
+    pub difference: Difference,
+    /// What recovery loses, relative to the fresh rate.
+    pub relative_drop: RelativeDrop,
+    /// Is one side better on the same tasks?
+    pub mcnemar: McNemar,
+}
+
+/// The recovery rate less the fresh rate, with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The difference.
+    pub value: f64,
+    /// Its 95% bootstrap interval.
+    pub bootstrap95: Option<Interval>,
+}
+
+/// What recovery loses, relative to the fresh rate: (fresh − recovery) / fresh.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RelativeDrop {
+    /// The drop; undefined where nothing was solved from fresh.
+    pub value: Option<f64>,
+    /// Its 95% bootstrap interval; undefined where the drop is.
+    pub bootstrap95: Option<Interval>,
+    /// Resamples in which nothing was solved from fresh.
+    pub resamples_left_out: u32,
+}
+
+/// McNemar's exact test of the two sides on the same tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct McNemar {
+    /// Tasks with one trial on each side.
+    pub tasks: u64,
+    /// The other tasks.
+    pub left_out: u64,
+    /// Tasks that only the fresh trial solved.
+    pub fresh_only_resolved: u64,
+    /// Tasks that only the recovery trial solved.
+    pub recovery_only_resolved: u64,
+    /// Two-sided; undefined without tasks.
+    pub p: Option<f64>,
+}
+
+/// Compares recovery with fresh starts, per recovery context and model, over the tasks that both have.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::benchmarks::{ComparedTrial, compare};
+///
+/// let trial = |context: &str, task: &str, resolved: bool| {
+///     json!({"model": "m", "context": context, "task": task, "trial": task, "resolved": resolved})
+/// };
+/// let trials: Vec<ComparedTrial> = serde_json::from_value(json!([
+///     trial("fresh", "a", true), trial("env", "a", true),
+///     trial("fresh", "b", true), trial("env", "b", false),
+/// ]))?;
+/// let comparison = compare(&trials, 7);
+/// let paired = comparison.contexts["env"].models["m"].paired.unwrap();
+/// assert_eq!((paired.fresh.rate, paired.recovery.rate), (1.0, 0.5));
+/// assert_eq!(paired.relative_drop.value, Some(0.5));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// Bootstraps draw tasks whole, both sides together, 2,000 times; for each model and context they start anew with
+/// `seed`.
+#[must_use]
+pub fn compare(trials: &[ComparedTrial], seed: u64) -> Comparison {
+    let mut by_context: BTreeMap<&str, BTreeMap<&str, ByTask<'_>>> = BTreeMap::new();
+    for trial in trials {
+        let of_model = by_context.entry(&trial.context).or_default().entry(&trial.model).or_default();
+        of_model.entry(&trial.task).or_default().push(trial);
+    }
+    let fresh = by_context.remove(FRESH).unwrap_or_default();
+    let contexts = by_context.into_iter().map(|(context, recovery)| {
+        let names: BTreeSet<&str> = fresh.keys().chain(recovery.keys()).copied().collect();
+        let nothing = ByTask::new();
+        let of_model = |model: &str| {
+            let sides = [&fresh, &recovery].map(|side| side.get(model).unwrap_or(&nothing));
+            (model.to_owned(), ModelComparison::of(sides, seed))
+        };
+        (context.to_owned(), ContextComparison::of(names.into_iter().map(of_model).collect()))
+    });
+    Comparison { seed, contexts: contexts.collect() }
+}
+
+impl ContextComparison {
+    fn of(models: BTreeMap<String, ModelComparison>) -> Self {
+        let compared: Vec<(&String, &PairedComparison)> =
+            models.iter().filter_map(|(name, model)| Some((name, model.paired.as_ref()?))).collect();
+        let rates: Vec<(f64, f64)> =
+            compared.iter().map(|(_, paired)| (paired.fresh.rate, paired.recovery.rate)).collect();
+        let rank =
+            |above: &dyn Fn(&(f64, f64)) -> bool| 1 + rates.iter().filter(|rates| above(rates)).count();
+        let ranks = compared.iter().zip(&rates).map(|((name, _), (fresh, recovery))| {
+            let ranks = Ranks {
+                fresh: rank(&|other| other.0 > *fresh),
+                recovery: rank(&|other| other.1 > *recovery),
+            };
+            ((*name).clone(), ranks)
+        });
+        let ranks = ranks.collect();
+        let mean_fresh = mean(rates.iter().map(|rates| rates.0));
+        let mean_recovery = mean(rates.iter().map(|rates| rates.1));
+        let order = kendall(&rates).ok();
+        let drops = compared.iter().filter_map(|(_, paired)| paired.relative_drop.value);
+        Self {
+            mean_of_relative_drops: mean(drops),
+            relative_drop_of_means: mean_fresh
+                .zip(mean_recovery)
+                .and_then(|(fresh, recovery)| relative_drop(fresh, recovery)),
+            mean_fresh,
+            mean_recovery,
+            kendall_tau_b: order.and_then(|order| order.tau_b),
+            discordant_pairs: order.map_or(0, |order| order.discordant),
+            ranks,
+            models,
+        }
+    }
+}
+
+/// What is lost from a fresh rate, relative to it; undefined where there is nothing to lose.
+pub(super) fn relative_drop(fresh: f64, recovery: f64) -> Option<f64> {
+    (fresh > 0.0).then(|| (fresh - recovery) / fresh)
+}
+
+impl ModelComparison {
+    fn of([fresh, recovery]: [&ByTask<'_>; 2], seed: u64) -> Self {
+        let only = |side: &ByTask<'_>, other: &ByTask<'_>| {
+            side.keys().filter(|task| !other.contains_key(*task)).map(|task| (*task).to_owned()).collect()
+        };
+        let tasks: Vec<Pair<'_>> = fresh
+            .iter()
+            .filter_map(|(task, trials)| Some(Pair { fresh: trials, recovery: recovery.get(task)? }))
+            .collect();
+        let paired = PairedComparison::of(&tasks, seed);
+        Self {
+            tasks: tasks.len(),
+            fresh_only: only(fresh, recovery),
+            recovery_only: only(recovery, fresh),
+            not_applicable: paired.is_none().then_some("no task in both conditions"),
+            paired,
+        }
+    }
+}
+
+/// The trials of one task on both sides.
+struct Pair<'t> {
+    fresh: &'t [&'t ComparedTrial],
+    recovery: &'t [&'t ComparedTrial],
+}
+
+impl PairedComparison {
+    fn of(tasks: &[Pair<'_>], seed: u64) -> Option<Self> {
+        let shares: Vec<(f64, f64)> =
+            tasks.iter().map(|task| (share(task.fresh), share(task.recovery))).collect();
+        let resampled = Resampled::of(&shares, seed);
+        let fresh: Vec<&[&ComparedTrial]> = tasks.iter().map(|task| task.fresh).collect();
+        let recovery: Vec<&[&ComparedTrial]> = tasks.iter().map(|task| task.recovery).collect();
+        let fresh = Arm::of(&fresh, resampled.fresh)?;
+        let recovery = Arm::of(&recovery, resampled.recovery)?;
+        let value = relative_drop(fresh.rate, recovery.rate);
+        Some(Self {
+            difference: Difference { value: recovery.rate - fresh.rate, bootstrap95: resampled.difference },
+            relative_drop: RelativeDrop {
+                value,
+                bootstrap95: resampled.drop.filter(|_| value.is_some()),
+                resamples_left_out: resampled.left_out,
+            },
+            mcnemar: McNemar::of(tasks),
+            fresh,
+            recovery,
+        })
+    }
+}
+
+impl McNemar {
+    fn of(tasks: &[Pair<'_>]) -> Self {
+        let (mut single, mut fresh_only, mut recovery_only) = (0, 0, 0);
+        for task in tasks {
+            if let ([fresh], [recovery]) = (task.fresh, task.recovery) {
+                single += 1;
+                fresh_only += u64::from(fresh.counts() && !recovery.counts());
+                recovery_only += u64::from(recovery.counts() && !fresh.counts());
+            }
+        }
+        Self {
+            tasks: single,
+            left_out: tasks.len() as u64 - single,
+            fresh_only_resolved: fresh_only,
+            recovery_only_resolved: recovery_only,
+            p: (single > 0).then(|| mcnemar(fresh_only, recovery_only)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

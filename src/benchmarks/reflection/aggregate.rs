@@ -1,0 +1,260 @@
+//! Figures over several episodes: a task, or all of them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{EpisodeScore, FunnelRule, Reflection, Stage};
+use crate::names::named;
+use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
+
+/// The scores of a model over a group of episodes.
+///
+/// What would be a mean over nothing is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ReflectionGroup {
+    /// Annotated episodes.
+    pub episodes: u64,
+    /// Those without a prediction.
+    pub without_prediction: u64,
+    /// Those whose detection was not answered.
+    pub unanswered_detection: u64,
+    /// Share of episodes with the right answer.
+    pub detection_accuracy: Option<f64>,
+    /// Episodes with annotated ranges.
+    pub localized_episodes: u64,
+    /// Of these, the ones without a predicted range.
+    pub episodes_without_ranges: u64,
+    /// Mean localization similarity over episodes with annotated ranges.
+    pub similarity: Option<f64>,
+    /// Mean localization recall over the same.
+    pub recall: Option<f64>,
+    /// Mean similarity over those with at least one predicted range.
+    pub similarity_answered: Option<f64>,
+    /// Annotated failures.
+    pub items: u64,
+    /// Those without a readable diagnosis.
+    pub unanswered_items: u64,
+    /// Share of failures whose mode is right.
+    pub mode_accuracy: Option<f64>,
+    /// Mean token F1 of the descriptions.
+    pub token_f1: Option<f64>,
+    /// Failures with a judge's score.
+    pub judged_items: u64,
+    /// Mean score of the judge.
+    pub judge: Option<f64>,
+    /// How the episodes end, by funnel.
+    pub funnel: BTreeMap<String, FunnelCounts>,
+}
+
+/// How many episodes end at each stage of a funnel.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct FunnelCounts {
+    /// At detection.
+    pub detection: u64,
+    /// At localization.
+    pub localization: u64,
+    /// At diagnosis.
+    pub diagnosis: u64,
+    /// Those that pass.
+    pub pass: u64,
+    /// Share of those that pass.
+    pub pass_rate: Option<f64>,
+}
+
+/// A score of reflection that is averaged over tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Figure {
+    /// Share of episodes with the right answer.
+    DetectionAccuracy,
+    /// Localization similarity.
+    Similarity,
+    /// Localization recall.
+    Recall,
+    /// Share of failures whose mode is right.
+    ModeAccuracy,
+    /// Token F1 of descriptions.
+    TokenF1,
+    /// The judge's score.
+    Judge,
+}
+
+named! {
+    Figure, "figure" {
+        DetectionAccuracy => "detection_accuracy",
+        Similarity => "similarity",
+        Recall => "recall",
+        ModeAccuracy => "mode_accuracy",
+        TokenF1 => "token_f1",
+        Judge => "judge",
+    }
+}
+
+impl Figure {
+    /// What one episode adds to the sum and to the count behind the figure.
+    fn share(self, episode: &EpisodeScore) -> (f64, f64) {
+        let localized = |value: fn(&super::LocalizationScore) -> f64| {
+            episode.localization.as_ref().map_or((0.0, 0.0), |score| (value(score), 1.0))
+        };
+        let over_failures = |value: fn(&super::DiagnosisScore) -> Option<f64>| {
+            let values = episode.diagnosis.iter().filter_map(value);
+            values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0))
+        };
+        match self {
+            Self::DetectionAccuracy => (f64::from(u8::from(episode.detection.correct)), 1.0),
+            Self::Similarity => localized(|score| score.similarity),
+            Self::Recall => localized(|score| score.recall),
+            Self::ModeAccuracy => over_failures(|score| Some(f64::from(u8::from(score.mode_correct)))),
+            Self::TokenF1 => over_failures(|score| Some(score.token_f1)),
+            Self::Judge => over_failures(|score| score.judge),
+        }
+    }
+}
+
+/// The scores of reflection, averaged over tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Averages {
+    /// Detection accuracy.
+    pub detection_accuracy: Option<f64>,
+    /// Localization similarity.
+    pub similarity: Option<f64>,
+    /// Localization recall.
+    pub recall: Option<f64>,
+    /// Mode accuracy.
+    pub mode_accuracy: Option<f64>,
+    /// Token F1.
+    pub token_f1: Option<f64>,
+    /// The judge's score.
+    pub judge: Option<f64>,
+}
+
+/// The 95% bootstrap intervals of the scores of reflection, episodes drawn whole: [`Reflection::intervals`].
+pub type FigureIntervals = BTreeMap<Figure, Option<Interval>>;
+
+impl FunnelCounts {
+    fn of<'e>(stages: impl Iterator<Item = &'e Stage>) -> Self {
+        let mut counts = Self::default();
+        for stage in stages {
+            match stage {
+                Stage::Detection => counts.detection += 1,
+                Stage::Localization => counts.localization += 1,
+                Stage::Diagnosis => counts.diagnosis += 1,
+                Stage::Pass => counts.pass += 1,
+            }
+        }
+        let episodes = counts.detection + counts.localization + counts.diagnosis + counts.pass;
+        counts.pass_rate = ratio(counts.pass, episodes);
+        counts
+    }
+}
+
+impl ReflectionGroup {
+    pub(super) fn of(episodes: &[&EpisodeScore], funnels: &BTreeMap<String, FunnelRule>) -> Self {
+        let count = |holds: fn(&EpisodeScore) -> bool| {
+            episodes.iter().filter(|episode| holds(episode)).count() as u64
+        };
+        let located = || episodes.iter().filter_map(|episode| episode.localization.as_ref());
+        let items = || episodes.iter().flat_map(|episode| &episode.diagnosis);
+        let judged = || items().filter_map(|item| item.judge);
+        let funnel =
+            |name: &String| FunnelCounts::of(episodes.iter().filter_map(|episode| episode.funnel.get(name)));
+        Self {
+            episodes: episodes.len() as u64,
+            without_prediction: count(|episode| !episode.predicted),
+            unanswered_detection: count(|episode| episode.detection.answer.is_none()),
+            detection_accuracy: ratio(count(|episode| episode.detection.correct), episodes.len() as u64),
+            localized_episodes: located().count() as u64,
+            episodes_without_ranges: located().filter(|score| score.ranges == 0).count() as u64,
+            similarity: mean(located().map(|score| score.similarity)),
+            recall: mean(located().map(|score| score.recall)),
+            similarity_answered: mean(
+                located().filter(|score| score.ranges > 0).map(|score| score.similarity),
+            ),
+            items: items().count() as u64,
+            unanswered_items: items().filter(|item| !item.answered).count() as u64,
+            mode_accuracy: ratio(
+                items().filter(|item| item.mode_correct).count() as u64,
+                items().count() as u64,
+            ),
+            token_f1: mean(items().map(|item| item.token_f1)),
+            judged_items: judged().count() as u64,
+            judge: mean(judged()),
+            funnel: funnels.keys().map(|name| (name.clone(), funnel(name))).collect(),
+        }
+    }
+
+    /// A figure of the group.
+    #[must_use]
+    pub fn figure(&self, figure: Figure) -> Option<f64> {
+        match figure {
+            Figure::DetectionAccuracy => self.detection_accuracy,
+            Figure::Similarity => self.similarity,
+            Figure::Recall => self.recall,
+            Figure::ModeAccuracy => self.mode_accuracy,
+            Figure::TokenF1 => self.token_f1,
+            Figure::Judge => self.judge,
+        }
+    }
+}
+
+impl Averages {
+    pub(super) fn weighted(tasks: &BTreeMap<String, ReflectionGroup>) -> Self {
+        Self::by(tasks, |task| float(task.episodes))
+    }
+
+    pub(super) fn plain(tasks: &BTreeMap<String, ReflectionGroup>) -> Self {
+        Self::by(tasks, |_| 1.0)
+    }
+
+    fn by(tasks: &BTreeMap<String, ReflectionGroup>, weight: fn(&ReflectionGroup) -> f64) -> Self {
+        let average = |figure: Figure| {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for task in tasks.values() {
+                if let Some(value) = task.figure(figure) {
+                    sum += weight(task) * value;
+                    weights += weight(task);
+                }
+            }
+            (weights > 0.0).then(|| sum / weights)
+        };
+        Self {
+            detection_accuracy: average(Figure::DetectionAccuracy),
+            similarity: average(Figure::Similarity),
+            recall: average(Figure::Recall),
+            mode_accuracy: average(Figure::ModeAccuracy),
+            token_f1: average(Figure::TokenF1),
+            judge: average(Figure::Judge),
+        }
+    }
+}
+
+impl Reflection {
+    /// The 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all).
+    ///
+    /// Episodes are drawn whole with all their failures. The same seed gives the same intervals.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use wrongturn::benchmarks::{Figure, GoldEpisode, ReflectOptions, reflect};
+    ///
+    /// let gold: Vec<GoldEpisode> =
+    ///     serde_json::from_value(json!([{"id": "e", "task": "jericho", "failures": []}]))?;
+    /// let reflection = reflect(&gold, &[], &ReflectOptions::default());
+    /// let intervals = reflection.intervals(None, 2000, 7);
+    /// let accuracy = intervals[&Figure::DetectionAccuracy].unwrap();
+    /// assert_eq!((accuracy.low, accuracy.high), (0.0, 0.0), "nothing was answered");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn intervals(&self, task: Option<&str>, resamples: u32, seed: u64) -> FigureIntervals {
+        let chosen = || self.episodes.iter().filter(|episode| task.is_none_or(|task| task == episode.task));
+        let interval = |figure: Figure| {
+            let shares: Vec<(f64, f64)> = chosen().map(|episode| figure.share(episode)).collect();
+            (figure, ratio_bootstrap(&shares, resamples, seed))
+        };
+        Figure::VARIANTS.iter().copied().map(interval).collect()
+    }
+}

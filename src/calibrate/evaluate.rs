@@ -1,0 +1,185 @@
+//! The calibration of detectors on golden sets (Pisama; localization after BenchTrace 3.3.1).
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::golden::{Difficulty, GoldenEntry, GoldenSet};
+use super::needs::Needs;
+use super::report::{
+    Baselines, CalibrationReport, DetectorReport, EntryVerdict, Figures, Localization, WrongVerdict,
+};
+use super::tier::{TIER_GATES, Tier, TierGate, tier};
+use super::trials::pass_k;
+use crate::detect::{Detector, Explanation, Verdict};
+use crate::stats::{Outcome, float, localization_recall, localization_similarity};
+
+/// How detectors are calibrated: trials, seed, resamples, gates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalibrationOptions {
+    /// Trials of pass^k; trial 0 is the golden set as it stands, each further one is perturbed. At least 1.
+    pub trials: u32,
+    /// Seed of the perturbations and of the bootstrap.
+    pub seed: u64,
+    /// Resamples of the bootstrap.
+    pub resamples: usize,
+    /// The gates, the highest first.
+    pub gates: Vec<TierGate>,
+    /// The tier that pass^k holds the trials to; `None` is the one that trial 0 reaches.
+    pub gate: Option<Tier>,
+}
+
+impl Default for CalibrationOptions {
+    fn default() -> Self {
+        Self { trials: 4, seed: 0, resamples: 2000, gates: TIER_GATES.to_vec(), gate: None }
+    }
+}
+
+/// Calibrates detectors against the entries of a golden set that test them.
+///
+/// The report depends on the entries, the detectors and the options alone: neither on the order of files nor on
+/// the number of threads. The guide on [calibration](crate::guide::calibration) leads from runs to a gate.
+///
+/// ```
+/// use std::path::Path;
+/// use wrongturn::{default_detectors, calibrate::{CalibrationOptions, GoldenSet, calibrate}};
+///
+/// let line = r#"{"id": "a", "detector": "loop", "difficulty": "easy", "label": true,
+///     "description": "stuck", "source": "doc", "trace": {"version": 1, "steps": [
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"},
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"}]}}"#;
+/// let line = line.replace('\n', " ");
+/// let set = GoldenSet::parse(&[(Path::new("doc"), &line)], &["loop"]).unwrap();
+/// let report = calibrate(&set, &default_detectors(), &CalibrationOptions::default());
+/// assert_eq!(report.detectors[1].figures.f1, Some(1.0));
+/// ```
+#[must_use]
+pub fn calibrate(
+    set: &GoldenSet,
+    detectors: &[Arc<dyn Detector>],
+    options: &CalibrationOptions,
+) -> CalibrationReport {
+    CalibrationReport {
+        trials: options.trials.max(1),
+        seed: options.seed,
+        resamples: options.resamples,
+        gates: options.gates.clone(),
+        detectors: detectors.par_iter().map(|detector| report(set, &**detector, options)).collect(),
+    }
+}
+
+fn report(set: &GoldenSet, detector: &dyn Detector, options: &CalibrationOptions) -> DetectorReport {
+    let entries: Vec<&GoldenEntry> = set.of(detector.id()).collect();
+    let verdicts: Vec<Verdict> = entries.par_iter().map(|entry| detector.detect(&entry.trace)).collect();
+    let outcomes: Vec<Outcome> = entries
+        .iter()
+        .zip(&verdicts)
+        .map(|(entry, verdict)| Outcome { label: entry.label, predicted: fires(verdict) })
+        .collect();
+    let figures = Figures::of(&outcomes, options);
+    let mut difficulties: BTreeMap<Difficulty, Vec<Outcome>> = BTreeMap::new();
+    let mut domains: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
+    for (entry, outcome) in entries.iter().zip(&outcomes) {
+        difficulties.entry(entry.difficulty).or_default().push(*outcome);
+        let domain = entry.trace.metadata().domain.as_deref().unwrap_or_default();
+        domains.entry(domain.to_owned()).or_default().push(*outcome);
+    }
+    let baselines = Baselines {
+        always_fire_f1: figures.confusion.always_fire().f1(),
+        never_fire_f1: figures.confusion.never_fire().f1(),
+    };
+    let low = figures.f1_ci95.interval.map(|interval| interval.low);
+    let verdict = |(entry, verdict): (&&GoldenEntry, &Verdict)| EntryVerdict {
+        entry: entry.id.clone(),
+        label: entry.label,
+        detected: verdict.detected(),
+    };
+    DetectorReport {
+        detector: detector.id().to_owned(),
+        not_applicable: verdicts.iter().filter(|verdict| verdict.detected().is_none()).count() as u64,
+        by_difficulty: figures_of(difficulties, options),
+        by_domain: figures_of(domains, options),
+        localization: localization(&entries, &verdicts),
+        tier: tier(&figures.confusion, &options.gates),
+        unproven: figures.n > 0 && low <= baselines.always_fire_f1,
+        needs: Needs::of(&figures, baselines.always_fire_f1, &options.gates),
+        baselines,
+        pass_k: pass_k(&entries, &outcomes, detector, options),
+        wrong: wrong(&entries, &verdicts, detector),
+        verdicts: entries.iter().zip(&verdicts).map(verdict).collect(),
+        figures,
+    }
+}
+
+/// The figures of each group.
+fn figures_of<K: Ord>(
+    groups: BTreeMap<K, Vec<Outcome>>,
+    options: &CalibrationOptions,
+) -> BTreeMap<K, Figures> {
+    groups.into_iter().map(|(group, outcomes)| (group, Figures::of(&outcomes, options))).collect()
+}
+
+pub(super) fn fires(verdict: &Verdict) -> bool {
+    verdict.detected() == Some(true)
+}
+
+fn localization(entries: &[&GoldenEntry], verdicts: &[Verdict]) -> Localization {
+    let mut placed = 0;
+    let (mut similarity, mut predictions, mut recall, mut labels) = (0.0, 0_u64, 0.0, 0_u64);
+    for (entry, verdict) in entries.iter().zip(verdicts) {
+        let Some((first, last)) = entry.range.filter(|_| entry.label) else { continue };
+        let labelled = [first..=last];
+        let predicted: Vec<RangeInclusive<u64>> =
+            verdict.findings().iter().map(|finding| finding.first..=finding.last).collect();
+        placed += 1;
+        similarity +=
+            localization_similarity(&predicted, &labelled).unwrap_or(0.0) * float(predicted.len() as u64);
+        predictions += predicted.len() as u64;
+        recall += localization_recall(&predicted, &labelled).unwrap_or(0.0);
+        labels += 1;
+    }
+    let mean = |sum: f64, count: u64| (count > 0).then(|| sum / float(count));
+    Localization { entries: placed, similarity: mean(similarity, predictions), recall: mean(recall, labels) }
+}
+
+fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector) -> Vec<WrongVerdict> {
+    let contradicted = |(entry, verdict): &(&&GoldenEntry, &Verdict)| entry.label != fires(verdict);
+    let wrong: Vec<_> = entries.iter().zip(verdicts).filter(contradicted).collect();
+    wrong
+        .into_par_iter()
+        .map(|(entry, verdict)| {
+            let explanation = detector.explain(&entry.trace);
+            WrongVerdict {
+                entry: entry.id.clone(),
+                difficulty: entry.difficulty,
+                label: entry.label,
+                reason: entry.description.clone(),
+                saw: saw(verdict, &explanation),
+                explanation,
+            }
+        })
+        .collect()
+}
+
+/// Describes what the detector saw in a sentence.
+fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
+    match verdict {
+        Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),
+        Verdict::Judged(judgement) if judgement.findings.is_empty() => {
+            match (explanation.near_misses.first(), explanation.counterfactuals.first()) {
+                (Some(near), _) => format!("nothing; nearest: {near}"),
+                (None, Some(change)) => format!("nothing; would be detected {change}"),
+                (None, None) => "nothing".to_owned(),
+            }
+        }
+        Verdict::Judged(judgement) => {
+            let findings = judgement.findings.iter();
+            findings
+                .map(|f| format!("steps {}–{}: {}", f.first, f.last, f.message))
+                .collect::<Vec<_>>()
+                .join("; ")
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Whether detectors may pass, and what a change to them did, entry by entry.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::report::{CalibrationReport, DetectorReport, EntryVerdict};
+use super::tier::{Tier, TierGate};
+use crate::error::{Error, Result};
+use crate::names::named;
+use crate::stats::mcnemar;
+
+/// A difference is no chance below this p-value.
+const SIGNIFICANCE: f64 = 0.05;
+
+/// Whether a detector passes a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GateOutcome {
+    /// Every trial cleared it.
+    Passed,
+    /// A trial did not clear it.
+    Failed,
+    /// There was nothing to judge the detector by.
+    Untested,
+}
+
+named! { GateOutcome, "outcome" { Passed => "passed", Failed => "failed", Untested => "untested" } }
+
+impl DetectorReport {
+    /// Whether the detector passes the gate that the trials were held to
+    /// ([`CalibrationOptions::gate`](crate::calibrate::CalibrationOptions::gate)).
+    #[must_use]
+    pub fn outcome(&self) -> GateOutcome {
+        match (self.figures.n, self.pass_k.pass) {
+            (0, _) => GateOutcome::Untested,
+            (_, Some(1)) => GateOutcome::Passed,
+            _ => GateOutcome::Failed,
+        }
+    }
+
+    /// What the detector lacks for a gate, in words; empty where it lacks nothing.
+    #[must_use]
+    pub fn lacks(&self, gate: &TierGate) -> Vec<String> {
+        let figures = &self.figures;
+        let shown =
+            |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
+        let mut lacks = Vec::new();
+        if figures.f1.is_none_or(|f1| f1 < gate.f1) {
+            lacks.push(format!("F1 {} of {:.2}", shown(figures.f1), gate.f1));
+        }
+        if gate.precision > 0.0 && figures.precision.is_none_or(|precision| precision < gate.precision) {
+            lacks.push(format!("precision {} of {:.2}", shown(figures.precision), gate.precision));
+        }
+        if figures.n < gate.n {
+            lacks.push(format!("{} of {} entries", figures.n, gate.n));
+        }
+        if lacks.is_empty() && self.pass_k.pass != Some(1) {
+            lacks.push(format!("one of {} trials", self.pass_k.k));
+        }
+        lacks
+    }
+}
+
+impl CalibrationReport {
+    /// The gate of a tier.
+    #[must_use]
+    pub fn gate(&self, tier: Tier) -> Option<&TierGate> {
+        self.gates.iter().find(|gate| gate.tier == tier)
+    }
+}
+
+/// What became of a detector's verdicts since an earlier calibration, on the entries that both have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BaselineComparison {
+    /// The detector.
+    pub detector: String,
+    /// Entries that both calibrations have, with the same label.
+    pub entries: u64,
+    /// Entries that only the new one has.
+    pub added: Vec<String>,
+    /// Entries that only the old one has.
+    pub removed: Vec<String>,
+    /// Entries whose label is another: they are not compared.
+    pub relabelled: Vec<String>,
+    /// Entries that were wrong, and are right.
+    pub mended: Vec<String>,
+    /// Entries that were right, and are wrong.
+    pub broken: Vec<String>,
+    /// The p-value of McNemar's exact test, two-sided.
+    pub p: f64,
+    /// Whether more entries broke than were mended, and that is no chance (p < 0.05).
+    pub regression: bool,
+}
+
+/// What a report of an earlier version is read for.
+#[derive(Deserialize)]
+struct Earlier {
+    detectors: Vec<EarlierDetector>,
+}
+
+#[derive(Deserialize)]
+struct EarlierDetector {
+    detector: String,
+    verdicts: Vec<EntryVerdict>,
+}
+
+/// Compares a calibration with an earlier one, given as the JSON that was written of it.
+///
+/// Detectors that the earlier one does not know are left out.
+///
+/// ```
+/// use std::path::Path;
+/// use wrongturn::{default_detectors, calibrate::{CalibrationOptions, GoldenSet, calibrate, compare_with_baseline}};
+///
+/// let line = r#"{"id": "a", "detector": "loop", "difficulty": "easy", "label": true,
+///     "description": "stuck", "source": "doc", "trace": {"version": 1, "steps": [
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"},
+///         {"name": "look", "status": "ok"}, {"name": "look", "status": "ok"}]}}"#;
+/// let line = line.replace('\n', " ");
+/// let set = GoldenSet::parse(&[(Path::new("doc"), &line)], &["loop"]).unwrap();
+/// let report = calibrate(&set, &default_detectors(), &CalibrationOptions::default());
+///
+/// let earlier = serde_json::json!({"detectors": [
+///     {"detector": "loop", "verdicts": [{"entry": "a", "label": true, "detected": false}]}]});
+/// let compared = compare_with_baseline(&report, &earlier)?;
+/// assert_eq!(compared[0].mended, ["a"]);
+/// assert!(!compared[0].regression);
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where the JSON is no report of a calibration.
+pub fn compare_with_baseline(report: &CalibrationReport, earlier: &Value) -> Result<Vec<BaselineComparison>> {
+    let earlier = Earlier::deserialize(earlier)
+        .map_err(|error| Error::shape(format!("no report of a calibration with its verdicts: {error}")))?;
+    let known = |detector: &DetectorReport| {
+        earlier.detectors.iter().find(|known| known.detector == detector.detector)
+    };
+    let compared = report.detectors.iter().filter_map(|now| Some(compare(now, &known(now)?.verdicts)));
+    Ok(compared.collect())
+}
+
+fn compare(now: &DetectorReport, before: &[EntryVerdict]) -> BaselineComparison {
+    let before: BTreeMap<&str, &EntryVerdict> =
+        before.iter().map(|verdict| (verdict.entry.as_str(), verdict)).collect();
+    let after: BTreeMap<&str, &EntryVerdict> =
+        now.verdicts.iter().map(|verdict| (verdict.entry.as_str(), verdict)).collect();
+    let only = |these: &BTreeMap<&str, _>, those: &BTreeMap<&str, &EntryVerdict>| -> Vec<String> {
+        these.keys().filter(|id| !those.contains_key(*id)).map(|id| (*id).to_owned()).collect()
+    };
+    let mut comparison = BaselineComparison {
+        detector: now.detector.clone(),
+        entries: 0,
+        added: only(&after, &before),
+        removed: only(&before, &after),
+        relabelled: Vec::new(),
+        mended: Vec::new(),
+        broken: Vec::new(),
+        p: 1.0,
+        regression: false,
+    };
+    for (id, new) in &after {
+        let Some(old) = before.get(id) else { continue };
+        if old.label != new.label {
+            comparison.relabelled.push((*id).to_owned());
+            continue;
+        }
+        comparison.entries += 1;
+        match (old.is_right(), new.is_right()) {
+            (true, false) => comparison.broken.push((*id).to_owned()),
+            (false, true) => comparison.mended.push((*id).to_owned()),
+            _ => {}
+        }
+    }
+    let (broken, mended) = (comparison.broken.len() as u64, comparison.mended.len() as u64);
+    comparison.p = mcnemar(broken, mended);
+    comparison.regression = broken > mended && comparison.p < SIGNIFICANCE;
+    comparison
+}

@@ -1,0 +1,117 @@
+//! Entries whose traces stay where they are: a file, a run in it, and the digest of what was read there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::read::ReadOptions;
+use crate::scan::{ScanEvent, read_files};
+use crate::trace::{Digest, Trace};
+
+/// Where the trace of a golden entry is, for data that must not be copied.
+///
+/// In JSON: `{"file": "runs/today.json", "run": "sim-17", "digest": "…"}`. `file` is relative to the file of the entry;
+/// `run` is the source's own id of the run, or `#` and its 0-based place in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceReference {
+    /// The file.
+    pub file: String,
+    /// The run in it.
+    pub run: String,
+    /// [`trace_digest`] of the run; another one means that the label was given to something else.
+    pub digest: String,
+}
+
+/// The digest of what a trace holds, whatever it is called and wherever it comes from: 32 hexadecimal digits.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::{Status, Trace, calibrate::trace_digest};
+///
+/// let mut run = Trace::builder();
+/// run.call("look", &json!({}), Status::Ok, "a wall")?;
+/// assert_eq!(trace_digest(&run.build()?).len(), 32);
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[must_use]
+pub fn trace_digest(trace: &Trace) -> String {
+    content(trace).to_string()
+}
+
+/// The digest of a trace, whatever it is called.
+pub(super) fn content(trace: &Trace) -> Digest {
+    let mut metadata = trace.metadata().clone();
+    (metadata.id, metadata.source) = (None, None);
+    let anonymous = trace.clone().with_metadata(metadata);
+    Digest::of_value(&serde_json::to_value(anonymous).unwrap_or_default())
+}
+
+/// The runs of files, each file read once.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    files: BTreeMap<PathBuf, Vec<Trace>>,
+}
+
+impl Runs {
+    /// The trace that is referred to from a file in this folder.
+    pub(super) fn find(&mut self, folder: &Path, reference: &TraceReference) -> Result<Trace> {
+        let path = folder.join(&reference.file);
+        let runs = match self.files.entry(path.clone()) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(new) => new.insert(read(&path)?),
+        };
+        let TraceReference { file, run, digest } = reference;
+        let trace = run_of(runs, run).map_err(|why| Error::golden(format!("{file}: {why}")))?;
+        let found = trace_digest(trace);
+        if found == *digest {
+            Ok(trace.clone())
+        } else {
+            Err(Error::golden(format!(
+                "{file}: run `{run}` has the digest {found}, not {digest}: the label was given to something else"
+            )))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Trace>> {
+    let mut traces = Vec::new();
+    read_files([path], &ReadOptions::default(), |event| match event {
+        ScanEvent::Record(trace) => {
+            traces.push(trace);
+            Ok(())
+        }
+        // What is wrong with one run of a file is none of the others' business; a missing file has no run at all.
+        ScanEvent::Error(error) if error.run().is_none() => Err(Error::golden(error.to_string())),
+        _ => Ok(()),
+    })?;
+    Ok(traces)
+}
+
+/// The run of a file by its id or, after `#`, by its 0-based place.
+///
+/// ```
+/// use wrongturn::{ReadOptions, read_traces, calibrate::run_of};
+///
+/// let lines = b"{\"id\": \"sim-17\", \"messages\": []}\n{\"id\": \"sim-18\", \"messages\": []}";
+/// let (runs, _) = read_traces(lines, &ReadOptions::default());
+/// assert_eq!(run_of(&runs, "sim-18")?, run_of(&runs, "#1")?);
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) where no run is called so, or several are.
+pub fn run_of<'t>(runs: &'t [Trace], name: &str) -> Result<&'t Trace> {
+    let mut named = runs.iter().filter(|trace| trace.metadata().id.as_deref() == Some(name));
+    if let Some(first) = named.next() {
+        return match named.next() {
+            None => Ok(first),
+            Some(_) => Err(Error::golden(format!("several runs are called `{name}`; say `#` and a place"))),
+        };
+    }
+    let place = name.strip_prefix('#').and_then(|place| place.parse::<usize>().ok());
+    let found = place.and_then(|place| runs.get(place));
+    found.ok_or_else(|| Error::golden(format!("there is no run `{name}` among {}", runs.len())))
+}

@@ -1,0 +1,114 @@
+//! Which runs to read: drawn so that rare kinds come up, by features that no detector has a part in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::Rng;
+use crate::trace::{Actors, Status, Trace};
+
+/// What can be counted in a run without judging it, for [`draw`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunFeatures {
+    /// Actions of whomever.
+    pub actions: u64,
+    /// Actions that failed.
+    pub errors: u64,
+    /// Actions that were made before, with the same arguments, whatever came of them.
+    pub repeats: u64,
+}
+
+impl RunFeatures {
+    /// Counts actions, errors and repeats.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Self {
+        let mut features = Self { actions: 0, errors: 0, repeats: 0 };
+        let mut calls = BTreeSet::new();
+        for step in trace {
+            let Some((action, digests)) = step.digested(Actors::All) else { continue };
+            features.actions += 1;
+            features.errors += u64::from(action.status == Status::Error);
+            features.repeats += u64::from(digests.call().is_some_and(|call| !calls.insert(call)));
+        }
+        features
+    }
+
+    /// None, few or many.
+    fn level(count: u64) -> u8 {
+        match count {
+            0 => 0,
+            1..=2 => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// Draws runs to be read and labelled, so that rare kinds come up: their places, in the order in which to read them.
+///
+/// Strata are by repeats and errors (none, one or two, more) and by length (thirds of the runs); one run of each is drawn
+/// in turn until there are enough.
+///
+/// ```
+/// use wrongturn::{Trace, calibrate::{RunFeatures, draw}};
+///
+/// let same = RunFeatures::of(&Trace::builder().build()?);
+/// let drawn = draw(&[same; 10], 4, 1);
+/// assert_eq!(drawn.len(), 4);
+/// assert_eq!(drawn, draw(&[same; 10], 4, 1));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[must_use]
+pub fn draw(runs: &[RunFeatures], count: usize, seed: u64) -> Vec<usize> {
+    let mut lengths: Vec<u64> = runs.iter().map(|run| run.actions).collect();
+    lengths.sort_unstable();
+    let third = |part: usize| lengths.get(lengths.len() * part / 3).copied().unwrap_or(u64::MAX);
+    let (short, long) = (third(1), third(2));
+    let mut strata: BTreeMap<(u8, u8, bool, bool), Vec<usize>> = BTreeMap::new();
+    for (place, run) in runs.iter().enumerate() {
+        let stratum = (
+            RunFeatures::level(run.repeats),
+            RunFeatures::level(run.errors),
+            run.actions >= short,
+            run.actions >= long,
+        );
+        strata.entry(stratum).or_default().push(place);
+    }
+    let mut rng = Rng::new(seed);
+    let mut strata: Vec<Vec<usize>> = strata.into_values().collect();
+    for stratum in &mut strata {
+        rng.shuffle(stratum);
+    }
+    rng.shuffle(&mut strata);
+    // One of each in turn, until there are enough.
+    let mut drawn = Vec::new();
+    let mut round = 0;
+    while drawn.len() < count.min(runs.len()) {
+        let open = strata.iter().filter_map(|stratum| stratum.get(round).copied());
+        drawn.extend(open.take(count - drawn.len()));
+        round += 1;
+    }
+    rng.shuffle(&mut drawn);
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_kinds_come_up() {
+        let run = |actions, errors, repeats| RunFeatures { actions, errors, repeats };
+        let mut runs = vec![run(5, 0, 0); 200];
+        runs[17] = run(40, 9, 9);
+        runs[99] = run(6, 0, 1);
+        for seed in 0..20 {
+            let drawn = draw(&runs, 10, seed);
+            assert_eq!(drawn.iter().collect::<BTreeSet<_>>().len(), 10);
+            assert!(drawn.contains(&17) && drawn.contains(&99), "{drawn:?}");
+        }
+        assert_ne!(draw(&runs, 10, 1), draw(&runs, 10, 2));
+        assert_eq!(draw(&runs, 1000, 1).len(), 200);
+        assert!(draw(&[], 3, 1).is_empty());
+    }
+}

@@ -1,0 +1,270 @@
+//! What became of one file, and of many together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::read::{Format, PassedOver};
+use crate::scan::FileSummary;
+use crate::trace::Unpaired;
+
+/// How many names and errors are kept of a file.
+const KEPT: usize = 10;
+
+/// How many files with errors are named when files are summed up.
+const NAMED: usize = 100;
+
+/// The format of a file that holds several.
+const SEVERAL: &str = "several";
+
+/// Where a file stands in the order of a scan: those that could not be reached come last.
+pub(super) type Place = (bool, PathBuf);
+
+/// What became of one file of a scan, or of several parts of it that were read apart.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FileReport {
+    /// How often each format was read, by its name; the empty name where the content gave none away.
+    formats: BTreeMap<String, u64>,
+    /// Runs that were read.
+    pub runs: u64,
+    /// Runs that could not be read.
+    pub runs_lost: u64,
+    /// Those of the runs read in which nobody acts.
+    pub runs_without_actions: u64,
+    without_actions: First,
+    /// What was passed over because no rule reads it, by reason.
+    pub passed_over: PassedOver,
+    /// Calls that were not read.
+    #[serde(default)]
+    pub unread_calls: u64,
+    /// Calls and answers that found no partner.
+    #[serde(default)]
+    pub unpaired: Unpaired,
+    /// How much could not be read.
+    pub errors: u64,
+    /// How much of that is content of no known format.
+    pub foreign: u64,
+    first_errors: First,
+    /// Of how many parts everything was read, of how many something, of how many nothing.
+    pub(super) parts: [u64; 3],
+}
+
+/// The first texts of a file. Of several parts the first of each, then the second of each.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct First(BTreeSet<(u64, String)>);
+
+impl First {
+    fn of(texts: impl IntoIterator<Item = String>) -> Self {
+        Self((0..).zip(texts.into_iter().take(KEPT)).collect())
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+        while self.0.len() > KEPT {
+            self.0.pop_last();
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(_, text)| text.as_str())
+    }
+}
+
+/// What became of many files of a scan together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FileSums {
+    /// How often each format was read, by its name; the empty name where the content gave none away, `several` where it
+    /// held several.
+    pub formats: BTreeMap<String, u64>,
+    /// Runs that were read.
+    pub runs: u64,
+    /// Runs that could not be read.
+    pub runs_lost: u64,
+    /// Those of the runs read in which nobody acts.
+    pub runs_without_actions: u64,
+    /// What was passed over because no rule reads it, by reason.
+    pub passed_over: PassedOver,
+    /// Calls that were not read.
+    #[serde(default)]
+    pub unread_calls: u64,
+    /// Calls and answers that found no partner.
+    #[serde(default)]
+    pub unpaired: Unpaired,
+    /// How much could not be read.
+    pub errors: u64,
+    /// Of how many files everything was read, of how many something, of how many nothing.
+    pub parts: [u64; 3],
+    #[serde(with = "faults")]
+    faults: BTreeMap<Place, Fault>,
+}
+
+/// What could not be read of one file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fault {
+    errors: u64,
+    first: First,
+}
+
+pub(super) fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
+fn add_all<K: Ord + Clone>(sums: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+    for (key, count) in more {
+        add(sums.entry(key.clone()).or_default(), *count);
+    }
+}
+
+pub(super) fn add_parts(sums: &mut [u64; 3], more: [u64; 3]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        add(sum, more);
+    }
+}
+
+impl FileReport {
+    /// The report of a scanned file: from its summary, its errors as text in their order, and how many of them say that
+    /// the content is of no known format.
+    #[must_use]
+    pub fn of(summary: &FileSummary, errors: &[String], foreign: u64) -> Self {
+        let format = match summary.format {
+            Some(format) => format.name(),
+            None if summary.is_mixed() => SEVERAL,
+            None => "",
+        };
+        let parts = match (summary.errors, summary.runs) {
+            (0, _) => [1, 0, 0],
+            (_, 0) => [0, 0, 1],
+            _ => [0, 1, 0],
+        };
+        Self {
+            formats: [(format.to_owned(), 1)].into(),
+            runs: summary.runs,
+            runs_lost: summary.runs_lost,
+            runs_without_actions: summary.runs_without_actions,
+            without_actions: First::of(summary.without_actions.iter().cloned()),
+            passed_over: summary.passed_over.clone(),
+            unread_calls: summary.unread_calls,
+            unpaired: summary.unpaired,
+            errors: summary.errors,
+            foreign,
+            first_errors: First::of(errors.iter().cloned()),
+            parts,
+        }
+    }
+
+    /// The name of a format that is known by its marks and not read, if the first error names one.
+    pub(crate) fn unread_format(&self) -> Option<&str> {
+        self.first_errors.texts().next()?.strip_suffix(": not read")?.rsplit(": ").next()
+    }
+
+    /// The format that was read; `None` where the content gave none away, or several.
+    #[must_use]
+    pub fn format(&self) -> Option<Format> {
+        let mut named = self.formats.keys().filter(|name| !name.is_empty());
+        let format = named.next()?.parse().ok();
+        if named.next().is_some() { None } else { format }
+    }
+
+    /// The names of the first runs in which nobody acts.
+    pub fn without_actions(&self) -> impl Iterator<Item = &str> {
+        self.without_actions.texts()
+    }
+
+    /// The first errors.
+    pub fn first_errors(&self) -> impl Iterator<Item = &str> {
+        self.first_errors.texts()
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        add_all(&mut self.formats, &other.formats);
+        add(&mut self.runs, other.runs);
+        add(&mut self.runs_lost, other.runs_lost);
+        add(&mut self.runs_without_actions, other.runs_without_actions);
+        self.without_actions.merge(&other.without_actions);
+        add_all(&mut self.passed_over, &other.passed_over);
+        add(&mut self.unread_calls, other.unread_calls);
+        self.unpaired.add(other.unpaired);
+        add(&mut self.errors, other.errors);
+        add(&mut self.foreign, other.foreign);
+        self.first_errors.merge(&other.first_errors);
+        add_parts(&mut self.parts, other.parts);
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, parts| sum.saturating_add(*parts))
+    }
+}
+
+impl FileSums {
+    /// The first files with errors, in the order of a scan: the path, how many errors, the first of them.
+    pub fn faults(&self) -> impl Iterator<Item = (&Path, u64, Option<&str>)> {
+        self.faults
+            .iter()
+            .map(|((_, path), fault)| (path.as_path(), fault.errors, fault.first.texts().next()))
+    }
+
+    pub(super) fn add(&mut self, place: &Place, file: &FileReport) {
+        add_all(&mut self.formats, &file.formats);
+        add(&mut self.runs, file.runs);
+        add(&mut self.runs_lost, file.runs_lost);
+        add(&mut self.runs_without_actions, file.runs_without_actions);
+        add_all(&mut self.passed_over, &file.passed_over);
+        add(&mut self.unread_calls, file.unread_calls);
+        self.unpaired.add(file.unpaired);
+        add(&mut self.errors, file.errors);
+        add_parts(&mut self.parts, file.parts);
+        if file.errors > 0 {
+            self.fault(place, &Fault { errors: file.errors, first: file.first_errors.clone() });
+        }
+    }
+
+    fn fault(&mut self, place: &Place, fault: &Fault) {
+        let own = self.faults.entry(place.clone()).or_default();
+        add(&mut own.errors, fault.errors);
+        own.first.merge(&fault.first);
+        if self.faults.len() > NAMED {
+            self.faults.pop_last();
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        add_all(&mut self.formats, &other.formats);
+        add(&mut self.runs, other.runs);
+        add(&mut self.runs_lost, other.runs_lost);
+        add(&mut self.runs_without_actions, other.runs_without_actions);
+        add_all(&mut self.passed_over, &other.passed_over);
+        add(&mut self.unread_calls, other.unread_calls);
+        self.unpaired.add(other.unpaired);
+        add(&mut self.errors, other.errors);
+        add_parts(&mut self.parts, other.parts);
+        for (place, fault) in &other.faults {
+            self.fault(place, fault);
+        }
+    }
+}
+
+mod faults {
+    use super::{BTreeMap, Deserialize, Deserializer, Fault, PathBuf, Place, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        faults: &BTreeMap<Place, Fault>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer
+            .collect_seq(faults.iter().map(|((last, path), fault)| (last, path.to_string_lossy(), fault)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<Place, Fault>, D::Error> {
+        let list = Vec::<(bool, PathBuf, Fault)>::deserialize(deserializer)?;
+        Ok(list.into_iter().map(|(last, path, fault)| ((last, path), fault)).collect())
+    }
+}

@@ -1,0 +1,203 @@
+//! What became of the files of a scan: one by one while they are few, summed up when they are many.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::file_report::{FileReport, FileSums, Place, add, add_parts};
+use crate::error::{Error, ErrorKind};
+
+/// How many files are listed one by one.
+const MOST_LISTED: u64 = 100_000;
+
+/// Standard input may be read by many.
+const STDIN: &str = "-";
+
+/// What became of the files of a scan, in a form that merges.
+///
+/// Up to 100,000 files are listed one by one, in the order of a scan: by path, those that could not be reached last. Of
+/// more there are sums, with the first hundred files that have errors. How the files were divided, and who read them,
+/// cannot show in it.
+///
+/// ```
+/// use wrongturn::{Scanner, default_detectors, merge::{FileReport, Files}, report::render_files, scan::ScanOptions};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let scanned = scanner.scan_slice("a.jsonl".as_ref(), b"{\"id\": \"a\", \"messages\": 7}");
+/// let errors: Vec<String> = scanned.errors.iter().map(ToString::to_string).collect();
+/// let mut files = Files::default();
+/// files.add("a.jsonl".as_ref(), true, &FileReport::of(&scanned.summary, &errors, 0));
+/// assert_eq!((files.count(), files.read_how_far()), (1, [0, 0, 1]));
+/// assert!(render_files(&files).starts_with("a.jsonl: "));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Files {
+    /// How many files there are; of one that was read in parts, every part counts.
+    parts: u64,
+    form: Form,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Form {
+    Listed(BTreeMap<Place, FileReport>),
+    Summed(Box<FileSums>),
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self { parts: 0, form: Form::Listed(BTreeMap::new()) }
+    }
+}
+
+impl Files {
+    /// Adds a file, or a part of one.
+    pub fn add(&mut self, path: &Path, is_reachable: bool, report: &FileReport) {
+        self.take(&(!is_reachable, path.to_path_buf()), report);
+        self.settle();
+    }
+
+    fn take(&mut self, place: &Place, report: &FileReport) {
+        add(&mut self.parts, report.count());
+        match &mut self.form {
+            Form::Listed(files) => match files.get_mut(place) {
+                Some(own) => own.merge(report),
+                None => drop(files.insert(place.clone(), report.clone())),
+            },
+            Form::Summed(sums) => sums.add(place, report),
+        }
+    }
+
+    /// Sums the files up where they have become too many to list.
+    fn settle(&mut self) {
+        if let Form::Listed(files) = &self.form
+            && self.parts > MOST_LISTED
+        {
+            let mut sums = FileSums::default();
+            for (place, report) in files {
+                sums.add(place, report);
+            }
+            self.form = Form::Summed(Box::new(sums));
+        }
+    }
+
+    /// Adds the files of another part of a scan.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Partial`] where a file other than standard input is in both, so that its runs would count twice.
+    /// This is known only while files are listed one by one.
+    pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
+        if let (Form::Listed(own), Form::Listed(others)) = (&self.form, &other.form) {
+            let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
+            let twice = |place: &&Place| place.1.as_os_str() != STDIN && many.contains_key(*place);
+            if let Some((_, path)) = few.keys().find(twice) {
+                let what = "the file is in several of the parts, and its runs would count twice";
+                return Err(Error::new(ErrorKind::Partial, what).in_file(path));
+            }
+        }
+        match &other.form {
+            Form::Listed(files) => {
+                for (place, report) in files {
+                    self.take(place, report);
+                }
+            }
+            Form::Summed(others) => {
+                // Whatever is summed up there makes more than can be listed here.
+                add(&mut self.parts, other.parts);
+                self.settle();
+                if let Form::Summed(sums) = &mut self.form {
+                    sums.merge(others);
+                }
+            }
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// The files, in the order of a scan; `None` where there are so many that only [`Files::sums`] are kept.
+    #[must_use]
+    pub fn listed(&self) -> Option<Vec<(&Path, &FileReport)>> {
+        match &self.form {
+            Form::Listed(files) => {
+                Some(files.iter().map(|((_, path), report)| (path.as_path(), report)).collect())
+            }
+            Form::Summed(_) => None,
+        }
+    }
+
+    /// What became of all of them together, where they are not listed one by one.
+    #[must_use]
+    pub fn sums(&self) -> Option<&FileSums> {
+        match &self.form {
+            Form::Listed(_) => None,
+            Form::Summed(sums) => Some(sums),
+        }
+    }
+
+    /// Of how many files everything was read, of how many something, of how many nothing; of a file that was read in
+    /// parts, every part counts.
+    #[must_use]
+    pub fn read_how_far(&self) -> [u64; 3] {
+        match &self.form {
+            Form::Listed(files) => {
+                let mut parts = [0; 3];
+                for report in files.values() {
+                    add_parts(&mut parts, report.parts);
+                }
+                parts
+            }
+            Form::Summed(sums) => sums.parts,
+        }
+    }
+
+    /// How many there are; of a file that was read in parts, every part counts.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.parts
+    }
+}
+
+/// The files in a partial state. How many there are follows from the rest.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Written<L, S> {
+    Listed(L),
+    Summed(S),
+}
+
+impl Serialize for Files {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.form {
+            Form::Listed(files) => Written::Listed(
+                files
+                    .iter()
+                    .map(|((last, path), report)| (last, path.to_string_lossy(), report))
+                    .collect::<Vec<_>>(),
+            ),
+            Form::Summed(sums) => Written::Summed(sums),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Files {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut files = Self::default();
+        match Written::<Vec<(bool, PathBuf, FileReport)>, Box<FileSums>>::deserialize(deserializer)? {
+            Written::Listed(list) => {
+                for (last, path, report) in list {
+                    files.take(&(last, path), &report);
+                }
+                files.settle();
+            }
+            Written::Summed(sums) => {
+                let parts = sums.parts.iter().fold(0, |sum: u64, parts| sum.saturating_add(*parts));
+                // Fewer would have been listed.
+                files.parts = parts.max(MOST_LISTED + 1);
+                files.form = Form::Summed(sums);
+            }
+        }
+        Ok(files)
+    }
+}

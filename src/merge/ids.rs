@@ -1,0 +1,359 @@
+//! Runs that share their id: the same session may lie in several files, whole or in an earlier state.
+//!
+//! Ids are kept by their digests, and where there are too many, those with the smallest digests are. Which
+//! these are depends on the ids alone: an id that is among the smallest of a corpus is among the smallest of every part
+//! in which it occurs, so that nothing of it is ever lost, and what is counted of it is exact. The largest digest kept
+//! shows how many ids there are: among n of them spread evenly over [0, 1), the k-th smallest lies near k/n.
+//!
+//! Reference: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al., "On synopses
+//! for distinct-value estimation under multiset operations", SIGMOD 2007 (the estimate (k - 1)/U, its error
+//! 1/sqrt(k - 2)).
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::scan::TraceRecord;
+use crate::trace::{Digest, estimate};
+
+/// How many runs have the id of another run: [`ScanSummary::repeats`](crate::merge::ScanSummary::repeats).
+///
+/// Each of them counts as a run of its own everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Repeats {
+    /// Ids that several runs have.
+    pub ids: u64,
+    /// Runs with such an id that repeat another run of it, step by step.
+    pub copies: u64,
+    /// Runs with such an id beside the first that differ from all others of it: other states of a session, or runs of
+    /// a source whose ids are not unique.
+    pub others: u64,
+    /// Where there are more than 50,000 ids: about how many. What is counted then is counted of 50,000 of them, which
+    /// are chosen by digest.
+    pub of_about: Option<u64>,
+}
+
+/// How many ids are kept. A corpus of more is no collection of sessions, and memory has to stay bounded.
+pub(crate) const MOST_IDS: usize = 50_000;
+
+/// How many different runs are kept of one id.
+const MOST_RUNS: usize = 64;
+
+/// How many runs are counted together at least.
+const FEW: usize = 4096;
+
+/// What has been seen under each id, by the digest of the id; those with the smallest digests.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ids {
+    counted: Settled,
+    /// Runs that are not counted yet, each by the digests of its id and of its content. They are sorted and counted
+    /// many at a time: a search in all ids for each run would be a good part of the time that short runs take.
+    waiting: Vec<(Digest, Digest)>,
+}
+
+/// Ids in the order of their digests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Settled {
+    /// Whether there are more than are kept.
+    more: bool,
+    kept: Vec<(Digest, Runs)>,
+}
+
+/// The runs of one id.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Runs {
+    all: u64,
+    /// Whether more of them differ than are kept.
+    more: bool,
+    /// How many have this content; the smallest digests.
+    different: Counted,
+}
+
+/// How often digests have been seen, in their order. Most ids have one run, and so one digest, which takes no memory of
+/// its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "BTreeMap<Digest, u64>")]
+struct Counted {
+    first: Option<(Digest, u64)>,
+    others: Vec<(Digest, u64)>,
+}
+
+/// From digests in their order.
+impl FromIterator<(Digest, u64)> for Counted {
+    fn from_iter<I: IntoIterator<Item = (Digest, u64)>>(counts: I) -> Self {
+        let mut counts = counts.into_iter();
+        Self { first: counts.next(), others: counts.collect() }
+    }
+}
+
+impl From<BTreeMap<Digest, u64>> for Counted {
+    fn from(counts: BTreeMap<Digest, u64>) -> Self {
+        counts.into_iter().collect()
+    }
+}
+
+impl Serialize for Counted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl Counted {
+    fn iter(&self) -> impl Iterator<Item = (Digest, u64)> {
+        self.first.iter().chain(&self.others).copied()
+    }
+
+    fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    fn add(&mut self, digest: Digest, count: u64) {
+        let smallest = self.first.get_or_insert((digest, 0));
+        if digest < smallest.0 {
+            self.others.insert(0, std::mem::replace(smallest, (digest, 0)));
+        }
+        if digest == smallest.0 {
+            smallest.1 = smallest.1.saturating_add(count);
+            return;
+        }
+        match self.others.binary_search_by_key(&digest, |(seen, _)| *seen) {
+            Ok(place) => {
+                if let Some((_, own)) = self.others.get_mut(place) {
+                    *own = own.saturating_add(count);
+                }
+            }
+            Err(place) => self.others.insert(place, (digest, count)),
+        }
+    }
+
+    /// Gives up all but the smallest.
+    fn truncate(&mut self, most: usize) {
+        self.others.truncate(most - 1);
+    }
+}
+
+impl Runs {
+    /// Runs of one id, in the order of their digests.
+    fn of(runs: &[(Digest, Digest)]) -> Self {
+        let same = runs.chunk_by(|one, next| one.1 == next.1);
+        let count = |same: &[(Digest, Digest)]| Some((same.first()?.1, same.len() as u64));
+        let mut runs =
+            Self { all: runs.len() as u64, more: false, different: same.filter_map(count).collect() };
+        runs.settle();
+        runs
+    }
+
+    fn settle(&mut self) {
+        self.more |= self.different.len() > MOST_RUNS;
+        self.different.truncate(MOST_RUNS);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.all = self.all.saturating_add(other.all);
+        self.more |= other.more;
+        for (digest, count) in other.different.iter() {
+            self.different.add(digest, count);
+        }
+        self.settle();
+    }
+
+    /// How many of them differ from each other.
+    fn different(&self) -> u64 {
+        let kept = self.different.len() as u64;
+        match self.different.iter().last() {
+            Some((last, _)) if self.more => estimate(kept, last).clamp(kept, self.all.max(kept)),
+            _ => kept,
+        }
+    }
+}
+
+impl Ids {
+    pub(super) fn add(&mut self, record: &TraceRecord) {
+        if let (Some(id), Some(digest)) = (&record.metadata.id, record.digest) {
+            self.wait(Digest::of_text(id), digest);
+        }
+    }
+
+    fn wait(&mut self, id: Digest, content: Digest) {
+        self.waiting.push((id, content));
+        // No more often than what is counted doubles.
+        if self.waiting.len() >= FEW.max(self.counted.kept.len()) {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.waiting.sort_unstable();
+        let of_ids = self.waiting.chunk_by(|one, next| one.0 == next.0);
+        self.counted.merge(of_ids.filter_map(|runs| Some((runs.first()?.0, Runs::of(runs)))));
+        self.waiting.clear();
+    }
+
+    fn settled(&self) -> Cow<'_, Settled> {
+        if self.waiting.is_empty() {
+            return Cow::Borrowed(&self.counted);
+        }
+        let mut ids = self.clone();
+        ids.settle();
+        Cow::Owned(ids.counted)
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.settle();
+        let other = other.settled();
+        self.counted.more |= other.more;
+        self.counted.merge(other.kept.iter().cloned());
+    }
+
+    pub(super) fn repeats(&self) -> Repeats {
+        self.settled().repeats()
+    }
+}
+
+impl PartialEq for Ids {
+    fn eq(&self, other: &Self) -> bool {
+        self.settled() == other.settled()
+    }
+}
+
+impl Settled {
+    /// Adds others, which come in the order of their digests.
+    fn merge(&mut self, others: impl Iterator<Item = (Digest, Runs)>) {
+        let mut own = std::mem::take(&mut self.kept).into_iter().peekable();
+        let mut others = others.peekable();
+        while self.kept.len() < MOST_IDS {
+            let order = match (own.peek(), others.peek()) {
+                (None, None) => return,
+                (Some((id, _)), Some((other, _))) => id.cmp(other),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+            };
+            let runs = if order.is_gt() { None } else { own.next() };
+            let more = if order.is_lt() { None } else { others.next() };
+            self.kept.extend(match (runs, more) {
+                (Some((id, mut runs)), Some((_, more))) => {
+                    runs.merge(&more);
+                    Some((id, runs))
+                }
+                (one, other) => one.or(other),
+            });
+        }
+        self.more |= own.peek().is_some() || others.peek().is_some();
+    }
+
+    fn repeats(&self) -> Repeats {
+        let mut repeats = Repeats::default();
+        for (_, runs) in &self.kept {
+            let different = runs.different();
+            repeats.ids += u64::from(runs.all > 1);
+            repeats.copies = repeats.copies.saturating_add(runs.all.saturating_sub(different));
+            repeats.others = repeats.others.saturating_add(different.saturating_sub(1));
+        }
+        if let Some((last, _)) = self.kept.last().filter(|_| self.more) {
+            repeats.of_about = Some(estimate(self.kept.len() as u64, *last));
+        }
+        repeats
+    }
+}
+
+impl Serialize for Ids {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            more: bool,
+            kept: BTreeMap<&'a Digest, &'a Runs>,
+        }
+        let settled = self.settled();
+        let kept = settled.kept.iter().map(|(id, runs)| (id, runs)).collect();
+        Written { more: settled.more, kept }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ids {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Written {
+            more: bool,
+            kept: BTreeMap<Digest, Runs>,
+        }
+        let Written { more, kept } = Written::deserialize(deserializer)?;
+        let mut counted = Settled { more, kept: Vec::new() };
+        counted.merge(kept.into_iter().map(|(id, mut runs)| {
+            runs.settle();
+            (id, runs)
+        }));
+        Ok(Self { counted, waiting: Vec::new() })
+    }
+}
+
+impl Repeats {
+    /// What a reader has to know of them; nothing where there are none.
+    pub(crate) fn sentence(self) -> Option<String> {
+        let of = match self.of_about {
+            Some(about) => format!(" (of {MOST_IDS} ids out of about {about}, chosen by digest)"),
+            None => String::new(),
+        };
+        (self.ids > 0).then(|| {
+            format!(
+                "Ids that several runs have{of}: {}. Beside the first run of each, {} repeat one of its runs and {} \
+                 differ from all (states of a growing session, or ids that are not unique); each counts as a run of \
+                 its own.",
+                self.ids, self.copies, self.others
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(numbers: impl IntoIterator<Item = usize>) -> Ids {
+        let mut ids = Ids::default();
+        for number in numbers {
+            let content = Digest::of_text(&format!("run {}", number % 7));
+            ids.wait(Digest::of_text(&number.to_string()), content);
+        }
+        ids
+    }
+
+    #[test]
+    fn what_is_kept_of_too_many_ids_depends_on_no_order() {
+        let most = MOST_IDS + 9_000;
+        let forth = ids((0..most).chain([3, 3, 11]));
+        let mut parts = ids((20_000..most).rev());
+        parts.merge(&ids([11, 3].into_iter().chain(0..20_000).chain([3])));
+        assert_eq!(parts, forth);
+        assert_eq!(forth.settled().kept.len(), MOST_IDS);
+        let about = forth.repeats().of_about.unwrap();
+        assert!(about.abs_diff(most as u64) < 1_200, "{about}");
+        let json = serde_json::to_string(&forth).unwrap();
+        assert_eq!(serde_json::from_str::<Ids>(&json).unwrap(), forth);
+    }
+
+    #[test]
+    fn one_id_of_all_runs_takes_no_memory_without_end() {
+        let many = |range: std::ops::Range<u64>| {
+            let mut ids = Ids::default();
+            for number in range {
+                ids.wait(Digest::of_text("session"), Digest::of_text(&number.to_string()));
+            }
+            ids
+        };
+        let mut merged = many(900..2_000);
+        merged.merge(&many(0..900));
+        assert_eq!(merged, many(0..2_000));
+        let repeats = merged.repeats();
+        assert_eq!(repeats.ids, 1);
+        assert!(
+            repeats.others.abs_diff(1_999) < 600 && repeats.others + repeats.copies == 1_999,
+            "{repeats:?}"
+        );
+        assert!(merged.repeats().sentence().unwrap().starts_with("Ids that several runs have: 1. Beside"));
+    }
+}

@@ -1,0 +1,215 @@
+//! What a scan counts: runs, flagged runs, and per detector and model how often it fires and what it costs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::ids::{Ids, Repeats};
+use super::worst::union;
+use crate::detect::Cost;
+use crate::scan::TraceRecord;
+
+/// Counts, per detector and model, over the runs of a scan, and what failures cost.
+///
+/// ```
+/// use wrongturn::{Scanner, default_detectors, merge::ScanSummary, scan::ScanOptions};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let scanned = scanner.scan_slice("a.jsonl".as_ref(), b"{\"id\": \"a\", \"messages\": []}");
+/// let mut summary = ScanSummary::default();
+/// scanned.traces.iter().for_each(|record| summary.add(record));
+/// assert_eq!((summary.runs(), summary.flagged()), (1, 0));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+///
+/// It merges: in which parts, and in which order, runs were counted cannot show in it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScanSummary {
+    runs: u64,
+    flagged: u64,
+    /// Steps of all runs, and those of them that lie inside a finding of any detector.
+    steps: CostPart,
+    ids: Ids,
+    pub(crate) counts: BTreeMap<DetectorOfModel, Counts>,
+}
+
+/// A detector, and the model of the runs that it looked at.
+pub(crate) type DetectorOfModel = (Cow<'static, str>, Option<Arc<str>>);
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Counts {
+    pub(crate) traces: u64,
+    pub(crate) applicable: u64,
+    pub(crate) detected: u64,
+    pub(crate) steps: CostPart,
+    pub(crate) duration_ns: CostPart,
+    pub(crate) tokens: CostPart,
+}
+
+/// How much of something lies inside of findings, of the runs whose source records it. In JSON `[inside, all]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub(crate) struct CostPart {
+    pub(crate) inside: u64,
+    pub(crate) all: u64,
+}
+
+impl CostPart {
+    fn of(inside: Option<u64>, all: Option<u64>) -> Self {
+        all.map_or(Self::default(), |all| Self { inside: inside.unwrap_or(0).min(all), all })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.inside = self.inside.saturating_add(other.inside);
+        self.all = self.all.saturating_add(other.all);
+    }
+
+    pub(crate) fn is_known(self) -> bool {
+        self.all > 0
+    }
+}
+
+impl From<(u64, u64)> for CostPart {
+    fn from((inside, all): (u64, u64)) -> Self {
+        Self { inside, all }
+    }
+}
+
+impl From<CostPart> for (u64, u64) {
+    fn from(part: CostPart) -> Self {
+        (part.inside, part.all)
+    }
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.traces = self.traces.saturating_add(other.traces);
+        self.applicable = self.applicable.saturating_add(other.applicable);
+        self.detected = self.detected.saturating_add(other.detected);
+        self.steps.add(other.steps);
+        self.duration_ns.add(other.duration_ns);
+        self.tokens.add(other.tokens);
+    }
+}
+
+impl ScanSummary {
+    /// Counts a run.
+    pub fn add(&mut self, record: &TraceRecord) {
+        self.runs = self.runs.saturating_add(1);
+        self.ids.add(record);
+        let is_flagged = record.verdicts.iter().any(|(_, verdict)| verdict.detected() == Some(true));
+        self.flagged = self.flagged.saturating_add(is_flagged.into());
+        let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
+        let inside = union(findings.map(|finding| (finding.first, finding.last)).collect());
+        self.steps.add(CostPart::of(Some(inside), Some(record.cost.steps)));
+        for (detector, verdict) in &record.verdicts {
+            let detected = verdict.detected();
+            let inside = record.costs_inside.iter().find(|(id, _)| id == detector).map(|(_, cost)| *cost);
+            let part = |of: fn(&Cost) -> Option<u64>| match detected {
+                Some(_) => CostPart::of(inside.as_ref().and_then(of), of(&record.cost)),
+                None => CostPart::default(),
+            };
+            let key = (detector.clone(), record.metadata.model.clone());
+            self.counts.entry(key).or_default().add(Counts {
+                traces: 1,
+                applicable: u64::from(detected.is_some()),
+                detected: u64::from(detected == Some(true)),
+                steps: part(|cost| Some(cost.steps)),
+                duration_ns: part(|cost| cost.duration_ns),
+                tokens: part(Cost::tokens),
+            });
+        }
+    }
+
+    /// Adds the counts of another part of the scan.
+    pub fn merge(&mut self, other: &Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.flagged = self.flagged.saturating_add(other.flagged);
+        self.steps.add(other.steps);
+        self.ids.merge(&other.ids);
+        for (key, counts) in &other.counts {
+            match self.counts.get_mut(key) {
+                Some(own) => own.add(*counts),
+                None => drop(self.counts.insert(key.clone(), *counts)),
+            }
+        }
+    }
+
+    /// Runs.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Runs in which at least one detector fires.
+    #[must_use]
+    pub fn flagged(&self) -> u64 {
+        self.flagged
+    }
+
+    /// The steps that lie inside a finding of any detector, and all steps.
+    #[must_use]
+    pub fn steps(&self) -> (u64, u64) {
+        self.steps.into()
+    }
+
+    /// For each detector, the runs that it flags and the runs to which it applies.
+    #[must_use]
+    pub fn detectors(&self) -> BTreeMap<&str, (u64, u64)> {
+        let mut detectors: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for ((detector, _), counts) in &self.counts {
+            let (flagged, applicable) = detectors.entry(detector).or_default();
+            *flagged = flagged.saturating_add(counts.detected);
+            *applicable = applicable.saturating_add(counts.applicable);
+        }
+        detectors
+    }
+
+    /// Runs that have the id of another run, where the scan takes digests
+    /// ([`ScanOptions::digests`](crate::scan::ScanOptions)).
+    #[must_use]
+    pub fn repeats(&self) -> Repeats {
+        self.ids.repeats()
+    }
+}
+
+/// The counts in a partial state.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'s> {
+    runs: u64,
+    flagged: u64,
+    steps: CostPart,
+    ids: Cow<'s, Ids>,
+    detectors: Vec<(Cow<'s, str>, Option<Arc<str>>, Counts)>,
+}
+
+impl Serialize for ScanSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let line = |((detector, model), counts): (&DetectorOfModel, &Counts)| {
+            (Cow::Owned(detector.to_string()), model.clone(), *counts)
+        };
+        Written {
+            runs: self.runs,
+            flagged: self.flagged,
+            steps: self.steps,
+            ids: Cow::Borrowed(&self.ids),
+            detectors: self.counts.iter().map(line).collect(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ScanSummary {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Written { runs, flagged, steps, ids, detectors } = Written::deserialize(deserializer)?;
+        let mut counts: BTreeMap<DetectorOfModel, Counts> = BTreeMap::new();
+        for (detector, model, more) in detectors {
+            counts.entry((Cow::Owned(detector.into_owned()), model)).or_default().add(more);
+        }
+        Ok(Self { runs, flagged, steps, ids: ids.into_owned(), counts })
+    }
+}

@@ -1,0 +1,431 @@
+//! The worst of the flagged runs of a scan: which they are, and, when the scan is over, their steps.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::detect::Confidence;
+use crate::read::ReadOptions;
+use crate::scan::{ScanEvent, TraceRecord, read_files, read_joined};
+use crate::trace::{Actor, Content, Event, Status, Step, Trace};
+
+/// As many runs are kept for a report to draw.
+pub(crate) const WORST_RUNS: usize = 50;
+
+/// A run as a report draws it: its steps in a row, with the findings under them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunStrip {
+    /// What the run is called.
+    pub title: String,
+    /// Its steps, in order.
+    pub steps: Vec<StripStep>,
+    /// What was found in it.
+    pub findings: Vec<StripFinding>,
+}
+
+/// A step of a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct StripStep {
+    /// The index in the source, which findings point to.
+    pub index: u64,
+    /// Who acts or speaks.
+    pub actor: Actor,
+    /// The tool, or nothing where somebody speaks.
+    pub tool: Option<String>,
+    /// How an action ended.
+    pub status: Option<Status>,
+    /// The step as it was recorded.
+    pub raw: String,
+}
+
+/// A finding in a [`RunStrip`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StripFinding {
+    /// The detector.
+    pub detector: String,
+    /// Index of the first step.
+    pub first: u64,
+    /// Index of the last step, inclusive.
+    pub last: u64,
+    /// How it is known.
+    pub confidence: Confidence,
+    /// The message.
+    pub message: String,
+    /// The evidence, as JSON.
+    pub evidence: String,
+}
+
+/// A flagged run: where it lies, and what was found in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlaggedRun {
+    file: Arc<Path>,
+    position: u64,
+    run: String,
+    model: Option<Arc<str>>,
+    reward: Option<f64>,
+    /// All steps of the run.
+    steps: u64,
+    /// Step indices inside of findings.
+    covered: u64,
+    strip: RunStrip,
+}
+
+impl FlaggedRun {
+    /// The run of a record; `None` where no detector has found anything in it.
+    #[must_use]
+    pub fn of(record: &TraceRecord) -> Option<Self> {
+        let findings: Vec<StripFinding> = record
+            .verdicts
+            .iter()
+            .flat_map(|(_, verdict)| verdict.findings())
+            .map(|finding| StripFinding {
+                detector: finding.detector.to_string(),
+                first: finding.first,
+                last: finding.last,
+                confidence: finding.confidence,
+                message: finding.message.clone(),
+                evidence: serde_json::to_string(&finding.evidence).unwrap_or_default(),
+            })
+            .collect();
+        if findings.is_empty() {
+            return None;
+        }
+        let model = record.metadata.model.as_deref().map(|model| format!(", {model}")).unwrap_or_default();
+        let title = format!("{}{model}, in {}", record.trace_id(), record.file.display());
+        Some(Self {
+            file: Arc::clone(&record.file),
+            position: record.position,
+            run: record.trace_id(),
+            model: record.metadata.model.clone(),
+            reward: record.reward,
+            steps: record.cost.steps,
+            covered: covered(&findings),
+            strip: RunStrip { title, steps: Vec::new(), findings },
+        })
+    }
+
+    /// The file that holds the run.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The id of the run, as [`TraceRecord::trace_id`] returns it.
+    #[must_use]
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// The model that drove the agent.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The reward of the run.
+    #[must_use]
+    pub fn reward(&self) -> Option<f64> {
+        self.reward
+    }
+
+    /// The number of steps of the run.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The findings of all detectors.
+    #[must_use]
+    pub fn findings(&self) -> &[StripFinding] {
+        &self.strip.findings
+    }
+
+    /// Sorts the runs with the most steps inside findings first, then those with the most findings, then in the order
+    /// of the scan.
+    fn order(&self) -> impl Ord + '_ {
+        let RunStrip { title, findings, .. } = &self.strip;
+        (Reverse((self.covered, findings.len())), &*self.file, self.position, title, findings)
+    }
+}
+
+/// A flagged run in a partial state. Its steps are not held.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'r> {
+    file: Cow<'r, str>,
+    position: u64,
+    run: Cow<'r, str>,
+    model: Option<Arc<str>>,
+    reward: Option<f64>,
+    steps: u64,
+    title: Cow<'r, str>,
+    findings: Cow<'r, [StripFinding]>,
+}
+
+impl Serialize for FlaggedRun {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written {
+            file: self.file.to_string_lossy(),
+            position: self.position,
+            run: Cow::Borrowed(&self.run),
+            model: self.model.clone(),
+            reward: self.reward,
+            steps: self.steps,
+            title: Cow::Borrowed(&self.strip.title),
+            findings: Cow::Borrowed(&self.strip.findings),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for FlaggedRun {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Written { file, position, run, model, reward, steps, title, findings } =
+            Written::deserialize(deserializer)?;
+        Ok(Self {
+            file: Path::new(&*file).into(),
+            position,
+            run: run.into_owned(),
+            model,
+            reward,
+            steps,
+            covered: covered(&findings),
+            strip: RunStrip { title: title.into_owned(), steps: Vec::new(), findings: findings.into_owned() },
+        })
+    }
+}
+
+/// How many step indices lie in one of the ranges at least.
+fn covered(findings: &[StripFinding]) -> u64 {
+    union(findings.iter().map(|finding| (finding.first, finding.last)).collect())
+}
+
+/// How many indices lie in at least one of the inclusive ranges.
+pub(super) fn union(mut ranges: Vec<(u64, u64)>) -> u64 {
+    ranges.sort_unstable();
+    let (mut sum, mut next) = (0_u64, 0);
+    for (first, last) in ranges {
+        let first = first.max(next);
+        if first <= last {
+            sum = sum.saturating_add((last - first).saturating_add(1));
+            next = last.saturating_add(1);
+        }
+    }
+    sum
+}
+
+/// The worst runs of a scan, as many as a report draws.
+///
+/// The worst are those with the most steps inside findings, then those with the most findings, then those that come
+/// first.
+///
+/// A scan does not keep steps. [`FlaggedRuns::read`] reads the files of these runs once more.
+///
+/// ```no_run
+/// use wrongturn::{ReadOptions, Scanner, default_detectors, merge::{Files, FlaggedRun, FlaggedRuns, ScanSummary}, report::scan_html, scan::{ScanEvent, ScanOptions}};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let (mut summary, mut flagged) = (ScanSummary::default(), FlaggedRuns::default());
+/// scanner.scan(["results"], |_| {}, |event| {
+///     if let ScanEvent::Record(record) = event {
+///         summary.add(&record);
+///         flagged.extend(FlaggedRun::of(&record));
+///     }
+/// })?;
+/// let flagged = flagged.read(&ReadOptions::default());
+/// let html = scan_html(&summary, &summary.costs(), flagged, &Files::default());
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct FlaggedRuns {
+    worst: Vec<FlaggedRun>,
+}
+
+impl Extend<FlaggedRun> for FlaggedRuns {
+    /// Adds runs, in any order.
+    fn extend<I: IntoIterator<Item = FlaggedRun>>(&mut self, runs: I) {
+        for run in runs {
+            let place = self.worst.partition_point(|before| before.order() <= run.order());
+            if place < WORST_RUNS {
+                self.worst.insert(place, run);
+                self.worst.truncate(WORST_RUNS);
+            }
+        }
+    }
+}
+
+impl<'r> IntoIterator for &'r FlaggedRuns {
+    type Item = &'r FlaggedRun;
+    type IntoIter = std::slice::Iter<'r, FlaggedRun>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'de> Deserialize<'de> for FlaggedRuns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut runs = Self::default();
+        runs.extend(Vec::<FlaggedRun>::deserialize(deserializer)?);
+        Ok(runs)
+    }
+}
+
+impl FlaggedRuns {
+    /// Adds those of another part of the scan.
+    pub fn merge(&mut self, other: &Self) {
+        self.extend(other.worst.iter().cloned());
+    }
+
+    /// The runs, worst first.
+    pub fn iter(&self) -> std::slice::Iter<'_, FlaggedRun> {
+        self.worst.iter()
+    }
+
+    /// Reads the steps of these runs from their files, the worst run first. A run that cannot be read again, such as
+    /// one from standard input, stays without steps.
+    #[must_use]
+    pub fn read(self, options: &ReadOptions) -> Vec<RunStrip> {
+        let mut files: Vec<Arc<Path>> = self.wanted().into_keys().map(|(file, _)| file).collect();
+        files.dedup();
+        self.drawn(options, |options, each| {
+            let Ok(()) = read_files(files, options, each);
+        })
+    }
+
+    /// As [`FlaggedRuns::read`], of a scan of these paths with [`ScanOptions::join`](crate::scan::ScanOptions::join): all of
+    /// them are read once more.
+    #[must_use]
+    pub fn read_joined<I>(self, paths: I, options: &ReadOptions) -> Vec<RunStrip>
+    where
+        I: IntoIterator<Item: AsRef<Path>>,
+    {
+        if self.worst.is_empty() {
+            return Vec::new();
+        }
+        // Standard input is read only once.
+        let paths = paths.into_iter().filter(|path| path.as_ref().as_os_str() != "-");
+        self.drawn(options, |options, each| {
+            let Ok(()) = read_joined(paths, options, each);
+        })
+    }
+
+    /// The runs by file and position.
+    fn wanted(&self) -> BTreeMap<(Arc<Path>, u64), usize> {
+        let mut wanted = BTreeMap::new();
+        for (place, run) in self.worst.iter().enumerate() {
+            if run.file.as_os_str() != "-" {
+                wanted.insert((Arc::clone(&run.file), run.position), place);
+            }
+        }
+        wanted
+    }
+
+    /// The runs with their steps, as a way of reading gives them.
+    fn drawn(
+        mut self,
+        options: &ReadOptions,
+        read: impl FnOnce(&ReadOptions, &mut dyn FnMut(ScanEvent<Trace>) -> Result<(), Infallible>),
+    ) -> Vec<RunStrip> {
+        let wanted = self.wanted();
+        let options = ReadOptions { routes: false, argument_texts: Some(true), ..options.clone() };
+        let mut file: Arc<Path> = Arc::from(Path::new(""));
+        // A file of spans and of other runs comes twice.
+        let mut positions: BTreeMap<Arc<Path>, u64> = BTreeMap::new();
+        read(&options, &mut |event| {
+            match event {
+                ScanEvent::Begin(begun) => file = begun,
+                ScanEvent::Record(trace) => {
+                    let position = positions.entry(Arc::clone(&file)).or_default();
+                    let run = wanted.get(&(Arc::clone(&file), *position));
+                    if let Some(run) = run.and_then(|place| self.worst.get_mut(*place)) {
+                        run.strip.steps = trace.steps().map(|step| drawn(&step)).collect();
+                    }
+                    *position += 1;
+                }
+                // A run that cannot be read has a position as well.
+                ScanEvent::Error(error) => {
+                    if let Some(run) = error.run() {
+                        positions.insert(Arc::clone(&file), run + 1);
+                    }
+                }
+                ScanEvent::End(_) | ScanEvent::NotRead { .. } => {}
+            }
+            Ok(())
+        });
+        self.worst.into_iter().map(|run| run.strip).collect()
+    }
+}
+
+fn drawn(step: &Step<'_>) -> StripStep {
+    let (tool, status, raw) = match step.event() {
+        Event::Message(text) => (None, None, text.to_str().into_owned()),
+        Event::Action(action) => {
+            let arguments = match &action.arguments {
+                Content::Absent => String::new(),
+                Content::NotRecorded => "arguments not recorded".to_owned(),
+                Content::Present(arguments) => arguments.json().unwrap_or_default().to_owned(),
+            };
+            let answer = match &action.observation {
+                Content::Absent => "no answer".to_owned(),
+                Content::NotRecorded => "answer not recorded".to_owned(),
+                Content::Present(text) => text.to_str().into_owned(),
+            };
+            let raw = format!("{}({arguments})\n→ {}: {answer}", action.name, action.status);
+            (Some(action.name.to_owned()), Some(action.status), raw)
+        }
+    };
+    StripStep { index: step.index(), actor: step.actor(), tool, status, raw }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, ranges: &[(u64, u64)]) -> FlaggedRun {
+        let finding = |&(first, last): &(u64, u64)| StripFinding {
+            detector: "d".to_owned(),
+            first,
+            last,
+            confidence: Confidence::Certain,
+            message: String::new(),
+            evidence: String::new(),
+        };
+        let findings: Vec<_> = ranges.iter().map(finding).collect();
+        FlaggedRun {
+            file: Path::new("f").into(),
+            position: 0,
+            run: name.to_owned(),
+            model: None,
+            reward: None,
+            steps: 20,
+            covered: covered(&findings),
+            strip: RunStrip { title: name.to_owned(), steps: Vec::new(), findings },
+        }
+    }
+
+    #[test]
+    fn ranges_that_overlap_count_once() {
+        assert_eq!(run("", &[(2, 6), (5, 9), (1, 3), (20, 20)]).covered, 10);
+        assert_eq!(run("", &[(0, u64::MAX), (5, 9)]).covered, u64::MAX);
+    }
+
+    #[test]
+    fn the_worst_are_kept_in_order_however_many_come() {
+        let mut flagged = FlaggedRuns::default();
+        let middling = (0..WORST_RUNS).map(|number| run(&format!("m{number:02}"), &[(0, 4)]));
+        flagged.extend(middling);
+        flagged.extend([run("small", &[(0, 3)]), run("two", &[(0, 0), (1, 1)]), run("long", &[(0, 9)])]);
+        flagged.extend([run("p", &[(3, 7)])]);
+        let names: Vec<&str> = flagged.worst.iter().map(|run| run.strip.title.as_str()).collect();
+        assert_eq!(names.len(), WORST_RUNS);
+        assert_eq!(names.get(..4), Some(["long", "m00", "m01", "m02"].as_slice()));
+        assert_eq!(names.last(), Some(&"m48"));
+    }
+}

@@ -1,0 +1,133 @@
+//! The replication over groups of one's choice, with recovery by program beside the published rule.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::association::Association;
+use super::duplicates::distinct_runs;
+use super::group::{Coefficient, Group};
+use super::inference::InferenceOptions;
+use super::relation::Relation;
+use super::row::SimulationRow;
+use crate::error::Result;
+use crate::names::named;
+use crate::stats::pearson;
+
+/// What the runs of a replication can be grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum GroupBy {
+    /// The agent.
+    Agent,
+    /// The model.
+    Model,
+    /// The domain.
+    Domain,
+    /// The task.
+    Task,
+}
+
+named! { GroupBy, "group" { Agent => "agent", Model => "model", Domain => "domain", Task => "task" } }
+
+impl GroupBy {
+    fn of(self, row: &SimulationRow) -> Option<&str> {
+        match self {
+            Self::Agent => row.agent.as_deref(),
+            Self::Model => row.model.as_deref(),
+            Self::Domain => row.domain.as_deref(),
+            Self::Task => row.task.as_deref(),
+        }
+    }
+}
+
+/// The figures of the runs that share an agent, model, domain or task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct NamedGroup {
+    /// The names, in the order of what was grouped by; null where a run names none.
+    pub names: Vec<Option<String>>,
+    /// The figures of the published rule.
+    #[serde(flatten)]
+    pub group: Group,
+    /// Errors recovered, by program.
+    pub recovered_by_program: u64,
+    /// Recovery rate by program against reward, all runs with a reward.
+    pub r_recovery_by_program_reward: Coefficient,
+    /// Recovery rate by program against reward, those with errors only.
+    pub r_recovery_by_program_reward_errors_only: Coefficient,
+}
+
+/// The replication over groups of one's choice, such as agents or tasks.
+///
+/// ```
+/// use wrongturn::{Scanner, default_detectors, replicate::{GroupBy, GroupedReplication, InferenceOptions, SimulationRow}, scan::ScanOptions};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// let grouped = GroupedReplication::of(&rows, &[GroupBy::Task], &InferenceOptions::default())?;
+/// assert_eq!(grouped.groups[0].names, [Some("1".to_owned())]);
+/// assert_eq!(grouped.groups[0].group.mean_reward, Some(1.0));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct GroupedReplication {
+    /// What the runs are grouped by.
+    pub by: Vec<GroupBy>,
+    /// Recovery, by both rules, against the reward over all runs that count.
+    pub overall: Vec<Association>,
+    /// The groups, sorted by their names.
+    pub groups: Vec<NamedGroup>,
+}
+
+/// What is held against the reward over all runs.
+const RELATIONS: [Relation; 4] = [
+    Relation::Recovery,
+    Relation::RecoveryByProgram,
+    Relation::RecoveryWithErrors,
+    Relation::RecoveryByProgramWithErrors,
+];
+
+impl GroupedReplication {
+    /// The replication over the groups of these runs. Runs that repeat one another are treated as by
+    /// [`Inference::of`](super::Inference::of).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    pub fn of(rows: &[SimulationRow], by: &[GroupBy], options: &InferenceOptions) -> Result<Self> {
+        let kept = if options.keep_duplicates { rows.to_vec() } else { distinct_runs(rows).0 };
+        let rows: Vec<&SimulationRow> = kept.iter().collect();
+        let mut groups: BTreeMap<Vec<Option<&str>>, Vec<&SimulationRow>> = BTreeMap::new();
+        for row in &rows {
+            groups.entry(by.iter().map(|by| by.of(row)).collect()).or_default().push(row);
+        }
+        let overall = RELATIONS
+            .par_iter()
+            .map(|relation| Association::of(*relation, &rows, &[options.cluster], &options.resampling))
+            .collect::<Result<Vec<_>>>()?;
+        let groups = groups.into_iter().map(|(names, rows)| NamedGroup::of(&names, &rows)).collect();
+        Ok(Self { by: by.to_vec(), overall, groups })
+    }
+}
+
+impl NamedGroup {
+    fn of(names: &[Option<&str>], rows: &[&SimulationRow]) -> Self {
+        let r = |relation: Relation| {
+            let columns = relation.columns(rows);
+            Coefficient(pearson(&columns.x, &columns.y))
+        };
+        Self {
+            names: names.iter().map(|name| name.map(str::to_owned)).collect(),
+            group: Group::of(rows),
+            recovered_by_program: rows.iter().filter_map(|row| row.by_program).map(|by| by.recovered).sum(),
+            r_recovery_by_program_reward: r(Relation::RecoveryByProgram),
+            r_recovery_by_program_reward_errors_only: r(Relation::RecoveryByProgramWithErrors),
+        }
+    }
+}

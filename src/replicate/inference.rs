@@ -1,0 +1,264 @@
+//! How far the correlations of a corpus can be trusted.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::association::{Association, ClusteredInterval, clustered};
+use super::clusters::{ClusterBy, pairs};
+use super::contrast::Contrast;
+use super::duplicates::{Duplicate, distinct_runs};
+use super::group::{Coefficient, Group};
+use super::published::{Replication, by_pair};
+use super::relation::{Columns, Relation};
+use super::row::SimulationRow;
+use super::signals::{Signal, adjust, strongest};
+use super::verdict::{VerdictChange, changes};
+use crate::error::Result;
+use crate::stats::{ClusteredWithin, RandomEffects, Resampling, random_effects, within_group};
+
+/// Which runs count in an inference, which belong together, and how they are resampled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InferenceOptions {
+    /// Which runs depend on each other.
+    pub cluster: ClusterBy,
+    /// Pairs with fewer runs with errors are not ranked.
+    pub min_n: u64,
+    /// Whether runs that repeat another run's messages count again. Different trials of one task in one file are never
+    /// taken for repetitions, even where they came out alike.
+    pub keep_duplicates: bool,
+    /// Resamples, seed and confidence.
+    pub resampling: Resampling,
+}
+
+impl Default for InferenceOptions {
+    fn default() -> Self {
+        Self {
+            cluster: ClusterBy::Task,
+            min_n: 20,
+            keep_duplicates: false,
+            resampling: Resampling::default(),
+        }
+    }
+}
+
+/// Measures against the reward, for one model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ModelAssociations {
+    /// The model.
+    pub model: String,
+    /// One for each relation.
+    pub associations: Vec<Association>,
+}
+
+/// Measures against the reward, for one model in one domain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PairAssociations {
+    /// The model.
+    pub model: String,
+    /// The domain.
+    pub domain: String,
+    /// Runs with errors and a reward.
+    pub runs_with_errors: u64,
+    /// One for each relation.
+    pub associations: Vec<Association>,
+}
+
+/// A measure against the reward inside of pairs of model and domain: both are measured from the means of their pair.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WithinRelation {
+    /// The measure.
+    pub relation: Relation,
+    /// The within-group correlation.
+    pub r: Coefficient,
+    /// Its interval over the chosen clusters.
+    pub clustered: ClusteredInterval,
+}
+
+/// A measure against the reward, pooled over pairs of model and domain by random effects.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PooledRelation {
+    /// The measure.
+    pub relation: Relation,
+    /// The pooled correlation.
+    #[serde(flatten)]
+    pub effects: Option<RandomEffects>,
+}
+
+/// Measures against the reward, over all runs, by model, and by model and domain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Associations {
+    /// Of all runs.
+    pub overall: Vec<Association>,
+    /// By model, where it is known.
+    pub by_model: Vec<ModelAssociations>,
+    /// By model and domain, where both are known.
+    pub by_model_domain: Vec<PairAssociations>,
+}
+
+/// The replication of the runs that count, with how far its correlations can be trusted.
+///
+/// ```
+/// use wrongturn::{Scanner, default_detectors, replicate::{Inference, InferenceOptions, SimulationRow}, report::render_inference, scan::ScanOptions};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// let inference = Inference::of(&rows, &InferenceOptions::default())?;
+/// // Two runs are too few to correlate: the reason takes the place of a number.
+/// let why = inference.tables.overall.r_recovery_reward.0.as_ref().unwrap_err();
+/// assert_eq!(why.to_string(), "2 observations are too few, 3 are needed");
+/// assert!(render_inference(&inference).starts_with("Overall\n  2 runs"));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+///
+/// The result depends on the rows and the options alone, not on the number of threads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Inference {
+    /// The tables of the note; pairs only where model and domain are known.
+    #[serde(flatten)]
+    pub tables: Replication,
+    /// The runs that name no model or no domain, which form no pair.
+    pub unknown: Option<Group>,
+    /// Runs left out because they repeat another run's messages.
+    pub duplicates: Vec<Duplicate>,
+    /// What a cluster is.
+    pub cluster: ClusterBy,
+    /// Runs that name nothing that would put them into a cluster, each of which is one of its own.
+    pub alone: u64,
+    /// Runs with errors that a pair needs to be ranked.
+    pub min_n: u64,
+    /// Resamples of each bootstrap, and arrangements of each permutation test that is not exact.
+    pub resamples: usize,
+    /// Their seed.
+    pub seed: u64,
+    /// The measures against the reward.
+    pub associations: Associations,
+    /// Recovery rate against error count, over all runs and over those with errors.
+    pub contrasts: Vec<Contrast>,
+    /// Inside of pairs.
+    pub within: Vec<WithinRelation>,
+    /// Pooled over pairs.
+    pub pooled: Vec<PooledRelation>,
+    /// The pairs in which recovery goes with reward, the surest first.
+    pub signals: Vec<Signal>,
+    /// Where clustering changes a verdict.
+    pub changes: Vec<VerdictChange>,
+}
+
+impl Inference {
+    /// Correlates recovery and errors with rewards, and says how far that can be trusted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    pub fn of(rows: &[SimulationRow], options: &InferenceOptions) -> Result<Self> {
+        let (kept, duplicates) =
+            if options.keep_duplicates { (rows.to_vec(), Vec::new()) } else { distinct_runs(rows) };
+        let resampling = &options.resampling;
+        let known = |row: &&SimulationRow| row.model.is_some() && row.domain.is_some();
+        let rows: Vec<&SimulationRow> = kept.iter().collect();
+        let (paired, rest): (Vec<_>, Vec<_>) = rows.iter().copied().partition(known);
+
+        let mut kinds = vec![options.cluster];
+        kinds.extend(
+            [ClusterBy::Task, ClusterBy::File, ClusterBy::ModelDomain]
+                .into_iter()
+                .filter(|by| *by != options.cluster),
+        );
+        let mut overall = associations(&rows, &kinds, resampling)?;
+        let one = [options.cluster];
+        let mut models = by_model(&rows)
+            .into_par_iter()
+            .map(|(model, rows)| {
+                let associations = associations(&rows, &one, resampling)?;
+                Ok(ModelAssociations { model: model.to_owned(), associations })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let groups: Vec<(&str, &str, Vec<&SimulationRow>)> = by_pair(&kept)
+            .into_iter()
+            .filter_map(|((model, domain), rows)| Some((model?, domain?, rows)))
+            .collect();
+        let mut pairs = groups
+            .into_par_iter()
+            .map(|(model, domain, rows)| {
+                Ok(PairAssociations {
+                    model: model.to_owned(),
+                    domain: domain.to_owned(),
+                    runs_with_errors: rows.iter().filter(|r| r.errors > 0 && r.reward.is_some()).count()
+                        as u64,
+                    associations: associations(&rows, &one, resampling)?,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        adjust(overall.iter_mut());
+        adjust(models.iter_mut().flat_map(|model| &mut model.associations));
+        adjust(pairs.iter_mut().flat_map(|pair| &mut pair.associations));
+        Ok(Self {
+            tables: Replication::of_known(&kept),
+            unknown: (!rest.is_empty()).then(|| Group::of(&rest)),
+            duplicates,
+            cluster: options.cluster,
+            min_n: options.min_n,
+            resamples: resampling.resamples,
+            alone: rows.iter().filter(|row| !options.cluster.is_named(row)).count() as u64,
+            seed: resampling.seed,
+            contrasts: [Relation::Recovery, Relation::RecoveryWithErrors]
+                .into_iter()
+                .map(|relation| Contrast::of(relation, &rows, options.cluster, resampling))
+                .collect::<Result<_>>()?,
+            within: Relation::ALL
+                .iter()
+                .map(|relation| within(*relation, &paired, options))
+                .collect::<Result<_>>()?,
+            pooled: Relation::ALL.iter().map(|relation| pooled(*relation, &pairs)).collect(),
+            signals: strongest(&pairs, options.min_n),
+            changes: changes(&overall, &models, &pairs),
+            associations: Associations { overall, by_model: models, by_model_domain: pairs },
+        })
+    }
+}
+
+fn associations(rows: &[&SimulationRow], by: &[ClusterBy], options: &Resampling) -> Result<Vec<Association>> {
+    Relation::ALL.par_iter().map(|relation| Association::of(*relation, rows, by, options)).collect()
+}
+
+fn by_model<'r>(rows: &[&'r SimulationRow]) -> Vec<(&'r str, Vec<&'r SimulationRow>)> {
+    let mut models: BTreeMap<&str, Vec<&SimulationRow>> = BTreeMap::new();
+    for row in rows {
+        if let Some(model) = row.model.as_deref() {
+            models.entry(model).or_default().push(row);
+        }
+    }
+    models.into_iter().collect()
+}
+
+fn within(relation: Relation, rows: &[&SimulationRow], options: &InferenceOptions) -> Result<WithinRelation> {
+    let Columns { rows, x, y } = relation.columns(rows);
+    let group = pairs(&rows);
+    let cluster = options.cluster.number(&rows);
+    let statistic = ClusteredWithin::new(&x, &y, &group, &cluster)?;
+    Ok(WithinRelation {
+        relation,
+        r: Coefficient(within_group(&x, &y, &group)),
+        clustered: clustered(options.cluster, &statistic, &options.resampling)?,
+    })
+}
+
+fn pooled(relation: Relation, pairs: &[PairAssociations]) -> PooledRelation {
+    let of_pair = |pair: &PairAssociations| {
+        let association = pair.associations.iter().find(|one| one.relation == relation)?;
+        association.pearson.0.as_ref().ok().map(|correlation| (correlation.r, correlation.n))
+    };
+    let coefficients: Vec<(f64, usize)> = pairs.iter().filter_map(of_pair).collect();
+    PooledRelation { relation, effects: random_effects(&coefficients).ok() }
+}

@@ -1,0 +1,147 @@
+//! One run, as the replication sees it.
+
+use std::cmp::Ordering;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::by_program::ByProgram;
+use crate::outcome::{is_infrastructure_error, is_success};
+use crate::scan::TraceRecord;
+use crate::trace::Digest;
+
+/// A run as the replication sees it: its names, reward, calls, errors and recovery.
+///
+/// In JSON, what is not known is null.
+///
+/// ```
+/// use wrongturn::{Scanner, default_detectors, replicate::{Replication, SimulationRow}, scan::ScanOptions};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
+/// let scanned = scanner.scan_slice("a.json".as_ref(), file);
+/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
+/// assert!(rows[0].succeeded());
+/// assert_eq!(Replication::of(&rows).overall.mean_reward, Some(1.0));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SimulationRow {
+    /// The file.
+    pub file: String,
+    /// The 0-based place of the run in its file. Not in JSON.
+    #[serde(skip)]
+    pub position: u64,
+    /// The source's own id.
+    pub id: Option<String>,
+    /// The model.
+    pub model: Option<Arc<str>>,
+    /// The domain.
+    pub domain: Option<Arc<str>>,
+    /// The task.
+    pub task: Option<String>,
+    /// Which trial of the task.
+    pub trial: Option<u64>,
+    /// The reward.
+    pub reward: Option<f64>,
+    /// Actions of the chosen actors.
+    pub tool_calls: u64,
+    /// Those that failed.
+    pub errors: u64,
+    /// Those of the failed whose tool succeeded later.
+    pub recovered: u64,
+    /// `recovered / errors`; 1 without errors.
+    pub recovery_rate: f64,
+    /// Whether `tool_error_recovery` was detected.
+    pub detected: bool,
+    /// The agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Arc<str>>,
+    /// What [`RecoveryByProgram`](super::RecoveryByProgram) says, where it was among the detectors.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub by_program: Option<ByProgram>,
+    /// The digest of what was said and done, where the scan takes it
+    /// ([`ScanOptions::digests`](crate::scan::ScanOptions)): by it, runs that repeat one another are known.
+    #[serde(skip)]
+    pub digest: Option<Digest>,
+    #[serde(skip)]
+    pub(super) termination: Option<String>,
+}
+
+impl SimulationRow {
+    /// The row of a scanned run; `None` where `tool_error_recovery` was not among the detectors.
+    #[must_use]
+    pub fn of(record: &TraceRecord) -> Option<Self> {
+        Self::measured(record, ["errors", "recovered", "recovery_rate"])
+    }
+
+    /// The row of a scanned run by the goals of the default rule: `errors` counts goals, `recovered` those that were
+    /// reached, and `recovery_rate` is their share, `goal_recovery`. `None` where the rule was not among the detectors.
+    #[must_use]
+    pub fn of_goals(record: &TraceRecord) -> Option<Self> {
+        Self::measured(record, ["goals", "reached", "goal_recovery"])
+    }
+
+    fn measured(record: &TraceRecord, [errors, recovered, rate]: [&str; 3]) -> Option<Self> {
+        let verdict = record.verdict("tool_error_recovery")?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the measure is a count")]
+        let count = |name| verdict.measure(name).map(|value| value as u64);
+        Some(Self {
+            file: record.file.display().to_string(),
+            position: record.position,
+            id: record.metadata.id.clone(),
+            model: record.metadata.model.clone(),
+            domain: record.metadata.domain.clone(),
+            task: record.metadata.task.clone(),
+            trial: record.metadata.trial,
+            reward: record.reward,
+            tool_calls: count("tool_calls")?,
+            errors: count(errors)?,
+            recovered: count(recovered)?,
+            recovery_rate: verdict.measure(rate)?,
+            detected: verdict.detected()?,
+            agent: record.metadata.agent.clone(),
+            by_program: ByProgram::of(record),
+            // Runs that hold nothing are not known to be one run.
+            digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
+            termination: record.metadata.termination.clone(),
+        })
+    }
+
+    /// Whether the run succeeded: a reward within 1e-6 of 1.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        is_success(self.reward)
+    }
+
+    /// The order of a scan: by path, then as in the file. Runs of standard input that several read stand at the same
+    /// places; all else that is known of them decides there.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        let (one, two) = (self, other);
+        if one.file == two.file {
+            one.position.cmp(&two.position)
+        } else {
+            Path::new(&one.file).cmp(Path::new(&two.file))
+        }
+        .then_with(|| one.id.cmp(&two.id))
+        .then_with(|| (&one.model, &one.domain, &one.task).cmp(&(&two.model, &two.domain, &two.task)))
+        .then_with(|| (one.trial, &one.agent).cmp(&(two.trial, &two.agent)))
+        .then_with(|| one.reward.map(f64::to_bits).cmp(&two.reward.map(f64::to_bits)))
+        .then_with(|| {
+            let counts = |row: &Self| (row.tool_calls, row.errors, row.recovered, row.detected);
+            counts(one).cmp(&counts(two))
+        })
+        .then_with(|| {
+            let recovered = |row: &Self| row.by_program.map(|by_program| by_program.recovered);
+            recovered(one).cmp(&recovered(two))
+        })
+        .then_with(|| (one.digest, &one.termination).cmp(&(two.digest, &two.termination)))
+    }
+
+    pub(super) fn ended_by_infrastructure(&self) -> bool {
+        is_infrastructure_error(self.termination.as_deref())
+    }
+}

@@ -1,0 +1,270 @@
+//! The replication of more runs than can be kept one by one.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::association::{ClusteredInterval, clustered};
+use super::clusters::ClusterBy;
+use super::group::{Coefficient, Group, ModelGroup, PairGroup};
+use super::inference::InferenceOptions;
+use super::pass_k::{PassK, pass_k_of_sums};
+use super::published::Replication;
+use super::relation::Relation;
+use super::state::{ReplicationState, Sums, TaskOfPair};
+use super::sums::GroupSums;
+use crate::error::Result;
+use crate::stats::{PairTotals, Resampling};
+use crate::trace::DistinctCount;
+
+/// A measure against the reward, from exact sums.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SummedAssociation {
+    /// The measure.
+    pub relation: Relation,
+    /// Pearson's r, with the bits that the runs themselves would give.
+    pub pearson: Coefficient,
+    /// Its interval over clusters, where these are tasks or pairs of model and domain.
+    pub clustered: Option<ClusteredInterval>,
+}
+
+/// Recovery against reward in the runs with errors of one model in one domain, from exact sums.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SummedPair {
+    /// The model.
+    pub model: String,
+    /// The domain.
+    pub domain: String,
+    /// Recovery rate against reward.
+    #[serde(flatten)]
+    pub association: SummedAssociation,
+}
+
+/// The replication of more runs than are kept one by one, from exact sums by task, model and domain.
+///
+/// Counts, means, correlations and pass^k are those of the runs, to the last bit. Intervals over clusters are those of
+/// the same bootstrap, from the same sums; a run that names no task or no domain stands with those like it rather than
+/// for itself. Every run counts: which of them repeat one another is not known, only about how many differ. Ranks,
+/// permutations and tables by groups need the runs.
+///
+/// ```
+/// use wrongturn::{Scanner, default_detectors, replicate::{InferenceOptions, ReplicationState, SimulationRow, SummedReplication}, scan::ScanOptions};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// let file = br#"{"simulations": [
+///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
+///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
+/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
+/// // A state that keeps one run at most: of two it holds sums.
+/// let mut state = ReplicationState::new(1);
+/// state.extend(scanned.traces.iter().filter_map(SimulationRow::of));
+/// assert_eq!(state.rows(), None);
+/// let summed = SummedReplication::of(&state, &InferenceOptions::default())?.unwrap();
+/// assert_eq!(summed.tables.overall.mean_reward, Some(0.5));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SummedReplication {
+    /// The tables of the note; pairs only where model and domain are known.
+    #[serde(flatten)]
+    pub tables: Replication,
+    /// The same as the note has them, where runs that name no model or no domain form pairs of their own.
+    #[serde(skip)]
+    pub published: Replication,
+    /// The runs that name no model or no domain, which form no pair.
+    pub unknown: Option<Group>,
+    /// How many different contents the runs have, of those whose content is known.
+    pub different_contents: DistinctCount,
+    /// What a cluster is.
+    pub cluster: ClusterBy,
+    /// Resamples of each bootstrap.
+    pub resamples: usize,
+    /// Their seed.
+    pub seed: u64,
+    /// The measures against the reward, over all runs.
+    pub overall: Vec<SummedAssociation>,
+    /// By model and domain.
+    pub pairs: Vec<SummedPair>,
+    /// pass^k, by model and domain.
+    #[serde(skip)]
+    pub pass_k: Vec<PassK>,
+}
+
+impl SummedReplication {
+    /// The replication from the sums of a state; `None` where it keeps its runs one by one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    pub fn of(state: &ReplicationState, options: &InferenceOptions) -> Result<Option<Self>> {
+        state.sums().map(|sums| Self::of_sums(sums, options)).transpose()
+    }
+
+    fn of_sums(sums: &Sums, options: &InferenceOptions) -> Result<Self> {
+        let Sums { contents, groups } = sums;
+        let mut all = GroupSums::default();
+        let mut unknown = GroupSums::default();
+        let (mut models, mut pairs) = (BTreeMap::new(), BTreeMap::new());
+        for (key @ (model, domain, _), one) in groups {
+            let (model, domain) = (model.as_deref(), domain.as_deref());
+            all.merge(one);
+            models.entry(model).or_insert_with(GroupSums::default).merge(one);
+            let (pair, members) = pairs
+                .entry((model, domain))
+                .or_insert_with(|| (GroupSums::default(), Vec::<(&TaskOfPair, &GroupSums)>::new()));
+            pair.merge(one);
+            members.push((key, one));
+            if model.is_none() || domain.is_none() {
+                unknown.merge(one);
+            }
+        }
+        let by_model = models
+            .into_iter()
+            .map(|(model, sums)| ModelGroup { model: model.map(str::to_owned), group: sums.figures() });
+        let by_pair = pairs.iter().map(|((model, domain), (sums, _))| PairGroup {
+            model: model.map(str::to_owned),
+            domain: domain.map(str::to_owned),
+            group: sums.figures(),
+        });
+        let members: Vec<(&TaskOfPair, &GroupSums)> = groups.iter().collect();
+        let overall = Relation::ALL
+            .par_iter()
+            .map(|relation| SummedAssociation::of(*relation, &all, &members, options))
+            .collect::<Result<Vec<_>>>()?;
+        let published = Replication::with(all.figures(), by_model.collect(), by_pair.collect());
+        let pairs: Vec<_> = pairs.into_iter().collect();
+        let pairs = pairs
+            .into_par_iter()
+            .filter_map(|((model, domain), (sums, members))| Some((model?, domain?, sums, members)))
+            .map(|(model, domain, sums, members)| {
+                let relation = Relation::RecoveryWithErrors;
+                Ok(SummedPair {
+                    model: model.to_owned(),
+                    domain: domain.to_owned(),
+                    association: SummedAssociation::of(relation, &sums, &members, options)?,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let Resampling { resamples, seed, .. } = options.resampling;
+        Ok(Self {
+            tables: published.clone().known(),
+            published,
+            unknown: (unknown.sims() > 0).then(|| unknown.figures()),
+            different_contents: contents.count(),
+            cluster: options.cluster,
+            resamples,
+            seed,
+            overall,
+            pairs,
+            pass_k: pass_k_of_sums(groups),
+        })
+    }
+}
+
+impl SummedAssociation {
+    fn of(
+        relation: Relation,
+        all: &GroupSums,
+        members: &[(&TaskOfPair, &GroupSums)],
+        options: &InferenceOptions,
+    ) -> Result<Self> {
+        let mut clusters: BTreeMap<_, PairTotals> = BTreeMap::new();
+        for ((model, domain, task), sums) in members {
+            // A model of its own keeps runs apart that name no task.
+            let cluster = match (options.cluster, domain, task) {
+                (ClusterBy::Task, Some(domain), Some(task)) => (None, Some(domain), Some(task)),
+                (ClusterBy::Task, domain, task) => (Some(model), domain.as_ref(), task.as_ref()),
+                (ClusterBy::ModelDomain, domain, _) => (Some(model), domain.as_ref(), None),
+                (ClusterBy::File | ClusterBy::None, ..) => continue,
+            };
+            let totals = sums.pairs(relation);
+            if totals.n > 0 {
+                clusters.entry(cluster).or_default().merge(&totals);
+            }
+        }
+        let clusters: Vec<PairTotals> = clusters.into_values().collect();
+        let is_known = matches!(options.cluster, ClusterBy::Task | ClusterBy::ModelDomain);
+        let interval = is_known
+            .then(|| clustered(options.cluster, &PairTotals::clustered(&clusters), &options.resampling))
+            .transpose()?;
+        Ok(Self { relation, pearson: Coefficient(all.pairs(relation).correlation()), clustered: interval })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replicate::{Inference, SimulationRow, pass_k_by_pair, tests::row};
+
+    /// Runs of four models in two domains, of which some name no task, or have no reward.
+    fn rows() -> Vec<SimulationRow> {
+        (0..600_u32)
+            .map(|n| {
+                let model = ["a", "b", "c", "d"][n as usize % 4];
+                let errors = u64::from(n % 5);
+                let recovered = errors.min(u64::from(n % 3));
+                SimulationRow {
+                    domain: (n % 50 != 7).then(|| ["x", "y"][n as usize / 4 % 2].into()),
+                    task: (n % 41 != 3).then(|| (n % 23).to_string()),
+                    reward: (n % 31 != 5).then(|| f64::from(n * n % 7) / 6.0),
+                    errors,
+                    recovered,
+                    recovery_rate: crate::detect::recovery_rate(recovered, errors),
+                    position: u64::from(n),
+                    termination: (n % 29 == 0).then(|| "infrastructure_error".to_owned()),
+                    ..row(model, n, true, 1.0)
+                }
+            })
+            .collect()
+    }
+
+    fn state(most: u64, rows: &[SimulationRow]) -> ReplicationState {
+        let mut state = ReplicationState::new(most);
+        state.extend(rows.iter().cloned());
+        state
+    }
+
+    #[test]
+    fn figures_of_sums_have_the_bits_of_those_of_runs() {
+        let rows = rows();
+        let options = InferenceOptions::default();
+        assert_eq!(SummedReplication::of(&state(600, &rows), &options).unwrap(), None);
+        let summed = SummedReplication::of(&state(599, &rows), &options).unwrap().unwrap();
+        let exact = Inference::of(&rows, &options).unwrap();
+        assert_eq!(summed.tables, exact.tables);
+        assert_eq!(summed.published, Replication::of(&rows));
+        assert_eq!(summed.unknown, exact.unknown);
+        assert_eq!(summed.pass_k, pass_k_by_pair(&rows));
+        for (one, other) in summed.overall.iter().zip(&exact.associations.overall) {
+            assert_eq!((one.relation, &one.pearson), (other.relation, &other.pearson));
+        }
+    }
+
+    #[test]
+    fn intervals_over_tasks_are_those_of_the_runs_where_all_name_theirs() {
+        let rows: Vec<SimulationRow> =
+            rows().into_iter().filter(|row| row.task.is_some() && row.domain.is_some()).collect();
+        for cluster in [ClusterBy::Task, ClusterBy::ModelDomain, ClusterBy::File, ClusterBy::None] {
+            let options = InferenceOptions { cluster, ..InferenceOptions::default() };
+            let summed = SummedReplication::of(&state(3, &rows), &options).unwrap().unwrap();
+            let exact = Inference::of(&rows, &options).unwrap();
+            for (one, other) in summed.overall.iter().zip(&exact.associations.overall) {
+                if matches!(cluster, ClusterBy::File | ClusterBy::None) {
+                    assert_eq!(one.clustered, None);
+                    continue;
+                }
+                let (one, other) = (one.clustered.unwrap().bootstrap, other.clustered[0].bootstrap);
+                assert_eq!(one.clusters, other.clusters);
+                let ends = |found: &crate::stats::ClusterBootstrap| found.percentile.map(|i| (i.low, i.high));
+                let (one, other) = (ends(&one).unwrap(), ends(&other).unwrap());
+                assert!(
+                    (one.0 - other.0).abs() < 1e-9 && (one.1 - other.1).abs() < 1e-9,
+                    "{one:?} {other:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What counts and what does not, on rows whose answers are known.
+
+use super::*;
+use crate::stats::Resampling;
+use crate::trace::Digest;
+
+/// A run of a task, with one error that was recovered or not.
+pub(super) fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
+    SimulationRow {
+        file: format!("{model}.json"),
+        position: 0,
+        id: Some(format!("{model}-{task}")),
+        model: Some(model.into()),
+        domain: Some("d".into()),
+        task: Some(task.to_string()),
+        trial: None,
+        reward: Some(reward),
+        tool_calls: 2 + u64::from(task % 5),
+        errors: 1,
+        recovered: u64::from(recovered),
+        recovery_rate: f64::from(u8::from(recovered)),
+        detected: !recovered,
+        agent: None,
+        by_program: None,
+        digest: None,
+        termination: None,
+    }
+}
+
+/// Eight equal trials of each of 24 tasks: 192 runs that know no more than 24.
+fn repeated(model: &str) -> Vec<SimulationRow> {
+    (0..24)
+        .flat_map(|task| {
+            let reward = f64::from(u8::from(if task % 3 == 0 { task % 2 == 0 } else { task % 4 < 2 }));
+            (0..8).map(move |_| row(model, task, task % 2 == 0, reward))
+        })
+        .collect()
+}
+
+fn infer(rows: &[SimulationRow]) -> Inference {
+    Inference::of(rows, &InferenceOptions::default()).unwrap()
+}
+
+fn errors_only(inference: &Inference) -> &Association {
+    let found =
+        inference.associations.overall.iter().find(|one| one.relation == Relation::RecoveryWithErrors);
+    found.unwrap()
+}
+
+#[test]
+fn what_only_repeats_is_not_significant() {
+    let inference = infer(&repeated("m"));
+    let one = errors_only(&inference);
+    let fisher = one.pearson.0.as_ref().unwrap().ci95.unwrap();
+    let interval = one.interval().unwrap();
+    assert!(fisher.low > 0.0 && interval.low < 0.0, "{fisher:?} {interval:?}");
+    assert_eq!(one.clustered[0].by, ClusterBy::Task);
+    assert_eq!(one.clustered[0].bootstrap.clusters, 24);
+    // One file is one cluster, and no interval.
+    assert_eq!(one.clustered[1].interval(), None);
+    let change = inference.changes.iter().find(|change| change.relation == one.relation).unwrap();
+    let sentence = change.to_string();
+    assert!(
+        sentence
+            .starts_with("Clustering changes the verdict on recovery rate, with errors (all runs): r = +0.")
+    );
+    assert!(sentence.contains("excludes 0; but resampled by task it is [-0."), "{sentence}");
+    assert!(sentence.ends_with("which includes 0: not significant."), "{sentence}");
+    // Inside of a task nothing varies, so that there is nothing to permute.
+    assert_eq!((one.permutation, one.q), (None, None));
+
+    let options = InferenceOptions { cluster: ClusterBy::None, ..InferenceOptions::default() };
+    let naive = Inference::of(&repeated("m"), &options).unwrap();
+    assert!(errors_only(&naive).interval().unwrap().low > 0.0);
+    assert!(errors_only(&naive).permutation.unwrap().p < 0.05);
+}
+
+#[test]
+fn few_runs_are_not_ranked_however_strong() {
+    let mut rows = repeated("many");
+    rows.extend([row("few", 1, true, 1.0), row("few", 2, true, 1.0), row("few", 3, false, 0.0)]);
+    let inference = infer(&rows);
+    assert_eq!(inference.tables.by_model_domain[0].group.r_recovery_reward_errors_only.r(), Some(1.0));
+    assert!(inference.signals.iter().all(|signal| signal.model == "many"));
+    let options = InferenceOptions { min_n: 3, ..InferenceOptions::default() };
+    let all = Inference::of(&rows, &options).unwrap();
+    // Ranked, but by what is sure of it: three clusters give no interval.
+    assert!(all.signals.iter().filter(|signal| signal.model == "few").all(|signal| signal.at_least == 0.0));
+}
+
+#[test]
+fn signals_are_ranked_by_where_their_interval_begins() {
+    let mut rows: Vec<SimulationRow> = (0..200)
+        .map(|task| row("sure", task, task % 2 == 0, f64::from(u8::from(task % 5 != 0 && task % 2 == 0))))
+        .collect();
+    rows.extend(
+        (0..24).map(|task| {
+            row("bold", task, task % 2 == 0, f64::from(u8::from(task % 12 != 0 && task % 2 == 0)))
+        }),
+    );
+    let inference = infer(&rows);
+    let r = |model: &str| {
+        let signal = inference.signals.iter().find(|signal| signal.model == model).unwrap();
+        (signal.association.pearson.r().unwrap(), signal.at_least)
+    };
+    let (sure, bold) = (r("sure"), r("bold"));
+    assert!(bold.0 > sure.0 && bold.1 < sure.1, "{sure:?} {bold:?}");
+    assert_eq!(inference.signals[0].model, "sure");
+    for signal in &inference.signals {
+        assert!(signal.association.q >= signal.association.permutation.map(|test| test.p));
+    }
+}
+
+#[test]
+fn what_names_no_model_or_domain_forms_no_pair() {
+    let mut rows = repeated("m");
+    rows.push(SimulationRow { model: None, ..row("m", 1, true, 1.0) });
+    rows.push(SimulationRow { domain: None, ..row("m", 1, true, 1.0) });
+    let inference = infer(&rows);
+    assert_eq!(inference.tables.overall.sims, 194);
+    assert_eq!((inference.tables.by_model_domain.len(), inference.tables.direction.pairs), (1, 1));
+    assert_eq!(inference.unknown.as_ref().unwrap().sims, 2);
+    assert_eq!(Replication::of(&rows).by_model_domain.len(), 3);
+    assert!(infer(&repeated("m")).unknown.is_none());
+}
+
+#[test]
+fn a_repeated_run_counts_once_and_is_named() {
+    let digest = |text: &str| Some(Digest::of_text(text));
+    let rows = [
+        SimulationRow { digest: digest("a"), ..row("m", 1, true, 1.0) },
+        SimulationRow { digest: digest("b"), ..row("m", 2, true, 1.0) },
+        SimulationRow { digest: digest("a"), ..row("n", 3, true, 1.0) },
+        row("m", 4, true, 1.0),
+        row("m", 4, true, 1.0),
+    ];
+    let inference = infer(&rows);
+    assert_eq!(inference.tables.overall.sims, 4);
+    let [duplicate] = &inference.duplicates[..] else { panic!("{:?}", inference.duplicates) };
+    assert_eq!((duplicate.file.as_str(), duplicate.id.as_deref()), ("n.json", Some("n-3")));
+    assert_eq!((duplicate.of_file.as_str(), duplicate.of_id.as_deref()), ("m.json", Some("m-1")));
+    // Two trials of one task that came out alike are two trials; a copy of them in another file is none.
+    let trial = |file: &str, trial| SimulationRow {
+        file: file.to_owned(),
+        trial: Some(trial),
+        digest: digest("t"),
+        ..row("m", 5, true, 1.0)
+    };
+    let trials = [trial("a", 0), trial("a", 1), trial("b", 0), trial("b", 1), trial("a", 1)];
+    let inference = infer(&trials);
+    assert_eq!((inference.tables.overall.sims, inference.duplicates.len()), (2, 3));
+
+    let options = InferenceOptions { keep_duplicates: true, ..InferenceOptions::default() };
+    assert_eq!(Inference::of(&rows, &options).unwrap().tables.overall.sims, 5);
+}
+
+#[test]
+fn neither_threads_nor_the_largest_rewards_show() {
+    let mut rows = repeated("m");
+    rows.extend(repeated("n").into_iter().skip(3));
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| serde_json::to_string(&infer(&rows)).unwrap())
+    };
+    let one = run(1);
+    assert!((2..5).all(|threads| run(threads) == one));
+
+    let huge = [row("m", 1, true, 1e308), row("m", 2, true, 1e308)];
+    assert_eq!(Replication::of(&huge).overall.mean_reward, Some(1e308));
+    assert_eq!(infer(&huge).tables.overall.mean_reward, Some(1e308));
+}
+
+#[test]
+fn pooled_and_within_follow_the_pairs() {
+    let mut rows = repeated("m");
+    rows.extend(repeated("n"));
+    let inference = infer(&rows);
+    let of =
+        |relation| inference.pooled.iter().find(|one: &&PooledRelation| one.relation == relation).unwrap();
+    let effects = of(Relation::RecoveryWithErrors).effects.unwrap();
+    let r = errors_only(&inference).pearson.r().unwrap();
+    // Both pairs are alike, and so is what is pooled of them.
+    assert!((effects.r - r).abs() < 1e-12 && effects.i2 == 0.0, "{effects:?} {r}");
+    let within = inference.within.iter().find(|one| one.relation == Relation::RecoveryWithErrors).unwrap();
+    assert!((within.r.r().unwrap() - r).abs() < 1e-12);
+    assert!(infer(&repeated("m")).pooled.iter().all(|one| one.effects.is_none()));
+}
+
+#[test]
+fn options_out_of_range_are_refused_and_names_are_read_back() {
+    let resampling = Resampling { resamples: 0, ..Resampling::default() };
+    let error = Inference::of(&[], &InferenceOptions { resampling, ..InferenceOptions::default() });
+    assert_eq!(error.unwrap_err().kind(), crate::ErrorKind::Statistics);
+    for by in ClusterBy::VARIANTS {
+        assert_eq!(by.to_string().parse::<ClusterBy>().unwrap(), *by);
+    }
+    let error = "tasks".parse::<ClusterBy>().unwrap_err();
+    assert_eq!(error.to_string(), "unknown cluster `tasks`; there are task, file, model-domain, none");
+    infer(&[]);
+}
+
+#[test]
+fn runs_without_an_action_are_named() {
+    let mut rows = repeated("m");
+    assert!(!crate::report::render_inference(&infer(&rows)).contains("without an action"));
+    for (number, row) in rows.iter_mut().take(5).enumerate() {
+        (row.tool_calls, row.errors, row.recovered, row.recovery_rate) = (0, 0, 0, 1.0);
+        row.model = (number > 0).then(|| if number < 4 { "m".into() } else { "n".into() });
+    }
+    let inference = infer(&rows);
+    let sentence = "5 runs without an action that counts (m: 3, n: 1, no model named: 1) enter with recovery 1 and no error";
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(crate::report::render_inference(&inference)).contains(sentence));
+    let mut state = ReplicationState::new(3);
+    state.extend(rows);
+    let summed = SummedReplication::of(&state, &InferenceOptions::default()).unwrap().unwrap();
+    assert!(words(crate::report::render_summed(&summed)).contains(sentence));
+    let json = serde_json::to_value(&inference).unwrap();
+    assert_eq!(json["overall"].get("sims_without_calls"), None);
+}
+
+#[test]
+fn a_p_of_another_sign_than_its_r_is_reported() {
+    // In either model recovery goes with reward; the model that recovers more is rewarded less.
+    let rows: Vec<SimulationRow> = (0..80)
+        .map(|task| {
+            let weak = task % 2 == 0;
+            let recovered = task % 10 < if weak { 8 } else { 2 };
+            let reward = if weak { 0.1 } else { 0.8 } + if recovered { 0.1 } else { 0.0 };
+            row(if weak { "weak" } else { "strong" }, task, recovered, reward)
+        })
+        .collect();
+    let inference = infer(&rows);
+    let one = errors_only(&inference);
+    assert!(one.pearson.r().unwrap() < -0.3 && (one.within.r().unwrap() - 1.0).abs() < 1e-9);
+    let sentence = one.turned().unwrap();
+    let begins = format!("Recovery rate, with errors: r is {:+.3} over all", one.pearson.r().unwrap());
+    assert!(sentence.starts_with(&begins), "{sentence}");
+    assert!(
+        sentence.ends_with("but +1.000 among the runs that p within compares; p and q belong to the latter."),
+        "{sentence}"
+    );
+    assert!(crate::report::replication_tables(&inference)[0].markdown().contains(&sentence));
+    let alike = infer(&repeated("m"));
+    assert!(alike.associations.overall.iter().all(|one| one.turned().is_none()));
+}

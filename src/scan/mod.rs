@@ -1,0 +1,24 @@
+//! Scans files and directories in parallel.
+//!
+//! [`Scanner`] runs detectors over every run and gives a [`TraceRecord`] for each, in the order of the sources. This is
+//! the only module that knows paths and threads.
+
+mod by_folder;
+mod companion;
+mod composed;
+mod folding;
+mod joined;
+mod open;
+mod order;
+mod part;
+mod read;
+mod record;
+mod run_table;
+mod scanner;
+mod source;
+mod work;
+
+pub use read::{read_files, read_joined};
+pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
+pub use run_table::RunTable;
+pub use scanner::{ScanOptions, Scanner};

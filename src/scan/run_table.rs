@@ -1,0 +1,272 @@
+//! Metadata of runs from a table next to the recordings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::trace::Ending;
+
+/// Metadata of runs by file, run id or task, which fills what recordings leave out.
+///
+/// A row names the runs that it is of by `file` (a path or its end), `run` (the id) or, without either, by `task`,
+/// together with `trial` if both have one. `model`, `domain`, `task`, `reward` and `trial` fill what a run does not
+/// record; any other column is a label. A run takes a value from the first of its rows that has one: those by file come
+/// before those by id and by task.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wrongturn::{Scanner, default_detectors, scan::{RunTable, ScanOptions}};
+///
+/// let table = Arc::new(RunTable::from_csv("file,model,reward\na.json,m-1,1\nb.json,m-2,0\n")?);
+/// let options = ScanOptions { run_table: Some(Arc::clone(&table)), ..ScanOptions::default() };
+/// let scanner = Scanner::new(default_detectors(), options)?;
+/// let file = scanner.scan_slice("runs/a.json".as_ref(), br#"{"version": 1, "steps": []}"#);
+/// assert_eq!((file.traces[0].metadata.model.as_deref(), file.traces[0].reward), (Some("m-1"), Some(1.0)));
+/// assert_eq!((table.unmatched_rows(), table.unmatched_runs()), (1, 0));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct RunTable {
+    rows: Vec<Row>,
+    /// The rows by the last part of their path, by run id, by task.
+    by_file: BTreeMap<OsString, Vec<usize>>,
+    by_run: BTreeMap<String, Vec<usize>>,
+    by_task: BTreeMap<String, Vec<usize>>,
+    overrides: bool,
+    aliases: BTreeMap<String, String>,
+    unmatched_runs: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Row {
+    file: Option<PathBuf>,
+    run: Option<String>,
+    task: Option<String>,
+    trial: Option<u64>,
+    model: Option<String>,
+    domain: Option<String>,
+    reward: Option<f64>,
+    labels: BTreeMap<String, String>,
+    is_matched: AtomicBool,
+}
+
+impl RunTable {
+    /// Reads a table with a header line and commas between its columns. Empty cells say nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row has no key, more cells than the header or a value of
+    /// another kind.
+    pub fn from_csv(text: &str) -> Result<Self> {
+        let mut lines = csv_rows(text).into_iter();
+        let (_, header) = lines.next().unwrap_or_default();
+        let mut table = Self::default();
+        for (line, cells) in lines {
+            if cells.len() > header.len() {
+                return Err(Error::shape(format!(
+                    "line {line}: expected {} cells, got {}",
+                    header.len(),
+                    cells.len()
+                )));
+            }
+            let cells = header.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+            table.add(
+                line,
+                cells.map(|(name, cell)| (name.trim().to_owned(), Value::String(cell))).collect(),
+            )?;
+        }
+        Ok(table)
+    }
+
+    /// Reads a table with a JSON object in each line. Null says nothing.
+    ///
+    /// # Errors
+    /// As [`RunTable::from_csv`], and if a line is not an object.
+    pub fn from_jsonl(text: &str) -> Result<Self> {
+        let mut table = Self::default();
+        for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let row = serde_json::from_str(text);
+            let row =
+                row.map_err(|error| Error::shape(format!("line {line}: expected an object: {error}")))?;
+            table.add(line, row)?;
+        }
+        Ok(table)
+    }
+
+    /// Lets rows replace what recordings say, if `overrides`.
+    #[must_use]
+    pub fn overriding(self, overrides: bool) -> Self {
+        Self { overrides, ..self }
+    }
+
+    /// Gives the runs of a model another name of it, whether or not a row is of them.
+    #[must_use]
+    pub fn with_alias(mut self, model: impl Into<String>, name: impl Into<String>) -> Self {
+        self.aliases.insert(model.into(), name.into());
+        self
+    }
+
+    /// How many rows are of no run that was read so far.
+    #[must_use]
+    pub fn unmatched_rows(&self) -> u64 {
+        self.rows.iter().filter(|row| !row.is_matched.load(Ordering::Relaxed)).count() as u64
+    }
+
+    /// How many of the runs that were read so far no row is of. Sub-agents do not count.
+    #[must_use]
+    pub fn unmatched_runs(&self) -> u64 {
+        self.unmatched_runs.load(Ordering::Relaxed)
+    }
+
+    fn add(&mut self, line: usize, cells: Map<String, Value>) -> Result<()> {
+        let mut row = Row::default();
+        for (name, value) in cells {
+            let text = match value {
+                Value::Null => continue,
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            let wrong =
+                |what: &str| Error::shape(format!("line {line}: expected {what} as {name}, got `{text}`"));
+            match name.as_str() {
+                "file" | "path" => row.file = Some(text.into()),
+                "run" | "run_id" | "id" | "trace" => row.run = Some(text),
+                "task" | "task_id" => row.task = Some(text),
+                "trial" => row.trial = Some(text.parse().map_err(|_| wrong("a whole number"))?),
+                "model" => row.model = Some(text),
+                "domain" => row.domain = Some(text),
+                "reward" | "score" => row.reward = Some(reward(&text).ok_or_else(|| wrong("a number"))?),
+                _ => _ = row.labels.insert(name, text),
+            }
+        }
+        let place = self.rows.len();
+        match (&row.file, &row.run, &row.task) {
+            (Some(file), ..) => {
+                let name = file.file_name().unwrap_or_default().to_owned();
+                self.by_file.entry(name).or_default().push(place);
+            }
+            (None, Some(run), _) => self.by_run.entry(run.clone()).or_default().push(place),
+            (None, None, Some(task)) => self.by_task.entry(task.clone()).or_default().push(place),
+            (None, None, None) => {
+                return Err(Error::shape(format!("line {line}: expected `file`, `run` or `task`")));
+            }
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// Completes what is known of a run of this file.
+    pub(super) fn complete(&self, file: &Path, ending: &mut Ending) {
+        let is_sub_agent = ending.metadata.parent.is_some();
+        let rows = self.rows_of(file, ending);
+        if rows.is_empty() && !is_sub_agent && !self.rows.is_empty() {
+            self.unmatched_runs.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut set = BTreeSet::new();
+        for row in rows {
+            row.is_matched.store(true, Ordering::Relaxed);
+            row.complete(ending, self.overrides, &mut set);
+        }
+        let model = &mut ending.metadata.model;
+        if let Some(name) = model.as_deref().and_then(|model| self.aliases.get(model)) {
+            *model = Some(name.as_str().into());
+        }
+    }
+
+    /// The rows of a run.
+    fn rows_of(&self, file: &Path, ending: &Ending) -> Vec<&Row> {
+        let known = &ending.metadata;
+        let by_file = self.by_file.get(file.file_name().unwrap_or(OsStr::new("")));
+        let by_run = known.id.as_ref().and_then(|id| self.by_run.get(id));
+        let by_task = known.task.as_ref().and_then(|task| self.by_task.get(task));
+        let places = [by_file, by_run, by_task].into_iter().flatten().flatten();
+        let is_of = |row: &&Row| {
+            row.file.as_ref().is_none_or(|end| file.ends_with(end))
+                && row.run.as_ref().is_none_or(|run| known.id.as_ref() == Some(run))
+                && (row.file.is_some() || row.run.is_some() || fit(row.trial, known.trial))
+        };
+        places.filter_map(|place| self.rows.get(*place)).filter(is_of).collect()
+    }
+}
+
+/// Whether two trials may be one: each may be unknown.
+fn fit(one: Option<u64>, other: Option<u64>) -> bool {
+    one.zip(other).is_none_or(|(one, other)| one == other)
+}
+
+/// A number, or whether the run succeeded.
+fn reward(text: &str) -> Option<f64> {
+    match text.trim() {
+        "true" | "True" => Some(1.0),
+        "false" | "False" => Some(0.0),
+        text => text.parse().ok().filter(|reward: &f64| reward.is_finite()),
+    }
+}
+
+impl Row {
+    /// Sets what is not known, or with `overrides` what no row before has set. The reward is of a whole run, not of its
+    /// sub-agents.
+    fn complete(&self, ending: &mut Ending, overrides: bool, set: &mut BTreeSet<&'static str>) {
+        let mut takes = |name, is_known: bool| if overrides { set.insert(name) } else { !is_known };
+        let known = &mut ending.metadata;
+        if self.model.is_some() && takes("model", known.model.is_some()) {
+            known.model = self.model.as_deref().map(Into::into);
+        }
+        if self.domain.is_some() && takes("domain", known.domain.is_some()) {
+            known.domain = self.domain.as_deref().map(Into::into);
+        }
+        if self.task.is_some() && takes("task", known.task.is_some()) {
+            known.task.clone_from(&self.task);
+        }
+        if self.trial.is_some() && takes("trial", known.trial.is_some()) {
+            known.trial = self.trial;
+        }
+        if self.reward.is_some() && known.parent.is_none() && takes("reward", ending.reward.is_some()) {
+            ending.reward = self.reward;
+        }
+        for (name, text) in &self.labels {
+            if overrides || !known.labels.contains_key(name) {
+                known.labels.insert(name.clone(), text.clone());
+            }
+        }
+    }
+}
+
+/// The rows of a text with commas between cells, each with its line. Cells may stand in quotes.
+fn csv_rows(text: &str) -> Vec<(usize, Vec<String>)> {
+    let mut rows = Vec::new();
+    let (mut cells, mut cell, mut in_quotes) = (Vec::new(), String::new(), false);
+    let (mut line, mut begun_in) = (1, 1);
+    let mut marks = text.strip_prefix('\u{feff}').unwrap_or(text).chars().peekable();
+    let mut end = |cells: &mut Vec<String>, cell: &mut String, line| {
+        cells.push(std::mem::take(cell));
+        let cells = std::mem::take(cells);
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            rows.push((line, cells));
+        }
+    };
+    while let Some(mark) = marks.next() {
+        line += usize::from(mark == '\n');
+        match mark {
+            '"' if in_quotes => {
+                in_quotes = marks.next_if_eq(&'"').is_some();
+                if in_quotes {
+                    cell.push('"');
+                }
+            }
+            '"' if cell.is_empty() => in_quotes = true,
+            ',' if !in_quotes => cells.push(std::mem::take(&mut cell)),
+            '\r' if !in_quotes && marks.peek() == Some(&'\n') => {}
+            '\n' if !in_quotes => {
+                end(&mut cells, &mut cell, begun_in);
+                begun_in = line;
+            }
+            _ => cell.push(mark),
+        }
+    }
+    end(&mut cells, &mut cell, begun_in);
+    rows
+}

@@ -1,0 +1,205 @@
+//! The parallel scan: detectors over every run of every file, results in source order.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::folding::Sink;
+use super::order::Order;
+use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
+use super::run_table::RunTable;
+use super::source::{Discovered, discover};
+use super::work::Work;
+use crate::detect::{Detector, check_ids};
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::{InputContext, ReadOptions, Window, read_window};
+
+/// More threads than this are a mistake.
+const MOST_THREADS: usize = 1024;
+
+/// How a corpus is scanned. Fields may be added: write `..ScanOptions::default()` behind those that you set.
+///
+/// ```
+/// use wrongturn::{ReadOptions, Scanner, default_detectors, scan::ScanOptions};
+///
+/// let options = ScanOptions {
+///     read: ReadOptions { text_errors: false, ..ReadOptions::default() },
+///     fingerprints: true,
+///     threads: Some(1),
+///     ..ScanOptions::default()
+/// };
+/// let scanner = Scanner::new(default_detectors(), options)?;
+/// let run = br#"{"version": 1, "steps": [{"name": "look", "status": "ok"}, {"name": "go", "status": "ok"}]}"#;
+/// let file = scanner.scan_slice("run.json".as_ref(), run);
+/// assert!(file.traces[0].fingerprint.as_ref().is_some_and(|fingerprint| !fingerprint.is_empty()));
+/// // No threads at all, or more than can be started, are refused.
+/// assert!(Scanner::new(Vec::new(), ScanOptions { threads: Some(0), ..ScanOptions::default() }).is_err());
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ScanOptions {
+    /// How files are read.
+    pub read: ReadOptions,
+    /// Whether fingerprints are taken.
+    pub fingerprints: bool,
+    /// Whether the digest of the content of each run is taken, to recognise repeated runs.
+    pub digests: bool,
+    /// What a table says of the runs.
+    pub run_table: Option<Arc<RunTable>>,
+    /// Threads; `None` is one per core.
+    pub threads: Option<usize>,
+    /// Files up to this size, in bytes, are held whole and read by one thread. Larger ones are read as they come, and
+    /// cut into pieces where several threads can share them.
+    pub whole_file_limit: u64,
+    /// How large such a piece is, in bytes, or nearly so; a run that is larger is one by itself.
+    pub piece_bytes: usize,
+    /// Whether all files are one source of spans and log records: those of a trace meet wherever they lie. A trace is
+    /// then of the first file that has a part of it, and files of spans come behind all others. Their spans are held
+    /// until every file has been read.
+    pub join: bool,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            read: ReadOptions::default(),
+            fingerprints: false,
+            digests: false,
+            run_table: None,
+            threads: None,
+            whole_file_limit: 4 << 20,
+            piece_bytes: 768 << 10,
+            join: false,
+        }
+    }
+}
+
+/// Runs detectors over corpora.
+///
+/// ```no_run
+/// use wrongturn::{Scanner, default_detectors, scan::{ScanEvent, ScanOptions}};
+///
+/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
+/// scanner.scan(["results"], |_| {}, |event| {
+///     if let ScanEvent::Record(record) = event {
+///         println!("{}", record.trace_id());
+///     }
+/// })?;
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Scanner {
+    pub(super) detectors: Vec<Arc<dyn Detector>>,
+    pub(super) options: ScanOptions,
+}
+
+impl Scanner {
+    /// A scanner with these detectors. Unless the options say otherwise, the texts of arguments are kept where one of
+    /// them reads them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] where two detectors have one id or one has none in `snake_case`, or more than 1,024 threads are asked for.
+    pub fn new(detectors: Vec<Arc<dyn Detector>>, mut options: ScanOptions) -> Result<Self> {
+        check_ids(&detectors)?;
+        if options.threads.is_some_and(|threads| threads == 0 || threads > MOST_THREADS) {
+            return Err(Error::config("threads", format!("from 1 to {MOST_THREADS} can be started")));
+        }
+        options
+            .read
+            .argument_texts
+            .get_or_insert_with(|| detectors.iter().any(|detector| detector.reads_argument_texts()));
+        Ok(Self { detectors, options })
+    }
+
+    /// Scans files and directories. `each` is given everything in source order, which is the sorted order of the
+    /// paths, whatever the number of threads; `progress` is called after every file, and within large ones.
+    ///
+    /// # Errors
+    /// Only where threads cannot be started. What cannot be read is an event.
+    ///
+    /// # Panics
+    /// Where a detector or a callback does: the other threads stop, and the panic goes on in the caller.
+    pub fn scan<I>(
+        &self,
+        paths: I,
+        progress: impl Fn(Progress) + Sync,
+        each: impl FnMut(ScanEvent) + Send,
+    ) -> Result<()>
+    where
+        I: IntoIterator<Item: AsRef<Path>>,
+    {
+        self.scan_map(paths, progress, |record| record, each)
+    }
+
+    /// As [`Scanner::scan`], with something made of each record first, by the threads that read them: to write
+    /// records as text there costs the others no time.
+    ///
+    /// # Errors
+    /// As [`Scanner::scan`].
+    pub fn scan_map<I, T: Send>(
+        &self,
+        paths: I,
+        progress: impl Fn(Progress) + Sync,
+        map: impl Fn(TraceRecord) -> T + Sync,
+        each: impl FnMut(ScanEvent<T>) + Send,
+    ) -> Result<()>
+    where
+        I: IntoIterator<Item: AsRef<Path>>,
+    {
+        let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
+        let Discovered { files, unread } = discover(paths.collect::<Vec<PathBuf>>());
+        let threads = match self.options.threads {
+            Some(threads) => threads,
+            None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS),
+        };
+        let bytes = files.iter().map(|file| file.size).sum();
+        let order = Order::new(each, progress, bytes, 4 * threads);
+        let work = Work::new(self, &files, order, map, threads);
+        if threads == 1 {
+            work.run();
+        } else {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .map_err(|error| Error::new(ErrorKind::Io, format!("cannot start threads: {error}")))?;
+            pool.scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|_| work.run_beside_others());
+                }
+            });
+            work.resume_panic();
+        }
+        work.join();
+        unread.into_events().for_each(work.order.into_each());
+        Ok(())
+    }
+
+    /// As [`Scanner::scan`], with everything at once.
+    ///
+    /// # Errors
+    /// As [`Scanner::scan`].
+    pub fn collect<I>(&self, paths: I) -> Result<Vec<FileScan>>
+    where
+        I: IntoIterator<Item: AsRef<Path>>,
+    {
+        let mut files = Vec::new();
+        self.scan(paths, |_| {}, |event| FileScan::collect(&mut files, event))?;
+        Ok(files)
+    }
+
+    /// Scans a file in memory, which is called `path` in the results.
+    #[must_use]
+    pub fn scan_slice(&self, path: &Path, bytes: &[u8]) -> FileScan {
+        let path: Arc<Path> = path.into();
+        let mut sink = Sink::new(self, &path, None);
+        let context = InputContext::default();
+        let reading = read_window(&mut Window::over_slice(bytes), &context, &self.options.read, &mut sink);
+        let mut summary = FileSummary::new(Arc::clone(&path));
+        let (traces, errors) = sink.kept.take().apart();
+        for error in &errors {
+            summary.count(error);
+        }
+        let errors = errors.into_iter().map(|error| error.in_file(&path)).collect();
+        summary.add(reading);
+        FileScan { path, format: summary.format, traces, errors, summary }
+    }
+}

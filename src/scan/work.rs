@@ -1,0 +1,333 @@
+//! What the threads of a scan do: take files, read them or cut them into pieces, read pieces.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::companion::result_of_trial;
+use super::folding::{Kept, KeptItem, Sink};
+use super::open::Compression;
+use super::order::{Batch, Item, Key, Order};
+use super::part::Part;
+use super::record::{Progress, ScanEvent, TraceRecord};
+use super::scanner::Scanner;
+use super::source::SourceFile;
+use crate::error::Result;
+use crate::read::{InputContext, Piece, Reading, Window, read_piece};
+
+/// How many pieces a thread reads one within the other, ahead of one that takes long.
+const MOST_AHEAD: usize = 4;
+
+/// The memory of how many pieces is kept for others, per thread. Fresh memory has to be cleared before it can be used.
+const BUFFERS_KEPT: usize = 4;
+
+/// A piece of a file that waits for a thread.
+pub(super) struct Job {
+    pub(super) key: Key,
+    pub(super) piece: Piece,
+    pub(super) file: usize,
+}
+
+/// One scan under way, shared by its threads.
+pub(super) struct Work<'s, T, M, F, P> {
+    pub(super) scanner: &'s Scanner,
+    files: &'s [SourceFile],
+    pub(super) order: Order<T, F, P>,
+    map: M,
+    pub(super) threads: usize,
+    next_file: AtomicUsize,
+    queue: Mutex<Queue>,
+    /// Something has come into the queue, or nothing will any more.
+    queued: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// Threads that may still cut something.
+    cutting: usize,
+    /// Threads that wait for something to come into the queue.
+    waiters: usize,
+    /// The memory of pieces that were read.
+    buffers: Vec<Vec<u8>>,
+    /// What the first panic of a detector or of a callback says. All threads stop then.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl<'s, T, M, F, P> Work<'s, T, M, F, P>
+where
+    T: Send,
+    M: Fn(TraceRecord) -> T + Sync,
+    F: FnMut(ScanEvent<T>) + Send,
+    P: Fn(Progress) + Sync,
+{
+    pub(super) fn new(
+        scanner: &'s Scanner,
+        files: &'s [SourceFile],
+        order: Order<T, F, P>,
+        map: M,
+        threads: usize,
+    ) -> Self {
+        Self {
+            scanner,
+            files,
+            order,
+            map,
+            threads,
+            next_file: AtomicUsize::new(0),
+            queue: Mutex::new(Queue::default()),
+            queued: Condvar::new(),
+        }
+    }
+
+    /// Works beside other threads until nothing is left to do. A panic ends the work of all.
+    pub(super) fn run_beside_others(&self) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
+            self.lock().panic.get_or_insert(panic);
+            self.queued.notify_all();
+        }
+    }
+
+    /// Goes on with the panic of a thread, if there was one.
+    pub(super) fn resume_panic(&self) {
+        let panic = self.lock().panic.take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Works until nothing is left to do.
+    pub(super) fn run(&self) {
+        let mut buffer = Vec::new();
+        loop {
+            if let Some(job) = self.take_job() {
+                self.read_job(job);
+                continue;
+            }
+            if self.threads > 1 && self.order.is_crowded() && !self.is_front_untaken() {
+                self.order.wait();
+                continue;
+            }
+            // Counted before a file is taken, so that nobody goes while it may yet be cut.
+            self.lock().cutting += 1;
+            let file = self.next_file.fetch_add(1, Ordering::Relaxed);
+            if let Some(source) = self.files.get(file) {
+                self.read_file(file, source, &mut buffer);
+            }
+            let mut queue = self.lock();
+            queue.cutting -= 1;
+            let has_waiters = queue.waiters > 0;
+            drop(queue);
+            if has_waiters {
+                self.queued.notify_all();
+            }
+            if file >= self.files.len() && !self.wait_for_job() {
+                return;
+            }
+        }
+    }
+
+    /// Reads the runs of the files whose spans were set aside, when all others are done.
+    pub(super) fn join(&self) {
+        self.order.join(|file, positions, pool| {
+            let Some(source) = self.files.get(file) else { return (Vec::new(), Reading::default()) };
+            let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
+            let reading = pool.give(file, positions, &self.scanner.options.read, &mut sink);
+            (self.finished(&mut sink.kept.borrow_mut(), 0, &source.path), reading)
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a piece. Whoever cuts reads as well, where the others do not keep up: it is then given the oldest.
+    pub(super) fn queue_job(&self, job: Job) -> Option<Job> {
+        let mut queue = self.lock();
+        queue.jobs.push_back(job);
+        let oldest = if queue.jobs.len() > self.threads { queue.jobs.pop_front() } else { None };
+        drop(queue);
+        self.queued.notify_one();
+        oldest
+    }
+
+    /// The piece that waits longest.
+    pub(super) fn take_job(&self) -> Option<Job> {
+        self.take_job_where(|_| true)
+    }
+
+    /// A piece that waits, and comes before this one.
+    fn take_job_before(&self, key: Key) -> Option<Job> {
+        self.take_job_where(|job| job.key < key)
+    }
+
+    /// The piece that waits longest of those that are wanted. Asked by all that wait for others: where one of those has
+    /// panicked, they end as well.
+    fn take_job_where(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
+        let mut queue = self.lock();
+        if queue.panic.is_some() {
+            drop(queue);
+            resume_unwind(Box::new("another thread has panicked"));
+        }
+        let place = queue.jobs.iter().position(is_wanted)?;
+        queue.jobs.remove(place)
+    }
+
+    /// Whether no file has been taken yet.
+    fn is_front_untaken(&self) -> bool {
+        self.next_file.load(Ordering::Relaxed) == 0
+    }
+
+    /// Waits for a piece; `false`: there will be none.
+    fn wait_for_job(&self) -> bool {
+        let mut queue = self.lock();
+        while queue.jobs.is_empty() {
+            if queue.cutting == 0 || queue.panic.is_some() {
+                return false;
+            }
+            queue.waiters += 1;
+            queue = self.queued.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.waiters -= 1;
+        }
+        true
+    }
+
+    /// Reads a file, or cuts it.
+    fn read_file(&self, file: usize, source: &'s SourceFile, buffer: &mut Vec<u8>) {
+        let sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
+        let mut part = Part::new(self, file, source, Rc::clone(&sink.kept));
+        if let Some(reading) = result_of_trial(&source.path) {
+            return part.end(reading);
+        }
+        let reading = match self.open(source, buffer) {
+            Ok(Opened::Held(bytes)) => part.read(&mut Window::over_slice(bytes), sink),
+            Ok(Opened::Stream(input)) => {
+                let limit = self.scanner.options.read.most_held;
+                part.read(&mut Window::over_stream(input, limit), sink)
+            }
+            Err(error) => {
+                let mut reading = Reading::default();
+                reading.errors.push(error);
+                reading
+            }
+        };
+        part.end(reading);
+    }
+
+    /// Reads a file that is small into the buffer, or opens it.
+    fn open<'b>(&self, source: &SourceFile, buffer: &'b mut Vec<u8>) -> Result<Opened<'b>> {
+        let mut input = source.open()?;
+        let small = source.is_regular
+            && source.size <= self.scanner.options.whole_file_limit
+            && Compression::of(&source.path) == Compression::None;
+        if !small {
+            return Ok(Opened::Stream(input));
+        }
+        let size = usize::try_from(source.size).unwrap_or(0);
+        Ok(Opened::Held(read_all(&mut *input, size, buffer)?))
+    }
+
+    /// How many positions the parts of the file before this one have given out. Reads pieces until that is known.
+    pub(super) fn base(&self, key: Key) -> u64 {
+        self.base_within(key, 0)
+    }
+
+    /// As [`Work::base`], for a piece that was taken while so many others wait for theirs.
+    fn base_within(&self, key: Key, depth: usize) -> u64 {
+        loop {
+            if let Some(base) = self.order.base(key) {
+                return base;
+            }
+            // Pieces that come before this one have to be read in any case.
+            let job = if depth < MOST_AHEAD { self.take_job() } else { self.take_job_before(key) };
+            match job {
+                Some(job) => self.read_job_within(job, depth + 1),
+                None => self.order.wait(),
+            }
+        }
+    }
+
+    pub(super) fn read_job(&self, job: Job) {
+        self.read_job_within(job, 0);
+    }
+
+    fn read_job_within(&self, Job { key, piece, file }: Job, depth: usize) {
+        let Some(source) = self.files.get(file) else { return };
+        let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
+        let options = &self.scanner.options;
+        let context = InputContext {
+            header: source.header(&options.read),
+            joins: options.join,
+            ..InputContext::default()
+        };
+        let reading = read_piece(&piece, &context, &options.read, &mut sink);
+        self.keep_buffer(piece.into_buffer());
+        let positions = reading.positions;
+        self.order.count(key, positions);
+        let base = self.base_within(key, depth);
+        let items = self.finished(&mut sink.kept.borrow_mut(), base, &source.path);
+        self.order.deliver(key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
+    }
+
+    /// Memory for a piece, if any was kept.
+    pub(super) fn take_buffer(&self) -> Vec<u8> {
+        self.lock().buffers.pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of a piece for another, unless enough is kept or it was unusually large.
+    fn keep_buffer(&self, buffer: Vec<u8>) {
+        let mut queue = self.lock();
+        if queue.buffers.len() < BUFFERS_KEPT * self.threads
+            && buffer.capacity() <= 2 * self.scanner.options.piece_bytes
+        {
+            queue.buffers.push(buffer);
+        }
+    }
+
+    /// Puts positions and paths into what was read, and makes of it what was asked for.
+    pub(super) fn finished(&self, kept: &mut Kept, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
+        let finish = |item| match item {
+            KeptItem::Record(mut record) => {
+                record.position += base;
+                let name = (record.actions == 0).then(|| record.trace_id());
+                Item::Record { mapped: (self.map)(record), name }
+            }
+            KeptItem::Error(error) => Item::Error(error.with_runs_from(base).in_file(path)),
+        };
+        let mut items = Vec::with_capacity(kept.len());
+        items.extend(kept.take_items().map(finish));
+        items
+    }
+}
+
+/// A file that is to be read.
+enum Opened<'b> {
+    Held(&'b [u8]),
+    Stream(Box<dyn Read>),
+}
+
+/// Reads all of an input into the start of a buffer. `size` is what was found before: to ask the system again takes as
+/// long as to read a small file.
+fn read_all<'b>(input: &mut dyn Read, size: usize, buffer: &'b mut Vec<u8>) -> std::io::Result<&'b [u8]> {
+    let mut filled = 0;
+    loop {
+        // One byte more than is expected, to see the end.
+        let wanted = filled.max(size) + 1;
+        if buffer.len() < wanted {
+            let length = (wanted + filled / 2).max(8 << 10);
+            buffer.reserve_exact(length - buffer.len());
+            buffer.resize(length, 0);
+        }
+        match input.read(buffer.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => return Ok(buffer.get(..filled).unwrap_or_default()),
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
