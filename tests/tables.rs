@@ -1,4 +1,4 @@
-//! The tables of detectors in the README, the crate documentation and the guide are generated from the registry.
+//! The tables of detectors and formats in the README, the crate documentation and the guide are generated.
 //!
 //! `UPDATE_TABLES=1 cargo test --test tables` writes them.
 
@@ -9,15 +9,20 @@ use std::path::Path;
 
 use wrongturn::{
     detect::{ALL, DetectorInfo, Preset},
+    read::Format,
     trace::Actors,
 };
 
-const FILES: [&str; 3] = ["README.md", "src/lib.rs", "src/guide/detectors.md"];
-const BEGIN: &str = "<!-- detectors: begin -->";
-const END: &str = "<!-- detectors: end -->";
+/// Each file with the name of a table in it, and the function that makes the table's lines.
+const TABLES: [(&str, &str, fn() -> Vec<String>); 5] = [
+    ("README.md", "detectors", detectors),
+    ("src/lib.rs", "detectors", detectors),
+    ("src/guide/detectors.md", "detectors", detectors),
+    ("README.md", "formats", format_names),
+    ("src/guide/formats.md", "formats", formats),
+];
 
-/// Returns the lines between the markers, without the prefix of a comment.
-fn table() -> Vec<String> {
+fn detectors() -> Vec<String> {
     let row = |info: &DetectorInfo| {
         let DetectorInfo { id, summary, mode, .. } = info;
         let runs = if info.opt_in { "if named" } else { "by default" };
@@ -26,30 +31,51 @@ fn table() -> Vec<String> {
         let default = config.get(parameter).unwrap_or_else(|| panic!("{id}: no field `{parameter}`"));
         format!("| `{id}` | {summary} | `{mode}` | {runs} | `{parameter}` {default} |")
     };
-    let head = ["", "| detector | finds | failure mode | runs | main parameter |", "|---|---|---|---|---|"];
-    head.into_iter().map(str::to_owned).chain(ALL.iter().map(row)).chain([String::new()]).collect()
+    let head = ["| detector | finds | failure mode | runs | main parameter |", "|---|---|---|---|---|"];
+    head.into_iter().map(str::to_owned).chain(ALL.iter().map(row)).collect()
 }
 
-/// Returns the text of a file with the table that belongs between its markers.
-fn with_table(file: &str, text: &str) -> String {
+/// The names of all formats, in lines of at most 120 characters.
+fn format_names() -> Vec<String> {
+    let mut lines = vec![format!("{} formats are recognised:", Format::VARIANTS.len())];
+    for (index, format) in Format::VARIANTS.iter().enumerate() {
+        let end = if index + 1 == Format::VARIANTS.len() { '.' } else { ',' };
+        let word = format!("`{}`{end}", format.name());
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= 120 => *line += &format!(" {word}"),
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+fn formats() -> Vec<String> {
+    let row = |format: &Format| format!("| `{}` | {} |", format.name(), format.about());
+    let head = ["| format | contents |", "|---|---|"];
+    head.into_iter().map(str::to_owned).chain(Format::VARIANTS.iter().map(row)).collect()
+}
+
+/// Replaces the lines between the markers of a table.
+fn with_table(file: &str, text: &str, name: &str, lines: Vec<String>) -> String {
+    let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
     let comment =
         if Path::new(file).extension().is_some_and(|extension| extension == "rs") { "//! " } else { "" };
-    let (before, rest) = text.split_once(BEGIN).unwrap_or_else(|| panic!("{file}: no line `{BEGIN}`"));
-    let (_, after) =
-        rest.split_once(END).unwrap_or_else(|| panic!("{file}: no line `{END}` after `{BEGIN}`"));
-    let lines = table().into_iter().map(|line| format!("{comment}{line}").trim_end().to_owned());
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{file}: no line `{begin}`"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{file}: no line `{end}`"));
+    let lines = [vec![String::new()], lines, vec![String::new()]].concat();
+    let lines = lines.into_iter().map(|line| format!("{comment}{line}").trim_end().to_owned());
     let lines = lines.collect::<Vec<_>>().join("\n");
-    format!("{before}{BEGIN}\n{lines}\n{comment}{END}{after}")
+    format!("{before}{begin}\n{lines}\n{comment}{end}{after}")
 }
 
 #[test]
-fn tables_of_detectors_match_the_registry() {
+fn generated_tables_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut stale = Vec::new();
-    for file in FILES {
+    for (file, name, lines) in TABLES {
         let path = root.join(file);
         let text = fs::read_to_string(&path).unwrap();
-        let generated = with_table(file, &text);
+        let generated = with_table(file, &text, name, lines());
         if generated == text {
             continue;
         }
