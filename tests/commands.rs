@@ -19,9 +19,6 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::json;
-use wrongturn::{Status, Trace, default_detectors};
-
 use programs::example;
 
 /// What stands for a reader's own files, and the bundled files that take its place.

@@ -59,6 +59,10 @@ pub mod detectors {}
 /// [`EventContext`](crate::export::EventContext) and [`otlp_json`](crate::export::otlp_json) for evaluation events.
 pub mod embedding {}
 
+#[expect(
+    clippy::doc_markdown,
+    reason = "the table of formats names products and files as the program prints them"
+)]
 #[doc = include_str!("formats.md")]
 ///
 /// ## In this crate
