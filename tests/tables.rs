@@ -13,8 +13,11 @@ use wrongturn::{
     trace::Actors,
 };
 
-/// Each file with the name of a table in it, and the function that makes the table's lines.
-const TABLES: [(&str, &str, fn() -> Vec<String>); 5] = [
+/// Makes the lines of a table.
+type Lines = fn() -> Vec<String>;
+
+/// Each file with the name of a table in it.
+const TABLES: [(&str, &str, Lines); 5] = [
     ("README.md", "detectors", detectors),
     ("src/lib.rs", "detectors", detectors),
     ("src/guide/detectors.md", "detectors", detectors),
