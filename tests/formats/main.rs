@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use wrongturn::{
-    ReadOptions, Status, Step, Trace,
+    ReadOptions, Step, Trace,
     read::{Format, Reading, read_stream},
     read_traces,
     trace::{Content, Event, TraceCollector},
@@ -116,7 +116,7 @@ fn describe(traces: &[Trace], reading: &Reading) -> String {
         writeln!(text, "skipped: {count} {reason}").unwrap();
     }
     for error in &reading.errors {
-        writeln!(text, "error: {error}").unwrap();
+        writeln!(text, "error ({:?}): {error}", error.kind()).unwrap();
     }
     text
 }
@@ -136,7 +136,7 @@ fn describe_runs(traces: &[Trace]) -> String {
     text
 }
 
-/// One line for a step: turn, actor, and the message or the call with its answer.
+/// One line for a step: turn, actor, the message or the call with its id and answer, usage and time in seconds.
 fn describe_step(text: &mut String, step: &Step<'_>) {
     write!(text, "  {} {}: ", step.turn(), step.actor()).unwrap();
     match step.event() {
@@ -147,16 +147,15 @@ fn describe_step(text: &mut String, step: &Step<'_>) {
                 Content::NotRecorded => "(not recorded)".to_owned(),
                 Content::Present(arguments) => arguments.canonical().unwrap_or_else(|| "(digest)".to_owned()),
             };
-            let status = match (action.status, action.reason) {
-                (Status::Unknown, Some(reason)) => format!("unknown ({reason})"),
-                (status, _) => format!("{status} ({})", action.provenance),
-            };
+            let reason = action.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            let status = format!("{} ({}{reason})", action.status, action.provenance);
             let answer = match &action.observation {
                 Content::Absent => "no answer".to_owned(),
                 Content::NotRecorded => "not recorded".to_owned(),
                 Content::Present(answer) => format!("{:?}", answer.to_str()),
             };
-            write!(text, "call {} {arguments} -> {status}: {answer}", action.name).unwrap();
+            let id = action.call_id.map(|id| format!(" #{id}")).unwrap_or_default();
+            write!(text, "call {}{id} {arguments} -> {status}: {answer}", action.name).unwrap();
             if let Some(kind) = action.error_type {
                 write!(text, " [{kind}]").unwrap();
             }
@@ -164,6 +163,11 @@ fn describe_step(text: &mut String, step: &Step<'_>) {
     }
     if let Some(usage) = step.usage() {
         write!(text, " usage {}", serde_json::to_string(usage).unwrap()).unwrap();
+    }
+    if let Some(time) = step.time() {
+        let (seconds, rest) = (time / 1_000_000_000, time % 1_000_000_000);
+        let fraction = if rest == 0 { String::new() } else { format!(".{rest:09}") };
+        write!(text, " at {seconds}{}", fraction.trim_end_matches('0')).unwrap();
     }
     text.push('\n');
 }
