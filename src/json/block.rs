@@ -1,4 +1,4 @@
-//! Blocks of bytes, and the arithmetic of what they have.
+//! Bit arithmetic over blocks of bytes.
 
 #![expect(
     clippy::inline_always,
@@ -7,7 +7,7 @@
 
 use wide::u8x16;
 
-/// How many bytes of white space a block begins with, as far as it is spaces and line feeds.
+/// Counts the spaces and line feeds that a block begins with.
 #[inline]
 pub(super) fn leading_space(block: [u8; 16]) -> usize {
     let block = u8x16::new(block);
@@ -15,14 +15,14 @@ pub(super) fn leading_space(block: [u8; 16]) -> usize {
     (equal(b' ') | equal(b'\n')).trailing_ones() as usize
 }
 
-/// Where the first backslash of a block is.
+/// Returns the index of the first backslash in a block.
 #[inline]
 pub(super) fn first_backslash(block: [u8; 16]) -> Option<usize> {
     let found = u8x16::new(block).simd_eq(u8x16::splat(b'\\')).to_bitmask();
     (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
-/// The block at an offset of a text, and at its end what is left, filled up with spaces in the memory that is given.
+/// Returns the block at an offset. At the end of the text, the rest is padded with spaces in `memory`.
 #[inline(always)]
 pub(super) fn block_at<'b>(bytes: &'b [u8], at: usize, end: &'b mut [u8; 64]) -> Option<&'b [u8; 64]> {
     let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
@@ -33,8 +33,8 @@ pub(super) fn block_at<'b>(bytes: &'b [u8], at: usize, end: &'b mut [u8; 64]) ->
     Some(end)
 }
 
-/// The bytes that a backslash before them escapes. `carried` is 1 where the first byte of the block is one of them,
-/// and is left for the block after it. The arithmetic is that of Langdale and Lemire, "Parsing gigabytes of JSON per
+/// Returns the bytes that are escaped by a backslash before them. `carried` is 1 if the first byte of the block is
+/// escaped, and is set for the next block. The arithmetic follows Langdale and Lemire, "Parsing gigabytes of JSON per
 /// second" (2019), section 3.1.1.
 #[inline(always)]
 pub(super) fn escaped(backslashes: u64, carried: &mut u64) -> u64 {
@@ -46,13 +46,13 @@ pub(super) fn escaped(backslashes: u64, carried: &mut u64) -> u64 {
     escaped
 }
 
-/// The bits below the lowest one that is set; all where none is.
+/// Returns the bits below the lowest set bit, or all bits if none is set.
 #[inline(always)]
 pub(super) fn below(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
 }
 
-/// Of each bit, whether an odd number of bits is set up to it.
+/// Returns the prefix XOR: each bit says whether an odd number of bits is set up to it.
 #[inline(always)]
 pub(super) fn up_to_each(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {

@@ -1,4 +1,4 @@
-//! Where a list or an object ends: at the bracket that balances its own.
+//! Finds the end of a list or object: the bracket that balances its first.
 
 #![expect(
     clippy::inline_always,
@@ -8,17 +8,17 @@
 use super::block::{block_at, escaped, up_to_each};
 use super::simd::{self, Simd, Task};
 
-/// Why a list or an object has no end.
+/// The reason why a list or object has no end.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unbalanced {
     /// The input ends first.
     Open,
-    /// More lists and objects than may are open at this place.
+    /// Nested deeper than allowed at this offset.
     Deep(usize),
 }
 
-/// Finds where the list or object ends that begins at `from`: behind the bracket that balances its own. Nothing but
-/// strings and brackets is looked at. `most`: how deep it may be, itself included.
+/// Finds the end of the list or object that begins at `from`, after its closing bracket. Looks only at strings and
+/// brackets. `most` is the depth allowed, including this level.
 pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
     simd::run(ContainerEnd { bytes, from, most })
 }
@@ -53,22 +53,22 @@ impl Task for ContainerEnd<'_> {
     }
 }
 
-/// What is open between two blocks.
+/// State carried from one block to the next.
 struct Nesting {
     depth: u32,
     most: u32,
-    /// All ones inside of a string.
+    /// All ones inside a string.
     string: u64,
-    /// 1 where the next byte is escaped.
+    /// 1 if the next byte is escaped.
     carried: u64,
 }
 
-/// What a block has.
+/// The outcome of scanning a block.
 enum Step {
     On,
     /// The bracket that balances the first.
     Closed(usize),
-    /// A bracket that opens too much.
+    /// A bracket that exceeds the depth.
     Deep(usize),
 }
 
@@ -87,7 +87,7 @@ impl Nesting {
         }
         let inside = up_to_each(quotes) ^ string;
         self.string = if inside >> 63 == 0 { 0 } else { u64::MAX };
-        // `[` and `{`, and `]` and `}`, differ in one bit.
+        // `[` and `{` differ in one bit, as do `]` and `}`.
         let brackets = simd.with_bits(block, 0x20);
         let mut opening = simd.equal(brackets, b'{');
         let mut closing = simd.equal(brackets, b'}');
@@ -95,7 +95,7 @@ impl Nesting {
             opening &= !inside;
             closing &= !inside;
         } else {
-            // Outside of strings it escapes nothing.
+            // A backslash outside a string escapes nothing.
             (self.string, self.carried) = (string, carried);
             let outside = self.outside(bytes);
             opening &= outside;
@@ -111,7 +111,7 @@ impl Nesting {
         }
     }
 
-    /// Which bytes of a block stand outside of strings, found one by one.
+    /// Finds the bytes outside strings, one by one.
     #[cold]
     fn outside(&mut self, block: &[u8; 64]) -> u64 {
         let (mut in_string, mut is_escaped) = (self.string != 0, self.carried != 0);
@@ -129,7 +129,7 @@ impl Nesting {
         outside
     }
 
-    /// Counts brackets one by one.
+    /// Counts brackets, one by one.
     fn brackets(&mut self, opening: u64, closing: u64) -> Step {
         let mut left = opening | closing;
         while left != 0 {

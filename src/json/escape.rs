@@ -1,8 +1,8 @@
-//! Escapes in strings: whether they are sound, how canonical JSON spells them, what they say.
+//! Escapes in strings: validity, canonical spelling, and decoded characters.
 
 use super::scan::{Escapes, Unsound};
 
-/// How the escape is spelled whose character behind the backslash is at `place`; `None`: it is none.
+/// Classifies the escape whose character after the backslash is at `place`, or returns `None` if it is invalid.
 #[expect(
     clippy::inline_always,
     reason = "measured: a call for each takes as long as the check of three blocks"
@@ -24,7 +24,7 @@ pub(super) fn escape_at(bytes: &[u8], place: usize) -> Option<Escapes> {
     }
 }
 
-/// What is wrong with an escape, whose character behind the backslash is at `place`.
+/// Returns the error in an escape whose character after the backslash is at `place`.
 #[cold]
 pub(super) fn no_escape(bytes: &[u8], place: usize) -> Unsound {
     if bytes.get(place) != Some(&b'u') {
@@ -37,7 +37,7 @@ pub(super) fn no_escape(bytes: &[u8], place: usize) -> Unsound {
     }
 }
 
-/// What each byte is as a hexadecimal digit; 0xff: it is none.
+/// The value of each byte as a hexadecimal digit, or 0xff.
 #[expect(clippy::indexing_slicing, reason = "at compile time")]
 const DIGITS: [u8; 256] = {
     let mut digits = [0xff; 256];
@@ -50,7 +50,7 @@ const DIGITS: [u8; 256] = {
     digits
 };
 
-/// What four hexadecimal digits say.
+/// Returns the value of four hexadecimal digits.
 #[inline]
 fn unit(digits: [u8; 4]) -> Option<u16> {
     let [a, b, c, d] =
@@ -58,7 +58,8 @@ fn unit(digits: [u8; 4]) -> Option<u16> {
     ((a | b | c | d) < 16).then_some(a << 12 | b << 8 | c << 4 | d)
 }
 
-/// Whether canonical JSON spells a character by `\u` and these digits: a control character without a shorter escape.
+/// Returns true if canonical JSON spells a character by `\u` and these digits: a control character without a shorter
+/// escape.
 pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
     match digits {
         [b'0', b'0', b'0', low] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
@@ -67,7 +68,7 @@ pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
     }
 }
 
-/// How canonical JSON spells a character.
+/// Returns the canonical JSON spelling of a character.
 pub(super) fn push_spelling(character: char, to: &mut String) {
     let short = match character {
         '"' => r#"\""#,
@@ -88,7 +89,7 @@ pub(super) fn push_spelling(character: char, to: &mut String) {
     to.push_str(short);
 }
 
-/// The character that the escape at the start of `escape` stands for, and the length of its spelling.
+/// Returns the character of the escape at the start of `escape`, and the length of the escape.
 #[inline]
 pub(super) fn decode_escape(escape: &[u8]) -> (char, usize) {
     let simple = match escape.get(1) {

@@ -1,11 +1,11 @@
-//! What can be wrong with a JSON text, and where.
+//! Errors in a JSON text, with their offsets.
 
 use crate::error::{Error, ErrorKind, echo};
 
-/// Result of reading a piece of JSON.
+/// The result of reading JSON.
 pub(crate) type Read<T> = std::result::Result<T, Fault>;
 
-/// Something wrong with a JSON text, at an offset of the text that is read.
+/// An error in a JSON text, at an offset of that text.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<(usize, Cause)>);
 
@@ -39,33 +39,33 @@ impl Fault {
         Self(Box::new((at, Cause::Shape(what.into()))))
     }
 
-    /// An error of another kind, at this place.
+    /// Makes an error of another kind at this offset.
     #[cold]
     pub(crate) fn other(at: usize, error: Error) -> Self {
         Self(Box::new((at, Cause::Other(error))))
     }
 
-    /// The offset in the text.
+    /// Returns the offset in the text.
     pub(crate) fn at(&self) -> usize {
         self.0.0
     }
 
-    /// Whether more input might mend it.
+    /// Returns true if more input might resolve the error.
     pub(crate) fn is_end(&self) -> bool {
         matches!(self.0.1, Cause::End)
     }
 
-    /// Whether reading invalid bytes as U+FFFD would mend it.
+    /// Returns true if replacing invalid bytes by U+FFFD would resolve the error.
     pub(crate) fn is_encoding(&self) -> bool {
         matches!(self.0.1, Cause::Encoding)
     }
 
-    /// Whether the text is JSON so far as it was read.
+    /// Returns true if the text is valid JSON up to the error.
     pub(crate) fn is_sound_json(&self) -> bool {
         matches!(self.0.1, Cause::Shape(_) | Cause::Other(_))
     }
 
-    /// The error, without its place.
+    /// Returns the error without its location.
     pub(crate) fn into_error(self) -> Error {
         match self.0.1 {
             Cause::End => Error::new(ErrorKind::Truncated, "the input ends in the middle of a value"),
@@ -77,12 +77,12 @@ impl Fault {
     }
 }
 
-/// What was found where something else was expected.
+/// A value of an unexpected kind.
 pub(super) fn unexpected(at: usize, expected: &str, found: &str) -> Fault {
     Fault::shape(at, format!("expected {expected}, found {found}"))
 }
 
-/// A name that is none of those that are known.
+/// A name that is not among the known names.
 pub(super) fn unknown_name(at: usize, name: &str, expected: &str) -> Fault {
     Fault::shape(at, format!("`{}` is no known {expected}", echo(name)))
 }

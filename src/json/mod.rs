@@ -1,10 +1,10 @@
-//! The strict pull reader: members of objects, items of lists and scalars in the order in which they stand, over
-//! bytes in memory. It knows no format.
+//! A strict pull reader over bytes in memory: members of objects, items of lists and scalars, in order. It knows no
+//! format.
 //!
-//! What is read is checked as RFC 8259 wants it. What is passed over ([`Json::skip`], [`Json::raw`]) is checked in
-//! its structure, numbers and literals, but not for what stands inside of its strings: unescaped control characters
-//! and unsound escapes go unnoticed there. A reader may check less ([`Json::skimming`]).
-//! Whether all of it is UTF-8 is the business of whoever holds the bytes. Values are nested at most [`MAX_DEPTH`] deep.
+//! Values that are read are checked as RFC 8259 requires. Values that are skipped ([`Json::skip`], [`Json::raw`]) are
+//! checked in structure, numbers and literals, but unescaped control characters and invalid escapes inside their
+//! strings go unnoticed. A reader may check less ([`Json::skimming`]). Callers must check that the text is UTF-8.
+//! Values are nested at most [`MAX_DEPTH`] deep.
 
 mod block;
 mod container;
@@ -35,7 +35,7 @@ use scan::{Extent, short_end};
 use skip::long_extent;
 use token::behind_space;
 
-/// How deep values may be nested.
+/// The greatest depth of nested values.
 pub(crate) const MAX_DEPTH: u32 = 128;
 
 /// Reads JSON values one after the other.
@@ -48,16 +48,16 @@ pub(crate) struct Json<'a> {
     validation: Validation,
 }
 
-/// How lists and objects are checked that are skipped.
+/// How much of a skipped list or object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Validation {
-    /// Only where they end: at the bracket that balances their own.
+    /// Only where it ends: at the bracket that balances its first.
     Extent,
     /// All but the contents of strings.
     Structure,
 }
 
-/// A place in a text that is read.
+/// A position to return to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     at: usize,
@@ -65,50 +65,50 @@ pub(crate) struct Mark {
 }
 
 impl<'a> Json<'a> {
-    /// A reader at the start of a text.
+    /// Makes a reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, depth: 0, index: None, validation: Validation::Structure }
     }
 
-    /// The same, with what is known of its long strings and of its lists and objects.
+    /// Makes a reader that knows where long strings, lists and objects end.
     pub(crate) fn with_index(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
         Self { index, ..Self::new(bytes) }
     }
 
-    /// A reader at an offset of a text, at which so many lists and objects are open.
+    /// Makes a reader at an offset, inside `depth` open lists and objects.
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32) -> Self {
         Self { at, depth, ..Self::new(bytes) }
     }
 
-    /// The same, but of lists and objects that are passed over only the ends are looked for.
+    /// Makes a reader that only finds the ends of skipped lists and objects.
     pub(crate) fn skimming(self) -> Self {
         Self { validation: Validation::Extent, ..self }
     }
 
-    /// How far it has come.
+    /// Returns the current offset.
     #[inline]
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
-    /// The bytes of the text that is read, from an offset to here.
+    /// Returns the bytes from an offset to the current one.
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         self.bytes.get(start..self.at).unwrap_or_default()
     }
 
-    /// The value that began at an offset and has just been read.
+    /// Returns the value that began at an offset and has just been read.
     #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
         Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, index: self.index }
     }
 
-    /// Passes over white space.
+    /// Skips white space.
     #[inline]
     pub(crate) fn space(&mut self) {
         self.at = behind_space(self.bytes, self.at);
     }
 
-    /// Skips white space and returns the next byte; `None`: the text ends.
+    /// Skips white space and returns the next byte, or `None` at the end of the text.
     #[inline]
     pub(crate) fn peek_byte(&mut self) -> Option<u8> {
         match self.bytes.get(self.at) {
@@ -120,19 +120,19 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether nothing but white space follows in the line.
+    /// Returns true if only white space is left in the line.
     pub(crate) fn is_at_end_of_line(&self) -> bool {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).is_none_or(|byte| *byte == b'\n')
     }
 
-    /// Passes over one byte that was peeked at.
+    /// Consumes a byte that was peeked at.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.at += 1;
     }
 
-    /// The kind of the value that comes next.
+    /// Returns the kind of the next value.
     #[inline]
     pub(crate) fn kind(&mut self) -> Read<Kind> {
         Ok(match self.peek_byte() {
@@ -147,8 +147,8 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The fault of a value that is not what was expected. What is no JSON at all is not of a wrong kind, nor is that
-    /// known of a value whose end is not there.
+    /// Returns the error for a value of an unexpected kind. Invalid JSON is reported as such, and so is a value without
+    /// an end.
     #[cold]
     fn not(&mut self, expected: &str) -> Fault {
         let kind = self.kind();
@@ -158,13 +158,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// An object that lacks a member it must have.
+    /// Returns the error for an object that lacks a required member.
     #[cold]
     pub(crate) fn missing(&self, name: &str) -> Fault {
         Fault::shape(self.at, format!("`{name}` is missing"))
     }
 
-    /// Passes over the opening bracket of a list or an object.
+    /// Consumes the opening bracket of a list or object.
     #[inline]
     fn deeper(&mut self) -> Read<()> {
         self.at += 1;
@@ -172,13 +172,13 @@ impl<'a> Json<'a> {
         if self.depth > MAX_DEPTH { Err(Fault::syntax(self.at - 1, "nested too deeply")) } else { Ok(()) }
     }
 
-    /// Reads an object member by member. `member` is given each key, and reads its value or leaves it.
+    /// Reads an object member by member. `member` gets each key and reads its value or leaves it.
     #[inline]
     pub(crate) fn object(&mut self, mut member: impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<()> {
         self.object_until(|key, value| member(key, value).map(Continue)).map(|_| ())
     }
 
-    /// As [`Json::object`], until `member` breaks, which leaves the reader within the object.
+    /// Like [`Json::object`], until `member` breaks, which leaves the reader inside the object.
     #[inline]
     pub(crate) fn object_until(
         &mut self,
@@ -194,7 +194,7 @@ impl<'a> Json<'a> {
             return Ok(Continue(()));
         }
         loop {
-            // Most keys are short and plain, and their colon follows at once.
+            // Most keys are short and plain, with a colon right after them.
             let flow = if self.peek_byte() == Some(b'"')
                 && let Some(close) = short_end::<true>(self.bytes, self.at + 1)
                 && self.bytes.get(close + 1) == Some(&b':')
@@ -222,41 +222,41 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The current place, to come back to.
+    /// Marks the current position.
     #[inline]
     pub(crate) fn mark(&self) -> Mark {
         Mark { at: self.at, depth: self.depth }
     }
 
-    /// Goes back to where it stood, in whatever way the text between was read.
+    /// Returns to a marked position, however the text between was read.
     #[inline]
     pub(crate) fn back_to(&mut self, mark: Mark) {
         (self.at, self.depth) = (mark.at, mark.depth);
     }
 
-    /// Passes over the start of an object up to the value of its first member, if that has this key, which is given
-    /// with its quotes. For small objects that nearly always have the same members. `false`, here and of the two below:
-    /// it stands anywhere, and has to go back to a mark.
+    /// Enters an object up to the value of its first member if it has this key, which is given with its quotes. A
+    /// shortcut for small objects that nearly always have the same members. If this or one of the two functions below
+    /// returns false, the position is undefined: go back to a mark.
     #[inline]
     pub(crate) fn enters<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
         self.depth += 1;
         self.depth <= MAX_DEPTH && self.passes(b"{") && self.passes(key) && self.passes(b":")
     }
 
-    /// The same, up to the value of the next member of an object that was entered.
+    /// Moves to the value of the next member of an entered object, if it has this key.
     #[inline]
     pub(crate) fn goes_on<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
         self.passes(b",") && self.passes(key) && self.passes(b":")
     }
 
-    /// Passes over the end of an object that was entered, if that comes next.
+    /// Leaves an entered object, if its end comes next.
     #[inline]
     pub(crate) fn leaves(&mut self) -> bool {
         self.depth -= 1;
         self.passes(b"}")
     }
 
-    /// Passes over these bytes, if they come next.
+    /// Consumes these bytes, if they come next.
     #[inline]
     fn passes<const L: usize>(&mut self, expected: &'static [u8; L]) -> bool {
         self.space();
@@ -265,7 +265,7 @@ impl<'a> Json<'a> {
         passes
     }
 
-    /// As [`Json::object`], with keys that may be kept.
+    /// Like [`Json::object`], with keys that may be kept.
     pub(crate) fn members(
         &mut self,
         mut member: impl FnMut(Cow<'a, [u8]>, &mut Self) -> Read<()>,
@@ -295,7 +295,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Has the value of a member read, or passes over it.
+    /// Lets `member` read the value of a member, or skips it.
     #[inline]
     fn member(
         &mut self,
@@ -311,13 +311,13 @@ impl<'a> Json<'a> {
         Ok(flow)
     }
 
-    /// Reads a list item by item. `item` reads each, or leaves it.
+    /// Reads a list item by item. `item` reads each item or leaves it.
     #[inline]
     pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         self.list_until(|value| item(value).map(Continue)).map(|_| ())
     }
 
-    /// As [`Json::list`], until `item` breaks, which leaves the reader within the list.
+    /// Like [`Json::list`], until `item` breaks, which leaves the reader inside the list.
     #[inline]
     pub(crate) fn list_until(
         &mut self,
@@ -355,7 +355,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// As [`Json::list`]; `false` where null stands instead.
+    /// Like [`Json::list`], but returns false for null.
     #[inline]
     pub(crate) fn list_or_null(&mut self, item: impl FnMut(&mut Self) -> Read<()>) -> Read<bool> {
         if self.null()? {
@@ -364,7 +364,7 @@ impl<'a> Json<'a> {
         self.list(item).map(|()| true)
     }
 
-    /// As [`Json::object`]; `false` where null stands instead.
+    /// Like [`Json::object`], but returns false for null.
     #[inline]
     pub(crate) fn object_or_null(&mut self, member: impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<bool> {
         if self.null()? {
@@ -390,7 +390,7 @@ impl<'a> Json<'a> {
         Ok(string.bytes())
     }
 
-    /// The extent of the string that begins here.
+    /// Returns the extent of the string that begins here.
     #[inline]
     fn string_extent<const STRICT: bool>(&mut self) -> Read<JsonString<'a>> {
         let start = self.at + 1;

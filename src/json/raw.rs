@@ -1,13 +1,13 @@
-//! Values that were passed over, to be read later.
+//! Values that were skipped, to be read later.
 
 use std::borrow::Cow;
 
 use super::{Json, Kind, SkipIndex};
 
-/// A value that was passed over, to be read later.
+/// A value that was skipped, to be read later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Raw<'a> {
-    /// The text that it was found in, not only up to its end: short strings are read a block at a time.
+    /// The whole text, also after the value: short strings are read a block at a time.
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) end: usize,
@@ -16,32 +16,32 @@ pub(crate) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// The value that begins at an offset of a text and ends with it.
+    /// Makes the value that begins at an offset and ends with the text.
     pub(crate) fn over(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at, end: bytes.len(), depth: 0, index: None }
     }
 
-    /// The same, with what is known of the long strings, lists and objects of the text.
+    /// The same, with the known ends of long strings, lists and objects.
     pub(crate) fn with_index(self, index: Option<&'a SkipIndex>) -> Self {
         Self { index, ..self }
     }
 
-    /// Where it begins in the text that it was found in.
+    /// Returns the offset at which the value begins.
     pub(crate) fn offset(self) -> usize {
         self.at
     }
 
-    /// A reader of the value.
+    /// Returns a reader of the value.
     pub(crate) fn json(self) -> Json<'a> {
         Json { at: self.at, depth: self.depth, index: self.index, ..Json::new(self.bytes) }
     }
 
-    /// The value as it is spelled.
+    /// Returns the value as it is spelled.
     pub(crate) fn bytes(self) -> &'a [u8] {
         self.bytes.get(self.at..self.end).unwrap_or_default()
     }
 
-    /// The value as it is spelled; where it is not UTF-8, with U+FFFD.
+    /// Returns the value as it is spelled, with U+FFFD for bytes that are not UTF-8.
     pub(crate) fn spelling(self) -> Cow<'a, str> {
         let bytes = self.bytes();
         simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
@@ -58,22 +58,22 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The value where it is a string, decoded.
+    /// Returns the decoded text if the value is a string.
     pub(crate) fn string(self) -> Option<Cow<'a, str>> {
         if self.kind() == Kind::String { self.json().string().ok() } else { None }
     }
 
-    /// The value where it is a boolean.
+    /// Returns the value if it is a boolean.
     pub(crate) fn boolean(self) -> Option<bool> {
         if self.kind() == Kind::Bool { self.json().boolean().ok() } else { None }
     }
 
-    /// The value where it is a whole number that fits; `3.0` is one.
+    /// Returns the value if it is an integer that fits; `3.0` is one.
     pub(crate) fn integer(self) -> Option<i64> {
         if self.kind() == Kind::Number { self.json().number().ok()?.integer() } else { None }
     }
 
-    /// The member of this name, where the value is an object that has one; of several, the last.
+    /// Returns the member of this name if the value is an object, the last one of several.
     pub(crate) fn member(self, name: &str) -> Option<Raw<'a>> {
         let mut found = None;
         if self.kind() == Kind::Object {
@@ -88,7 +88,7 @@ impl<'a> Raw<'a> {
         found
     }
 
-    /// The items, where the value is a list.
+    /// Returns the items if the value is a list.
     pub(crate) fn items(self) -> Option<Vec<Raw<'a>>> {
         let mut items = Vec::new();
         if self.kind() != Kind::List {

@@ -1,4 +1,4 @@
-//! Scalars: what a value is read as.
+//! Reads scalars.
 
 use std::borrow::Cow;
 
@@ -39,7 +39,7 @@ impl<'a> Json<'a> {
         if self.null()? { Ok(None) } else { self.boolean().map(Some) }
     }
 
-    /// Reads a string, left as it is spelled.
+    /// Reads a string without decoding it.
     #[inline]
     pub(crate) fn text(&mut self) -> Read<JsonString<'a>> {
         match self.peek_byte() {
@@ -48,7 +48,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads a string left as it is spelled, or null.
+    /// Reads a string or null, without decoding it.
     #[inline]
     pub(crate) fn text_or_null(&mut self) -> Read<Option<JsonString<'a>>> {
         if self.null()? { Ok(None) } else { self.text().map(Some) }
@@ -67,7 +67,7 @@ impl<'a> Json<'a> {
         if self.null()? { Ok(None) } else { self.string().map(Some) }
     }
 
-    /// Reads a name that may be spelled as a number: ids of tasks and runs.
+    /// Reads a name that may be a number, such as the id of a task or run.
     pub(crate) fn ident(&mut self) -> Read<Cow<'a, str>> {
         match self.peek_byte() {
             Some(b'"') => self.string(),
@@ -80,7 +80,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads one of a few names. `expected` says what they are names of.
+    /// Reads one of a few names. `expected` describes them for errors.
     #[inline]
     pub(crate) fn one_of<T>(&mut self, expected: &str, find: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
         let start = self.at;
@@ -88,7 +88,7 @@ impl<'a> Json<'a> {
         find(&name).ok_or_else(|| unknown_name(start, &String::from_utf8_lossy(&name), expected))
     }
 
-    /// Reads a number. One beyond a double is none.
+    /// Reads a number. A number beyond a double is an error.
     pub(crate) fn number(&mut self) -> Read<Number<'a>> {
         if !matches!(self.peek_byte(), Some(b'-' | b'0'..=b'9')) {
             return Err(self.not("a number"));
@@ -126,7 +126,7 @@ impl<'a> Json<'a> {
         if self.null()? { Ok(None) } else { self.float().map(Some) }
     }
 
-    /// Reads a whole number that is not negative, also where it is written as `3.0`.
+    /// Reads a non-negative integer; `3.0` is one.
     pub(crate) fn whole(&mut self) -> Read<u64> {
         self.space();
         let start = self.at;
@@ -154,13 +154,13 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Reads a whole number that is not negative, or null.
+    /// Reads a non-negative integer, or null.
     pub(crate) fn whole_or_null(&mut self) -> Read<Option<u64>> {
         if self.null()? { Ok(None) } else { self.whole().map(Some) }
     }
 }
 
-/// The integer that a number is which is spelled as one, and fits in any case.
+/// Returns the value of a number that is spelled as an integer and always fits.
 #[inline]
 fn short_integer(spelling: &[u8]) -> Option<i64> {
     let (negative, digits) = match spelling {

@@ -1,4 +1,4 @@
-//! Where a string ends.
+//! Finds the end of a string.
 
 #![expect(
     clippy::inline_always,
@@ -16,36 +16,37 @@ use super::simd::{self, Portable, Simd, Task, controls_of};
 pub(crate) enum Escapes {
     /// Without escapes: the spelling is the text.
     None,
-    /// With escapes as canonical JSON has them, so that equal texts have equal spellings.
+    /// With canonical escapes only: equal texts have equal spellings.
     Plain,
-    /// With others as well: one text may be spelled in several ways, but its line feeds and what can be seen of ASCII
-    /// in one, except for `/`.
+    /// With other escapes too. The text may have several spellings, but line feeds and visible ASCII except `/` have
+    /// one.
     Usual,
-    /// With `\u` for a line feed or for what can be seen of ASCII.
+    /// With `\u` for a line feed or visible ASCII.
     Ambiguous,
 }
 
 /// The end of a string.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
-    /// Where the closing quote is.
+    /// The offset of the closing quote.
     pub(super) close: usize,
-    /// How it is spelled; of a string that is passed over, [`Escapes::Ambiguous`] stands for any escape.
+    /// The spelling. For a skipped string, [`Escapes::Ambiguous`] stands for any escape.
     pub(super) escapes: Escapes,
 }
 
-/// Why a string does not end well, and where.
+/// The reason why a string is invalid, and the offset.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unsound {
     /// The input ends first.
     Open,
-    /// A control character stands in it unescaped.
+    /// An unescaped control character.
     Control(usize),
-    /// A backslash is followed by something that is no escape.
+    /// A backslash that does not begin an escape.
     Escape(usize),
 }
 
-/// Which bytes of 16 end what is plain in a string: quotes, backslashes and, where it is `STRICT`, control characters.
+/// Returns the bytes of 16 that end the plain part of a string: quotes, backslashes and, if `STRICT`, control
+/// characters.
 #[inline]
 fn specials<const STRICT: bool>(block: [u8; 16]) -> u32 {
     let block = u8x16::new(block);
@@ -56,15 +57,15 @@ fn specials<const STRICT: bool>(block: [u8; 16]) -> u32 {
     special.to_bitmask()
 }
 
-/// Where the first byte of a block is that a string cannot hold without an escape.
+/// Returns the index of the first byte that a string must escape.
 #[inline]
 pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
     let found = specials::<true>(block);
     (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
-/// Where the string closes whose first byte behind the quote is at `from`, if it does so within 16 bytes and has no
-/// escapes up to there; `STRICT`: nor control characters.
+/// Finds the closing quote of a string whose first byte is at `from`, if it is within 16 bytes and no escape comes
+/// before it. If `STRICT`, no control character may come before it either.
 #[inline]
 pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
     let special = specials::<STRICT>(*bytes.get(from..)?.first_chunk()?);
@@ -72,7 +73,7 @@ pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option
     (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
 
-/// The same within 32 bytes: of longer keys, ids and dates.
+/// The same within 32 bytes, for longer keys, ids and dates.
 #[inline]
 pub(super) fn medium_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
     let block = bytes.get(from..)?.first_chunk::<32>()?;
@@ -82,8 +83,7 @@ pub(super) fn medium_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Optio
     (found != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
 
-/// Finds the end of the string whose first byte behind the quote is at `from`. `STRICT`: its spelling is checked as
-/// well; otherwise only its extent is looked for.
+/// Finds the end of the string whose first byte is at `from`. If `STRICT`, its spelling is checked too.
 #[inline]
 pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
     match short_end::<STRICT>(bytes, from) {
@@ -92,7 +92,7 @@ pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Resul
     }
 }
 
-/// The same, where it is not known to be short and plain.
+/// The same for a string that may be long or have escapes.
 pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
     simd::run(StringEnd::<STRICT> { bytes, from })
 }
@@ -126,7 +126,7 @@ impl<const STRICT: bool> Task for StringEnd<'_, STRICT> {
                     escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
                 }
                 if STRICT {
-                    // These are the usual escapes, and sound. The others are looked at one by one.
+                    // These escapes are valid. Others are checked one by one.
                     let mut others = hidden & inside & !(quotes | backslashes | simd.equal(block, b'n'));
                     while others != 0 {
                         match escape_at(bytes, at + others.trailing_zeros() as usize) {
@@ -148,8 +148,8 @@ impl<const STRICT: bool> Task for StringEnd<'_, STRICT> {
     }
 }
 
-/// What is wrong with a string in which something is, from an offset within it on. `carried` is 1 where the byte there
-/// is escaped.
+/// Returns the error in an invalid string, searching from an offset inside it. `carried` is 1 if the byte there is
+/// escaped.
 #[cold]
 fn fault_of(bytes: &[u8], from: usize, mut carried: u64) -> Unsound {
     let rest = bytes.get(from..).unwrap_or_default();
@@ -167,12 +167,12 @@ fn fault_of(bytes: &[u8], from: usize, mut carried: u64) -> Unsound {
     Unsound::Open
 }
 
-/// The backslashes of the escapes `\u` and `\/` in the inside of a string.
+/// Iterates over the escapes `\u` and `\/` in a string.
 pub(super) struct Ambiguous<'a> {
     bytes: &'a [u8],
-    /// How much of it has been looked at.
+    /// The offset up to which the string was scanned.
     at: usize,
-    /// Those of the last block that have not been given back: the bytes behind the backslashes.
+    /// Escapes of the last block that were not returned yet: the bytes after their backslashes.
     left: u64,
     carried: u64,
 }

@@ -1,4 +1,4 @@
-//! Blocks of 64 bytes, looked at by the widest instructions that the processor has.
+//! Scans blocks of 64 bytes with the widest instructions of the processor.
 
 #![expect(
     clippy::inline_always,
@@ -7,34 +7,33 @@
 
 use wide::u8x16;
 
-/// Instructions that look at many bytes at once. Of each byte of a block, a bit of a number says what it is, lowest
-/// first.
+/// Instructions that test many bytes at once. Each bit of a result belongs to one byte of the block, lowest first.
 pub(super) trait Simd: Copy {
     type Block: Copy;
 
     fn block(self, bytes: &[u8; 64]) -> Self::Block;
 
-    /// Which bytes are this one.
+    /// Finds the bytes equal to this one.
     fn equal(self, block: Self::Block, byte: u8) -> u64;
 
-    /// The block with these bits of each byte set.
+    /// Returns the block with these bits set in each byte.
     fn with_bits(self, block: Self::Block, bits: u8) -> Self::Block;
 
-    /// Which bytes are control characters.
+    /// Finds control characters.
     fn controls(self, block: Self::Block) -> u64;
 
-    /// Whether there are control characters.
+    /// Returns true if there are control characters.
     fn has_controls(self, block: Self::Block) -> bool;
 }
 
-/// Work on blocks. What looks at them has to be inlined into it, to be compiled for each kind of instructions.
+/// Work on blocks. Functions that it calls must be inlined to be compiled for each set of instructions.
 pub(super) trait Task {
     type Output;
 
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
-/// Works with the widest instructions that there are.
+/// Does the work with the widest instructions available.
 #[inline]
 pub(super) fn run<T: Task>(task: T) -> T::Output {
     #[cfg(target_arch = "x86_64")]
@@ -59,7 +58,7 @@ pub(super) fn run<T: Task>(task: T) -> T::Output {
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
-/// Which bytes are control characters.
+/// Finds control characters.
 #[inline(always)]
 pub(super) fn controls_of(bytes: u8x16) -> u8x16 {
     bytes.min(u8x16::splat(0x1f)).simd_eq(bytes)
@@ -113,7 +112,7 @@ mod x86 {
 
     use super::Simd;
 
-    /// AVX2, and what processors that have it have besides.
+    /// AVX2 and the extensions that come with it.
     impl Simd for V3 {
         type Block = [__m256i; 2];
 
@@ -146,7 +145,7 @@ mod x86 {
         }
     }
 
-    /// What is looked at half by half.
+    /// Tests both halves of a block.
     trait Halves {
         fn places(self, found: [__m256i; 2]) -> u64;
         fn controls_of(self, half: __m256i) -> __m256i;
@@ -167,7 +166,7 @@ mod x86 {
         }
     }
 
-    /// AVX-512, the same.
+    /// The same with AVX-512.
     impl Simd for V4 {
         type Block = __m512i;
 
@@ -203,7 +202,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The places of the bytes of which something is true.
+    /// The indexes of the bytes for which a test holds.
     fn places_of(bytes: &[u8; 64], is: impl Fn(u8) -> bool) -> u64 {
         bytes.iter().rev().fold(0, |places, byte| places << 1 | u64::from(is(*byte)))
     }
@@ -219,7 +218,7 @@ mod tests {
         assert_eq!(simd.has_controls(block), bytes.iter().any(|byte| *byte < 0x20));
     }
 
-    /// A block of plain bytes but for one.
+    /// A block of plain bytes except one.
     fn check_alone<S: Simd>(simd: S, byte: u8, place: usize) {
         let mut bytes = [b'~'; 64];
         bytes[place] = byte;

@@ -1,4 +1,4 @@
-//! Passing over values, sound or not.
+//! Skips values, valid or not.
 
 use super::container::{Unbalanced, container_end};
 use super::scan::{Escapes, Extent, Unsound, long_string_end, medium_end, short_end, string_end};
@@ -6,7 +6,7 @@ use super::token::{behind_space, literal_end, number_end};
 use super::{Fault, Json, MAX_DEPTH, Raw, Read, SkipIndex, Validation};
 
 impl<'a> Json<'a> {
-    /// Passes over a value, and gives it back for later.
+    /// Skips a value and returns it for later.
     #[inline]
     pub(crate) fn raw(&mut self) -> Read<Raw<'a>> {
         self.space();
@@ -15,7 +15,7 @@ impl<'a> Json<'a> {
         Ok(self.raw_since(start))
     }
 
-    /// As [`Json::raw`], but all of the value is checked.
+    /// Like [`Json::raw`], but checks the whole value.
     pub(crate) fn checked(&mut self) -> Read<Raw<'a>> {
         self.space();
         let start = self.at;
@@ -23,16 +23,16 @@ impl<'a> Json<'a> {
         Ok(self.raw_since(start))
     }
 
-    /// Passes over a value, and checks all of it, also what stands inside of its strings.
+    /// Skips a value and checks all of it, including the contents of strings.
     pub(crate) fn check(&mut self) -> Read<()> {
         self.pass_over::<true>()
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Read<()> {
         match (self.peek_byte(), self.validation) {
-            // Most are short strings.
+            // Most values are short strings.
             (Some(b'"'), _) => {
                 if let Some(close) = short_end::<false>(self.bytes, self.at + 1) {
                     self.at = close + 1;
@@ -45,7 +45,7 @@ impl<'a> Json<'a> {
         self.pass_over::<false>()
     }
 
-    /// Passes over a list or an object, up to the bracket that balances its own.
+    /// Skips a list or object up to the bracket that balances its first.
     fn skim(&mut self) -> Read<()> {
         self.at = match self.index.and_then(|index| index.container(self.at)) {
             Some(end) if end <= self.bytes.len() => end,
@@ -67,7 +67,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Passes over a value, sound or not. `Err`: the text ends first, or the value is none that could be passed over.
+    /// Skips a value, valid or not. Fails if the text ends first or the value cannot be skipped.
     pub(crate) fn skip_any(&mut self) -> Read<()> {
         let start = self.clone();
         self.skip().or_else(|fault| {
@@ -76,14 +76,14 @@ impl<'a> Json<'a> {
             match self.skip_unsound() {
                 Some(()) if !fault.is_end() && self.at > before => Ok(()),
                 Some(()) => Err(fault),
-                // With more of the text it could be passed over, whatever is wrong with it.
+                // With more input it could be skipped, whatever is wrong with it.
                 None => Err(Fault::end_at(self.at)),
             }
         })
     }
 
-    /// Passes over a value of which nothing is known but that it is unsound: to where its brackets are balanced, or,
-    /// where it has none, to the next comma or closing bracket. `None`: the text ends first.
+    /// Skips an invalid value: to where its brackets balance or, if it has none, to the next comma or closing bracket.
+    /// Returns `None` if the text ends first.
     pub(crate) fn skip_unsound(&mut self) -> Option<()> {
         self.space();
         while let Some(&byte) = self.bytes.get(self.at) {
@@ -93,7 +93,7 @@ impl<'a> Json<'a> {
                     self.at = container_end(self.bytes, self.at, u32::MAX).ok()?;
                     return Some(());
                 }
-                // A bracket that was not opened here is the enclosing list's.
+                // A bracket that was not opened here belongs to the enclosing list.
                 b'}' | b']' | b',' => return Some(()),
                 _ => {}
             }
@@ -103,8 +103,8 @@ impl<'a> Json<'a> {
     }
 }
 
-/// A text in which values are passed over. Where it goes on is handed around instead of being kept, so that it stays
-/// in a register: measured, that takes two thirds of the time.
+/// A text in which values are skipped. The offset is passed around instead of being a field: it then stays in a
+/// register, which takes two thirds of the time.
 #[derive(Clone, Copy)]
 struct Text<'a> {
     bytes: &'a [u8],
@@ -112,7 +112,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// Where a value ends that begins at an offset, at which so many lists and objects are open.
+    /// Returns the end of the value at an offset, inside `depth` open lists and objects.
     #[inline]
     fn value<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
         match self.bytes.get(at) {
@@ -141,7 +141,7 @@ impl Text<'_> {
     }
 
     fn container<const STRICT: bool>(self, start: usize, depth: u32) -> Read<usize> {
-        // A line may end within what was found while all of the text was thought to be one document.
+        // A line may end inside a value that was found when the text was taken for one document.
         if let Some(end) = self.index.and_then(|index| index.container(start))
             && end <= self.bytes.len()
         {
@@ -160,7 +160,7 @@ impl Text<'_> {
         Ok(end)
     }
 
-    /// Where an object ends whose first key comes next.
+    /// Returns the end of an object whose first key comes next.
     fn object<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
         let mut at = behind_space(self.bytes, at);
         if self.bytes.get(at) == Some(&b'}') {
@@ -178,7 +178,7 @@ impl Text<'_> {
         }
     }
 
-    /// Where a list ends whose first item comes next.
+    /// Returns the end of a list whose first item comes next.
     fn list<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
         let mut at = behind_space(self.bytes, at);
         if self.bytes.get(at) == Some(&b']') {
@@ -195,7 +195,7 @@ impl Text<'_> {
         }
     }
 
-    /// Where the value of a key comes, or white space before it.
+    /// Returns the offset of the value of a key, or of white space before it.
     #[inline]
     fn key<const STRICT: bool>(self, at: usize) -> Read<usize> {
         if self.bytes.get(at) == Some(&b'"')
@@ -222,7 +222,7 @@ impl Text<'_> {
     }
 }
 
-/// The end of a string that is not known to be short and plain.
+/// Returns the end of a string that may be long or have escapes.
 pub(super) fn long_extent<const STRICT: bool>(
     bytes: &[u8],
     index: Option<&SkipIndex>,
@@ -250,7 +250,7 @@ fn too_deep(at: usize) -> Fault {
     Fault::syntax(at, "nested too deeply")
 }
 
-/// Whether a number is beyond a double. Few are spelled in a way that could be.
+/// Returns true if a number is beyond a double. Few numbers have a spelling that could be.
 fn is_beyond_double(spelling: &[u8], float: bool) -> bool {
     (spelling.len() > 300 || float && spelling.iter().any(|byte| matches!(byte, b'e' | b'E')))
         && std::str::from_utf8(spelling)

@@ -1,45 +1,45 @@
-//! Where long values end, once that has been found: what is looked at several times is searched once.
+//! Remembers where long values end: a text that is read several times is searched once.
 
 use std::cell::Cell;
 
 use super::Escapes;
 use super::scan::Extent;
 
-/// The strings that are remembered are at least as long as the blocks, so that one begins in each at most.
+/// Remembered strings are at least as long as a block, and at most one begins in each block.
 const BLOCK: usize = 64;
 
-/// Of the lists and objects that begin in such a block, the last one that was found is remembered: of those that
-/// begin one in the other, the outermost.
+/// Of the lists and objects that begin in a block of this size, the one found last is remembered. For nested ones that
+/// is the outermost.
 const SMALL_BLOCK: usize = 16;
 
-/// Shorter lists and objects are walked through as quickly.
+/// Shorter lists and objects are walked as quickly.
 const SHORT: usize = 48;
 
-/// The ends of the long strings, lists and objects of a text that are sound, as far as they have been found.
+/// The ends of valid long strings, lists and objects of a text.
 #[derive(Debug, Default)]
 pub(crate) struct SkipIndex {
-    /// An entry for each block of the text: 0, or the closing quote, the place of the first byte in its block, and how
-    /// the string is spelled.
+    /// An entry for each block of the text: 0, or the closing quote, the index of the first byte in its block, and the
+    /// spelling.
     strings: Vec<Cell<u64>>,
-    /// An entry for each small block: 0, or the length of a list or object, and its place in its block.
+    /// An entry for each small block: 0, or the length of a list or object and its index in the block.
     containers: Vec<Cell<u32>>,
 }
 
 impl SkipIndex {
-    /// For a text of this length.
+    /// Makes an index for a text of this length.
     pub(crate) fn of_length(length: usize) -> Self {
         let mut index = Self::default();
         index.cover(length);
         index
     }
 
-    /// The text goes on, up to this length.
+    /// Extends the text to this length.
     pub(crate) fn cover(&mut self, length: usize) {
         self.strings.resize(length / BLOCK + 1, Cell::new(0));
         self.containers.resize(length / SMALL_BLOCK + 1, Cell::new(0));
     }
 
-    /// The end of the list or object that begins at an offset.
+    /// Returns the end of the list or object at an offset.
     #[inline]
     pub(super) fn container(&self, start: usize) -> Option<usize> {
         let entry = self.containers.get(start / SMALL_BLOCK)?.get() as usize;
@@ -47,7 +47,7 @@ impl SkipIndex {
         is_here.then(|| start + entry / SMALL_BLOCK)
     }
 
-    /// Remembers where a sound list or object ends, behind its bracket, where it is neither short nor huge.
+    /// Remembers the end of a valid list or object, after its bracket, unless it is short or huge.
     #[inline]
     pub(super) fn set_container(&self, start: usize, end: usize) {
         let length = end.saturating_sub(start);
@@ -59,7 +59,7 @@ impl SkipIndex {
         }
     }
 
-    /// The end of the string whose first byte behind the quote is at `from`.
+    /// Returns the end of the string whose first byte is at `from`.
     #[inline]
     pub(super) fn string(&self, from: usize) -> Option<Extent> {
         let entry = self.strings.get(from / BLOCK)?.get();
@@ -75,7 +75,7 @@ impl SkipIndex {
             .then(|| Extent { close: usize::try_from(entry >> 9).unwrap_or(usize::MAX), escapes: spelling })
     }
 
-    /// Remembers the end of a sound string, where it is long.
+    /// Remembers the end of a valid long string.
     #[inline]
     pub(super) fn set_string(&self, from: usize, extent: Extent) {
         if extent.close.saturating_sub(from) >= BLOCK

@@ -1,4 +1,4 @@
-//! Strings as they are spelled, and what they say.
+//! Strings as they are spelled, and their texts.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::block::first_backslash;
 use super::escape::{decode_escape, is_canonical_unicode, push, push_spelling};
 use super::scan::{Ambiguous, Escapes, first_to_escape};
 
-/// Text, with U+FFFD for what is no UTF-8; checked at memory speed.
+/// Returns text with U+FFFD for bytes that are not UTF-8.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -26,7 +26,7 @@ impl<'a> JsonString<'a> {
         Self { inner, escapes }
     }
 
-    /// The bytes between the quotes.
+    /// Returns the bytes between the quotes.
     pub(crate) fn inner(self) -> &'a [u8] {
         self.inner
     }
@@ -39,7 +39,7 @@ impl<'a> JsonString<'a> {
         self.inner.is_empty()
     }
 
-    /// What the string says; `None` where it is not UTF-8.
+    /// Returns the text, or `None` if it is not UTF-8.
     pub(crate) fn to_str(self) -> Option<Cow<'a, str>> {
         let inner = simdutf8::basic::from_utf8(self.inner).ok()?;
         Some(match self.escapes {
@@ -48,7 +48,7 @@ impl<'a> JsonString<'a> {
         })
     }
 
-    /// What the string says, in bytes, for comparisons.
+    /// Returns the text as bytes, for comparisons.
     #[inline]
     pub(crate) fn bytes(self) -> Cow<'a, [u8]> {
         match self.escapes {
@@ -57,7 +57,7 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// What the string says, with U+FFFD for what is no UTF-8.
+    /// Returns the text with U+FFFD for bytes that are not UTF-8.
     pub(crate) fn decode(self) -> Cow<'a, str> {
         if let Some(text) = self.to_str() {
             return text;
@@ -68,7 +68,7 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// The first `chars` characters of what the string says.
+    /// Returns the first `chars` characters of the text.
     pub(crate) fn head(self, chars: usize) -> Cow<'a, str> {
         if self.escapes == Escapes::None {
             let end = self.inner.len().min(chars.saturating_mul(4));
@@ -98,8 +98,8 @@ impl<'a> JsonString<'a> {
         Cow::Owned(text.unwrap_or_else(|_| first_chars(&self.decode(), chars).to_owned()))
     }
 
-    /// The last lines of what the string says, as many as fit whole into the last `bytes` bytes of its spelling; all of
-    /// it if it is no longer. Empty if no line begins there.
+    /// Returns the last lines of the text that fit into the last `bytes` bytes of the spelling, or all of a shorter
+    /// text. Empty if no line begins there.
     pub(crate) fn tail(self, bytes: usize) -> Cow<'a, str> {
         let Some(start) = self.inner.len().checked_sub(bytes).filter(|start| *start > 0) else {
             return self.decode();
@@ -115,12 +115,12 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// Whether what the string says begins with `prefix`.
+    /// Returns true if the text begins with `prefix`.
     pub(crate) fn starts_with(self, prefix: &str) -> bool {
         match (self.escapes, self.inner.first(), prefix.as_bytes().first()) {
             (_, _, None) => true,
             (_, None, Some(_)) => false,
-            // The usual case: the first byte decides already.
+            // Usually the first byte decides.
             (_, Some(first), Some(wanted)) if first != wanted && *first != b'\\' => false,
             (Escapes::None, ..) => self.inner.starts_with(prefix.as_bytes()),
             _ => {
@@ -141,27 +141,26 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// Whether line feeds and what can be seen of ASCII, but for `/`, are spelled in their one usual way.
+    /// Returns true if line feeds and visible ASCII except `/` have their one usual spelling.
     pub(crate) fn is_usual(self) -> bool {
         self.escapes != Escapes::Ambiguous
     }
 
-    /// The spelling that canonical JSON has for what the string says; `None` where something has to be spelled anew and
-    /// it is not UTF-8.
+    /// Returns the canonical JSON spelling of the text, or `None` if it must be respelled and is not UTF-8.
     pub(crate) fn canonical_spelling(self) -> Option<Cow<'a, [u8]>> {
         if self.escapes <= Escapes::Plain {
             return Some(Cow::Borrowed(self.inner));
         }
         let (mut spelling, mut copied, mut inner) = (String::new(), 0, "");
         for at in Ambiguous::of(self.inner) {
-            // The second half of a pair has been decoded with the first.
+            // The second half of a pair was decoded with the first.
             let Some(escape) = self.inner.get(at..).filter(|_| at >= copied) else { continue };
             if escape.get(2..6).is_some_and(is_canonical_unicode) {
                 continue;
             }
             if copied == 0 {
                 inner = simdutf8::basic::from_utf8(self.inner).ok()?;
-                // It is never the longer one.
+                // The canonical escape is never longer.
                 spelling.reserve_exact(inner.len());
             }
             spelling.push_str(inner.get(copied..at)?);
@@ -176,7 +175,7 @@ impl<'a> JsonString<'a> {
         Some(Cow::Owned(spelling.into_bytes()))
     }
 
-    /// What stands before and behind the first line feed, if there is one. For strings that are usual.
+    /// Splits the text at the first line feed. For strings with usual spelling.
     pub(crate) fn split_line(self) -> Option<(Self, Self)> {
         let (mut at, mut escapes) = (0, Escapes::None);
         loop {
@@ -189,19 +188,19 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// What stands before and behind the first place, or the last, where the string says `part`, in which only line
-    /// feeds are spelled with escapes, and no `/` stands. For strings that are usual.
+    /// Splits the text at the first or last place of `part`, which has no escapes other than line feeds and no `/`. For
+    /// strings with usual spelling.
     pub(crate) fn split_at_part(self, part: &str, last: bool) -> Option<(Self, Self)> {
         if self.inner.len() < part.len() {
             return None;
         }
         let part = part.replace('\n', "\\n");
-        // Searching forwards is the faster way, also for the last place.
+        // Searching forwards is faster, also for the last place.
         let finder = memchr::memmem::Finder::new(&part);
         let (mut start, mut found) = (0, None);
         while let Some(next) = self.inner.get(start..).and_then(|rest| finder.find(rest)) {
             let at = start + next;
-            // Behind a backslash that is meant, `\n` is not a line feed.
+            // After an escaped backslash, `\n` is not a line feed.
             let before = self.inner.get(..at).unwrap_or_default();
             let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
             if backslashes % 2 == 0 {
@@ -217,15 +216,15 @@ impl<'a> JsonString<'a> {
         Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + part.len()..)?)))
     }
 
-    /// What stands before `part` where the string ends with it, in which only line feeds are spelled with escapes, and
-    /// no `/` stands. For strings that are usual.
+    /// Returns the text before `part` if the text ends with it; `part` has no escapes other than line feeds and no `/`.
+    /// For strings with usual spelling.
     pub(crate) fn without_end(self, part: &str) -> Option<Self> {
         let inner = self.inner.strip_suffix(part.replace('\n', "\\n").as_bytes())?;
         let backslashes = inner.iter().rev().take_while(|byte| **byte == b'\\').count();
         (backslashes % 2 == 0).then_some(Self { inner, escapes: self.escapes })
     }
 
-    /// What stands behind the first `chars` characters.
+    /// Returns the text after the first `chars` characters.
     pub(crate) fn skip_chars(self, chars: usize) -> Self {
         let mut rest = self.inner;
         for _ in 0..chars {
@@ -241,7 +240,7 @@ impl<'a> JsonString<'a> {
     }
 }
 
-/// What the inside of a JSON string says. Unpaired surrogates become U+FFFD.
+/// Decodes the inside of a JSON string. Unpaired surrogates become U+FFFD.
 fn unescape(inner: &str) -> String {
     let mut text = String::with_capacity(inner.len());
     let mut rest = inner;
@@ -253,11 +252,10 @@ fn unescape(inner: &str) -> String {
     text
 }
 
-/// Copies what comes before the first escape; gives back the rest from there on.
+/// Copies the text before the first escape and returns the rest.
 #[inline]
 fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
-    // Where there are many escapes, they come close together. To copy all of a block is quicker than to copy a part of
-    // it.
+    // Escapes come in groups. Copying a whole block is faster than copying a part of it.
     for _ in 0..4 {
         let Some((block, rest)) = text.split_at_checked(16) else { break };
         to.push_str(block);
@@ -272,18 +270,18 @@ fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
     text.get(at?..)
 }
 
-/// Whether a byte goes on with a character of UTF-8.
+/// Returns true for a continuation byte of UTF-8.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-/// How canonical JSON spells a text, without the quotes.
+/// Returns the canonical JSON spelling of a text, without quotes.
 pub(crate) fn spelling_of(text: &str) -> Cow<'_, str> {
     let Some(first) = next_to_escape(text.as_bytes()) else { return Cow::Borrowed(text) };
     let mut spelling = String::with_capacity(text.len() + text.len() / 8);
     let (mut rest, mut next) = (text, Some(first));
     while let Some(at) = next {
-        // To copy all of a block is quicker than to copy a part of it.
+        // Copying a whole block is faster than copying a part of it.
         let length = spelling.len() + at;
         match rest.get(..16) {
             Some(block) if at < 16 => {
@@ -300,7 +298,7 @@ pub(crate) fn spelling_of(text: &str) -> Cow<'_, str> {
     Cow::Owned(spelling)
 }
 
-/// Where the next byte is that JSON spells with an escape.
+/// Returns the index of the next byte that JSON must escape.
 fn next_to_escape(bytes: &[u8]) -> Option<usize> {
     let (blocks, rest) = bytes.as_chunks::<16>();
     let found =
@@ -309,7 +307,7 @@ fn next_to_escape(bytes: &[u8]) -> Option<usize> {
     found.or_else(|| rest.iter().position(escape).map(|at| blocks.len() * 16 + at))
 }
 
-/// Where the next escape is.
+/// Returns the index of the next escape.
 fn next_escape(bytes: &[u8]) -> Option<usize> {
     if let Some(at) = bytes.first_chunk::<16>().and_then(|block| first_backslash(*block)) {
         return Some(at);
@@ -317,7 +315,7 @@ fn next_escape(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(b'\\', bytes)
 }
 
-/// The bytes up to here, or up to the end of the character that is spelled here.
+/// Returns the bytes up to here, or to the end of the character that is spelled here.
 fn up_to_character(bytes: &[u8], mut end: usize) -> &[u8] {
     while bytes.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
         end += 1;
@@ -325,7 +323,7 @@ fn up_to_character(bytes: &[u8], mut end: usize) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
-/// The first `chars` characters of a text.
+/// Returns the first `chars` characters of a text.
 fn first_chars(text: &str, chars: usize) -> &str {
     match text.char_indices().nth(chars) {
         Some((end, _)) => text.get(..end).unwrap_or(text),

@@ -1,11 +1,11 @@
-//! Against `serde_json`: the same values, the same acceptance.
+//! Comparisons with `serde_json`: the same values, the same acceptance.
 
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
 
-/// Builds what is read, to compare it.
+/// Builds a value of everything that is read.
 #[expect(clippy::cast_precision_loss, reason = "as the other parser has it")]
 fn value(json: &mut Json<'_>) -> Read<Value> {
     Ok(match json.kind()? {
@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn values_and_acceptance_are_those_of_serde_json(text in text()) {
         let expected: Option<Value> = serde_json::from_str(&text).ok();
-        // Unpaired surrogates are an error there and U+FFFD here; -0 is a float there and the integer 0 here.
+        // Unpaired surrogates are an error in serde_json and U+FFFD here; -0 is a float there and the integer 0 here.
         if !text.contains("\\ud") && !text.contains("-0") {
             prop_assert_eq!(&whole(text.as_bytes()), &expected, "{}", text);
         }
@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn a_text_that_ends_early_says_so(text in text()) {
-        // Whatever stands in front of a sound value may be lossy by more input, unless it is a value already.
+        // More input may make the text before a valid value invalid, unless that text is a value already.
         if serde_json::from_str::<Value>(&text).is_ok() && !text.contains("\\ud") {
             for end in 0..text.len() {
                 let part = text.as_bytes().get(..end).unwrap();
@@ -177,7 +177,7 @@ fn objects_of_known_members_are_entered_and_left_as_they_are_spelled() {
         if !left {
             json.back_to(start);
         }
-        // Where it stands, what comes next is read at the depth at which it began.
+        // After an error, the next value is read at the depth at which this one began.
         (left, json.offset(), json.depth)
     };
     for text in ["{\"a\":1,\"b\":[2]}", " {\n \"a\" : 1 , \"b\":\t[2]\r}"] {
@@ -204,7 +204,7 @@ fn wrong_types_are_named() {
     assert_eq!(message(read(" 7").string().unwrap_err()), (1, "expected a string, found a number".into()));
     assert_eq!(message(read("\"x\"").whole().unwrap_err()), (0, "expected a number, found a string".into()));
     assert_eq!(message(read("-3").whole().unwrap_err()), (0, "expected a whole number, found -3".into()));
-    // What is no JSON at all is not of a wrong kind.
+    // Invalid JSON is not reported as an unexpected kind.
     assert_eq!(message(read("truely").list(|_| Ok(())).unwrap_err()), (4, "no such literal".into()));
     assert_eq!(message(read("12a").number().unwrap_err()), (2, "no such number".into()));
     assert!(read("[1,").skip().unwrap_err().is_end());
@@ -250,7 +250,7 @@ fn what_is_known_of_ends_is_what_would_be_found() {
         assert!(knowing.skip().is_ok() && other.skip().is_ok());
         assert_eq!(knowing.offset(), other.offset(), "from {start}");
     }
-    // A line may end within what was found while all of the text was thought to be one document.
+    // A line may end inside a value that was found when the text was taken for one document.
     let line = text.split('\n').next().unwrap();
     assert!(Json::with_index(line.as_bytes(), Some(&index)).skip().unwrap_err().is_end());
     assert!(Json::with_index(line.as_bytes(), Some(&index)).check().unwrap_err().is_end());

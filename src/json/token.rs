@@ -1,13 +1,13 @@
-//! What stands between the strings of a JSON text: white space, literals, numbers.
+//! White space, literals and numbers.
 
 use super::block::leading_space;
 use super::fault::{Fault, Read};
 
-/// Where white space ends that may stand at an offset.
+/// Returns the end of white space at an offset.
 #[inline]
 pub(super) fn behind_space(bytes: &[u8], at: usize) -> usize {
     match bytes.get(at) {
-        // A single space, as behind a colon, or none.
+        // Usually one space, as after a colon, or none.
         Some(byte) if *byte > b' ' => at,
         Some(b' ') if bytes.get(at + 1).is_some_and(|byte| *byte > b' ') => at + 1,
         Some(_) => behind_long_space(bytes, at),
@@ -34,7 +34,7 @@ fn behind_long_space(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Where a literal ends that begins at an offset.
+/// Returns the end of a literal at an offset.
 #[inline]
 pub(super) fn literal_end(bytes: &[u8], at: usize, literal: &'static [u8]) -> Read<usize> {
     let end = at + literal.len();
@@ -51,10 +51,10 @@ fn no_literal(bytes: &[u8], at: usize, literal: &'static [u8]) -> Fault {
     if same == rest.len() { Fault::end_at(bytes.len()) } else { Fault::syntax(at + same, "no such literal") }
 }
 
-/// Where a number ends that begins at an offset, and whether it has a fraction or an exponent.
+/// Returns the end of a number at an offset, and whether it has a fraction or exponent.
 #[inline]
 pub(super) fn number_end(bytes: &[u8], start: usize) -> Read<(usize, bool)> {
-    // Most are whole, and of a few digits.
+    // Most numbers are integers of a few digits.
     if let Some(b'1'..=b'9') = bytes.get(start) {
         let end = behind_digits(bytes, start + 1);
         if bytes.get(end).is_some_and(|byte| ends_word(*byte)) {
@@ -110,7 +110,7 @@ fn behind_digits(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether a byte may stand behind a number or a literal.
+/// Returns true if a byte may follow a number or literal.
 #[inline]
 fn ends_word(byte: u8) -> bool {
     matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')

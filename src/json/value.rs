@@ -1,6 +1,6 @@
-//! What values there are.
+//! Kinds of values, and numbers.
 
-/// What kind of value comes next.
+/// The kind of the next value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// With its article, for messages.
+    /// Returns the kind with its article, for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -25,19 +25,19 @@ impl Kind {
     }
 }
 
-/// A number, kept as exactly as it can be.
+/// A number, as exact as possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number<'a> {
-    /// A whole number without fraction or exponent that fits.
+    /// An integer that fits, without fraction or exponent.
     Integer(i128),
-    /// A whole number that does not fit, as it is spelled.
+    /// An integer that does not fit, as it is spelled.
     Large(&'a str),
-    /// Any other; finite.
+    /// Any other number; finite.
     Float(f64),
 }
 
 impl Number<'_> {
-    /// As a whole number that fits; `3.0` is one.
+    /// Returns the number as an integer that fits; `3.0` is one.
     pub(crate) fn integer(self) -> Option<i64> {
         match self {
             Self::Integer(integer) => i64::try_from(integer).ok(),
