@@ -1,4 +1,4 @@
-//! One action with its observation: a tool call and its answer, or a command and what it printed.
+//! An action with its observation: a tool call and its answer, or a command and its output.
 
 use std::borrow::Cow;
 
@@ -14,32 +14,32 @@ use crate::names::named;
 /// How an action ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Status {
-    /// It was answered, and the answer is no error.
+    /// It was answered without an error.
     Ok,
     /// It was answered with an error.
     Error,
-    /// It was never answered, or nothing says how it ended; see [`UnknownReason`].
+    /// It was not answered, or the record does not say how it ended; see [`UnknownReason`].
     #[default]
     Unknown,
 }
 
 named! { Status, "status" { Ok => "ok", Error => "error", Unknown => "unknown" } }
 
-/// Why nobody knows how an action ended.
+/// Why the status of an action is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum UnknownReason {
     /// No answer came.
     Unanswered,
-    /// The user did not allow it: it never ran.
+    /// The user refused it: it never ran.
     Refused,
-    /// It was called off before it ran, because a parallel call failed.
+    /// It was cancelled before it ran, because a parallel call failed.
     Cancelled,
-    /// It was broken off.
+    /// It was interrupted.
     Interrupted,
-    /// It goes on in the background.
+    /// It is still running in the background.
     Running,
-    /// The source does not say.
+    /// The source does not record it.
     NotTold,
 }
 
@@ -64,9 +64,9 @@ pub enum Provenance {
     ExitCode,
     /// A structured error type, or the status of a span.
     ErrorType,
-    /// A rule on the text of the observation, or the texts of the run if its calls are written there.
+    /// A rule on the text of the observation, or calls that are written as text.
     Text,
-    /// From nowhere.
+    /// Status source unknown.
     #[default]
     None,
 }
@@ -77,23 +77,23 @@ named! {
     }
 }
 
-/// The arguments of a call: their digest, and their JSON text for whoever looks inside.
+/// The arguments of a call: their digest, and their JSON text if it was kept.
 #[derive(Debug, Clone)]
 pub struct Arguments<'a> {
-    /// `None`: the reader was asked not to keep it.
+    /// `None` if the reader was asked not to keep it.
     json: Option<Cow<'a, str>>,
     digest: Digest,
 }
 
 impl<'a> Arguments<'a> {
-    /// Arguments from a JSON value, kept in canonical form. Null is the same as none, and as an empty object.
+    /// Makes arguments from a JSON value, in canonical form. Null equals no arguments and an empty object.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
         let canonical = canonical::of_value(value);
         Self { digest: Digest::of_arguments(value), json: Some(Cow::Owned(canonical)) }
     }
 
-    /// Arguments from a JSON text. A text that is no sound JSON stands for itself.
+    /// Makes arguments from a JSON text. A text that is not valid JSON is kept as a string.
     #[must_use]
     pub fn from_json(json: &'a str) -> Self {
         let digest = if json == "null" { Digest::of_no_arguments() } else { Digest::of_json(json) };
@@ -108,37 +108,37 @@ impl<'a> Arguments<'a> {
         Self { json: None, digest }
     }
 
-    /// Arguments of this text, borrowed or not, whose digest is known.
+    /// Makes arguments from a text, borrowed or owned, with a known digest.
     pub(crate) fn with_digest(json: Cow<'a, str>, digest: Digest) -> Self {
         Self { json: Some(json), digest }
     }
 
-    /// The same, borrowed.
+    /// Borrows the arguments.
     pub(crate) fn borrowed(&self) -> Arguments<'_> {
         Arguments { json: self.json.as_deref().map(Cow::Borrowed), digest: self.digest }
     }
 
-    /// The digest of the canonical form.
+    /// Returns the digest of the canonical form.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The arguments as JSON text, spelled as in the source. `None`: the text was not kept, see
+    /// Returns the arguments as JSON text, spelled as in the source. `None` if the text was not kept, see
     /// [`ReadOptions::argument_texts`](crate::ReadOptions::argument_texts).
     #[must_use]
     pub fn json(&self) -> Option<&str> {
         self.json.as_deref()
     }
 
-    /// The arguments as canonical JSON text, where the text was kept.
+    /// Returns the arguments as canonical JSON text, if the text was kept.
     #[must_use]
     pub fn canonical(&self) -> Option<String> {
         self.json().map(canonical::of_text)
     }
 
-    /// The value at a path of member names and list positions, separated by dots, such as `edits.0.path`. `None` if there is
-    /// none, or the text was not kept. Other values are skipped, not parsed.
+    /// Returns the value at a path of member names and list indexes, separated by dots, such as `edits.0.path`. `None`
+    /// if there is no such value or the text was not kept. Other values are skipped without being parsed.
     ///
     /// ```
     /// use serde_json::json;
@@ -158,14 +158,14 @@ impl<'a> Arguments<'a> {
         serde_json::from_slice(found?.bytes()).ok()
     }
 
-    /// The digest of one argument; `None` where it was not given, or the text was not kept.
+    /// Returns the digest of one argument, or `None` if it was not given or the text was not kept.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Digest> {
         digest::member(self.json()?, name)
     }
 }
 
-/// One action with its observation: a tool call and its answer, or a command and what it printed.
+/// An action with its observation: a tool call and its answer, or a command and its output.
 ///
 /// ```
 /// use wrongturn::{Action, Status};
@@ -179,24 +179,24 @@ impl<'a> Arguments<'a> {
 pub struct Action<'a> {
     /// Name of the tool, or the whole text of a command.
     pub name: &'a str,
-    /// Arguments. None at all are the same as an empty object.
+    /// Arguments. No arguments equal an empty object.
     pub arguments: Content<Arguments<'a>>,
     /// The source's id of the call. Ids may repeat within a run.
     pub call_id: Option<&'a str>,
-    /// What came back.
+    /// The answer.
     pub observation: Content<Text<'a>>,
     /// How the action ended.
     pub status: Status,
-    /// Where the status comes from.
+    /// The source of the status.
     pub provenance: Provenance,
-    /// Why the status is unknown. Beside any other status it means nothing, and is not kept.
+    /// Why the status is unknown. Dropped for any other status.
     pub reason: Option<UnknownReason>,
     /// The structured type of an error, such as `timeout`.
     pub error_type: Option<&'a str>,
 }
 
 impl<'a> Action<'a> {
-    /// An action that was not answered (yet).
+    /// Makes an action without an answer.
     #[must_use]
     pub fn new(name: &'a str) -> Self {
         Self {
@@ -211,28 +211,28 @@ impl<'a> Action<'a> {
         }
     }
 
-    /// With these arguments.
+    /// Sets the arguments.
     #[must_use]
     pub fn arguments(mut self, arguments: &Value) -> Self {
         self.arguments = Content::Present(Arguments::from_value(arguments));
         self
     }
 
-    /// With arguments that the source left out.
+    /// Marks the arguments as left out by the source.
     #[must_use]
     pub fn arguments_not_recorded(mut self) -> Self {
         self.arguments = Content::NotRecorded;
         self
     }
 
-    /// With this call id.
+    /// Sets the call id.
     #[must_use]
     pub fn call_id(mut self, id: &'a str) -> Self {
         self.call_id = Some(id);
         self
     }
 
-    /// With this answer, whose status comes from a structured flag.
+    /// Sets the answer, with a status from a structured flag.
     #[must_use]
     pub fn answered(mut self, status: Status, observation: &'a str) -> Self {
         self.observation = Content::Present(observation.into());
@@ -241,7 +241,7 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// With an answer whose status comes from a structured flag, and whose text the source left out.
+    /// Sets a status from a structured flag, for an answer whose text the source left out.
     #[must_use]
     pub fn answered_unrecorded(mut self, status: Status) -> Self {
         self.observation = Content::NotRecorded;
@@ -250,7 +250,7 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// Nobody knows how it ended, for this reason.
+    /// Sets the status to unknown, for this reason.
     #[must_use]
     pub fn unknown(mut self, reason: UnknownReason) -> Self {
         self.status = Status::Unknown;
@@ -258,14 +258,14 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// With this source of the status.
+    /// Sets the source of the status.
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Self {
         self.provenance = provenance;
         self
     }
 
-    /// With this structured error type.
+    /// Sets the structured error type.
     #[must_use]
     pub fn error_type(mut self, error_type: &'a str) -> Self {
         self.error_type = Some(error_type);
@@ -294,15 +294,15 @@ impl<'a> Action<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Digests {
-    /// Of the name as it is.
+    /// The name as recorded.
     pub name: Digest,
-    /// Of the name trimmed and lower-cased.
+    /// The name, trimmed and lower-cased.
     pub folded_name: Digest,
-    /// Of the canonical arguments; where there are none, of an empty object. `None`: they were not recorded.
+    /// The canonical arguments, or an empty object. `None` if they were not recorded.
     pub arguments: Option<Digest>,
-    /// Of the observation.
+    /// The observation.
     pub observation: Content<Digest>,
-    /// Of the folded name with the arguments.
+    /// The folded name with the arguments.
     call: Option<Digest>,
 }
 
@@ -329,12 +329,12 @@ impl Digests {
         Self { name, folded_name, arguments, observation, call }
     }
 
-    /// Of the folded name with the arguments. `None`: they were not recorded.
+    /// Returns the digest of the folded name with the arguments, or `None` if they were not recorded.
     pub(crate) fn call(&self) -> Option<Digest> {
         self.call
     }
 
-    /// As [`Digests::call`], with the name as it is.
+    /// Like [`Digests::call`], with the name as recorded.
     pub(crate) fn exact_call(&self) -> Option<Digest> {
         if self.name == self.folded_name {
             self.call
@@ -344,7 +344,7 @@ impl Digests {
     }
 }
 
-/// A name trimmed and lower-cased.
+/// Trims and lower-cases a name.
 pub(crate) fn fold_name(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase()) {
         return Cow::Borrowed(name);

@@ -1,6 +1,6 @@
-//! Assembles a run: pairs calls with their answers and hands the steps on in source order.
+//! Assembles a run: pairs calls with their answers and emits the steps in source order.
 //!
-//! A reader gives what it finds in the order in which it finds it, borrowed from its input or made on the way.
+//! A reader hands over pieces in the order of the input, borrowed or owned.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,10 +18,10 @@ use super::usage::Usage;
 use super::words::Words;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many steps wait until some are handed on: what reads and what judges run one after the other, not in turns.
+/// Steps are emitted in batches of this size: reading and judging then run one after the other, not in turns.
 const BATCH: usize = 64;
 
-/// How many steps of one run may wait for their answers.
+/// The limit of steps in one run that may wait for answers.
 const MOST_WAITING: usize = 1 << 24;
 
 /// A call as a reader found it.
@@ -29,19 +29,19 @@ const MOST_WAITING: usize = 1 << 24;
 pub(crate) struct Call<'a> {
     pub(crate) actor: Actor,
     pub(crate) turn: u64,
-    /// `None`: no answer finds it by its id.
+    /// `None` if no answer can refer to it by id.
     pub(crate) id: Option<Cow<'a, str>>,
     pub(crate) name: Cow<'a, str>,
     pub(crate) arguments: Content<Arguments<'a>>,
-    /// When it began, in nanoseconds since 1970.
+    /// Start time in nanoseconds since 1970.
     pub(crate) time: Option<u64>,
     pub(crate) usage: Option<Box<Usage>>,
-    /// The span that shows it.
+    /// The span of the call.
     pub(crate) span: Option<SpanId>,
 }
 
 impl<'a> Call<'a> {
-    /// A call of the agent, without arguments.
+    /// Makes a call of the agent, without arguments.
     pub(crate) fn new(turn: u64, id: Option<Cow<'a, str>>, name: impl Into<Cow<'a, str>>) -> Self {
         Self {
             actor: Actor::Agent,
@@ -62,18 +62,18 @@ pub(crate) struct Answer<'a> {
     pub(crate) observation: Content<Words<'a>>,
     pub(crate) status: Status,
     pub(crate) provenance: Provenance,
-    /// Where the status is unknown.
+    /// The reason, if the status is unknown.
     pub(crate) reason: Option<UnknownReason>,
     pub(crate) error_type: Option<Box<str>>,
 }
 
 impl<'a> Answer<'a> {
-    /// An answer with this observation and status.
+    /// Makes an answer with this observation and status.
     pub(crate) fn new(observation: Content<Words<'a>>, status: Status, provenance: Provenance) -> Self {
         Self { observation, status, provenance, reason: None, error_type: None }
     }
 
-    /// The same, with the observation where it lies.
+    /// Makes an answer that borrows its observation.
     pub(crate) fn borrowed(&self) -> Answer<'_> {
         Answer {
             observation: self.observation.as_ref().map(|words| words.text().into()),
@@ -83,21 +83,22 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The number of a call within its run, by which an answer without an id can be given to it.
+/// The number of a call within its run, for answers without an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallNumber(u64);
 
-/// A queue of the steps of one run, and then of the next. A step leaves it as soon as it and all before it are complete.
+/// A queue of the steps of one run after the other. A step leaves the queue once it and all steps before it are
+/// complete.
 ///
-/// An answer belongs to the oldest unanswered call of its id. One that comes before any such call may belong
-/// to a later call: from then on everything waits for the end of the run, where a second pass pairs what is left.
+/// An answer belongs to the oldest unanswered call of its id. An answer that comes before any such call may belong to a
+/// later one: everything then waits for the end of the run, when a second pass pairs the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler<'a> {
     gate: Gate,
     queue: VecDeque<Entry<'a>>,
-    /// How many entries have left the queue.
+    /// Number of entries that left the queue.
     gone: u64,
-    /// How many entries have been paired, or found to have no partner.
+    /// Number of entries that were paired or found to have no partner.
     seen: u64,
     /// The oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
@@ -107,7 +108,7 @@ pub(crate) struct Assembler<'a> {
     actions: u64,
 }
 
-/// What a run consists of until it is handed on.
+/// A piece of a run in the queue.
 #[derive(Debug)]
 pub(crate) enum Entry<'a> {
     Message {
@@ -117,24 +118,24 @@ pub(crate) enum Entry<'a> {
         time: Option<u64>,
     },
     Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call of the id */ Option<u64>),
-    /// An answer that nobody has looked for a call for.
+    /// An answer that was not paired yet.
     Answer {
         turn: u64,
         id: Option<Cow<'a, str>>,
         answer: Answer<'a>,
     },
-    /// An answer without a call (so far).
+    /// An answer without a call so far.
     Orphan {
         turn: u64,
         id: Option<Digest>,
         answer: Answer<'a>,
     },
-    /// An answer that found its call.
+    /// An answer that was paired.
     Paired,
 }
 
 impl<'a> Assembler<'a> {
-    /// Begins a run. With `hold`, nothing is handed on before its end.
+    /// Begins a run. With `hold`, nothing is emitted before its end.
     pub(crate) fn begin(&mut self, hold: bool) {
         self.gate = Gate::new();
         self.queue.clear();
@@ -147,12 +148,12 @@ impl<'a> Assembler<'a> {
         self.actions = 0;
     }
 
-    /// A message.
+    /// Adds a message.
     pub(crate) fn message(&mut self, actor: Actor, turn: u64, text: impl Into<Words<'a>>) {
         self.message_at(actor, turn, text, None);
     }
 
-    /// A message of a known time.
+    /// Adds a message with a known time.
     pub(crate) fn message_at(
         &mut self,
         actor: Actor,
@@ -163,9 +164,8 @@ impl<'a> Assembler<'a> {
         self.queue.push_back(Entry::Message { actor, turn, text: text.into(), time });
     }
 
-    /// The tokens of the response that a turn is, which the messages of the agent in it bear where it makes no call;
-    /// calls bring their own. What comes first for a turn holds. Whether a call comes shows at the end of the run,
-    /// for which everything waits.
+    /// Sets the tokens of a turn, the first value counts. If the turn has no call, its messages carry them; calls carry
+    /// their own. The run is held to its end, since only then is it known whether a call follows.
     pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
             self.hold = true;
@@ -173,20 +173,20 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// A call.
+    /// Adds a call.
     pub(crate) fn call(&mut self, call: Call<'a>) -> CallNumber {
         self.actions += 1;
         self.queue.push_back(Entry::Call(call, None, None));
         CallNumber(self.gone + self.queue.len() as u64 - 1)
     }
 
-    /// An answer that belongs to a call of this id; without an id it belongs to none.
+    /// Adds an answer to the call of this id. Without an id it has no call.
     pub(crate) fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
         self.queue.push_back(Entry::Answer { turn, id, answer });
     }
 
-    /// Answers this very call; `false` where it has been answered, or handed on. Not for calls whose id other
-    /// answers bear as well: those pair in their order.
+    /// Answers this call, or returns false if it was answered or emitted. Not for calls whose id other answers may
+    /// have: those are paired in order.
     pub(crate) fn answer_call(&mut self, CallNumber(number): CallNumber, answer: Answer<'a>) -> bool {
         match self.entry(number) {
             Some(Entry::Call(_, slot @ None, _)) => {
@@ -197,12 +197,12 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Whether this call has an answer. What has been paired by ids only is known after [`Assembler::pair_new`].
+    /// Returns true if this call has an answer. Pairing by id happens in [`Assembler::pair_new`].
     pub(crate) fn is_answered(&mut self, CallNumber(number): CallNumber) -> bool {
         matches!(self.entry(number), Some(Entry::Call(_, Some(_), _)))
     }
 
-    /// Changes a call that has not been handed on.
+    /// Changes a call that was not emitted.
     pub(crate) fn call_mut(&mut self, CallNumber(number): CallNumber) -> Option<&mut Call<'a>> {
         match self.entry(number) {
             Some(Entry::Call(call, ..)) => Some(call),
@@ -210,12 +210,12 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// What has come and was not handed on.
+    /// Returns the entries that were not emitted.
     pub(crate) fn entries(&self) -> &VecDeque<Entry<'a>> {
         &self.queue
     }
 
-    /// The calls among what has come from this place on, of a run of which nothing was handed on.
+    /// Returns the calls among the entries from this position on, for a run that is held.
     pub(crate) fn calls_from(&self, place: usize) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
         self.queue.iter().zip(self.gone..).skip(place).filter_map(|(entry, number)| match entry {
             Entry::Call(call, ..) => Some((CallNumber(number), call)),
@@ -223,7 +223,7 @@ impl<'a> Assembler<'a> {
         })
     }
 
-    /// Takes out the entries of a run that is held to its end, to be given again in another form.
+    /// Takes the entries of a held run, to be added again in another form.
     pub(crate) fn take_entries(&mut self) -> VecDeque<Entry<'a>> {
         self.seen = self.gone;
         self.actions = 0;
@@ -233,7 +233,7 @@ impl<'a> Assembler<'a> {
         std::mem::take(&mut self.queue)
     }
 
-    /// Gives an entry again that was taken out.
+    /// Adds an entry that was taken.
     pub(crate) fn put(&mut self, mut entry: Entry<'a>) {
         if let Entry::Call(_, _, next) = &mut entry {
             self.actions += 1;
@@ -242,17 +242,17 @@ impl<'a> Assembler<'a> {
         self.queue.push_back(entry);
     }
 
-    /// The tokens of a turn of the agent, after [`Assembler::take_entries`].
+    /// Returns the tokens of a turn, after [`Assembler::take_entries`].
     pub(crate) fn tokens_of(&self, turn: u64) -> Option<Usage> {
         self.spent.of_message(Actor::Agent, turn)
     }
 
-    /// How many calls there were so far.
+    /// Returns the number of calls so far.
     pub(crate) fn actions(&self) -> u64 {
         self.actions
     }
 
-    /// Pairs what has come since this was last done.
+    /// Pairs the entries added since the last call.
     pub(crate) fn pair_new(&mut self) {
         for number in self.seen..self.gone + self.queue.len() as u64 {
             match self.entry(number) {
@@ -267,7 +267,7 @@ impl<'a> Assembler<'a> {
                     };
                     let id = id.as_deref().map(Digest::of_text);
                     if let Some(answer) = self.pair(id, answer) {
-                        // Without an id no later call can be its own.
+                        // Without an id, no later call can be its own.
                         self.hold |= id.is_some();
                         if let Some(entry) = self.entry(number) {
                             *entry = Entry::Orphan { turn, id, answer };
@@ -280,7 +280,7 @@ impl<'a> Assembler<'a> {
         self.seen = self.gone + self.queue.len() as u64;
     }
 
-    /// The call of this number waits for an answer.
+    /// Registers an unanswered call.
     fn open(&mut self, id: Digest, number: u64) {
         let newest = self.open.entry(id).or_insert((number, number));
         let before = std::mem::replace(&mut newest.1, number);
@@ -296,11 +296,11 @@ impl<'a> Assembler<'a> {
         self.queue.get_mut(position)
     }
 
-    /// Gives the answer to the oldest unanswered call of the id; gives it back where there is none.
+    /// Gives the answer to the oldest unanswered call of the id, or returns it if there is none.
     fn pair(&mut self, id: Option<Digest>, answer: Answer<'a>) -> Option<Answer<'a>> {
         let Some(id) = id else { return Some(answer) };
         let mut left = Some(answer);
-        // One that was answered by its number makes room for the next.
+        // A call that was answered by its number makes room for the next.
         while left.is_some()
             && let Some(&(oldest, newest)) = self.open.get(&id)
             && let Some(Entry::Call(_, slot, next)) = self.entry(oldest)
@@ -316,10 +316,10 @@ impl<'a> Assembler<'a> {
         left
     }
 
-    /// Hands on what is complete, as soon as there is enough of it.
+    /// Emits complete steps, in batches.
     ///
     /// # Errors
-    /// Where too many steps wait for answers.
+    /// If too many steps wait for answers.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         if self.queue.len() < BATCH {
             return Ok(());
@@ -339,10 +339,10 @@ impl<'a> Assembler<'a> {
         self.hand_on(complete, sink)
     }
 
-    /// Ends the run: pairs what is left, and hands on everything.
+    /// Ends the run: pairs the rest and emits everything.
     ///
     /// # Errors
-    /// Where a step breaks a rule of the model.
+    /// If a step breaks a rule of the model.
     pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
         self.pair_new();
         if self.hold && !self.open.is_empty() {
@@ -364,7 +364,7 @@ impl<'a> Assembler<'a> {
         Ok(self.unpaired)
     }
 
-    /// Hands on so many entries.
+    /// Emits this many entries.
     fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         if !self.spent.is_empty() {
             self.spent.leave_out(self.queue.iter().filter_map(|entry| match entry {
@@ -374,7 +374,7 @@ impl<'a> Assembler<'a> {
         }
         for entry in self.queue.range(..count) {
             let input = match entry {
-                // What is handed on has been paired, so that no answer is left as it came.
+                // Emitted entries were paired, so no unpaired answer is left.
                 Entry::Paired | Entry::Answer { .. } => continue,
                 Entry::Message { actor, turn, text, time } => {
                     let mut input = StepInput::message(*actor, text.text()).turn(*turn);
@@ -403,7 +403,7 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// The step of a call and its answer.
+/// Makes the step of a call and its answer.
 #[inline]
 fn step_of<'s>(call: &'s Call<'_>, answer: Option<&'s Answer<'_>>) -> StepInput<'s> {
     let mut action = Action::new(&call.name);

@@ -1,21 +1,21 @@
-//! Canonical JSON as text: one spelling for every value, however the source spelled it.
+//! Canonical JSON as text: one spelling for every value.
 //!
-//! No spaces; keys sorted by code point, of equal keys the last counts; only `"`, `\` and control characters are
-//! escaped; a number with a whole value below 2^53 is written as an integer, other integers digit for digit, any
-//! other number in the shortest form that reads back.
+//! No spaces; keys sorted by code point, and the last of equal keys counts; only `"`, `\` and control characters are
+//! escaped; a number with an integral value below 2^53 is written as an integer, other integers digit for digit, other
+//! numbers in the shortest form that reads back.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What is nested deeper is no JSON: a text of it stands for itself.
+/// Deeper values are not read as JSON: their text is kept as a string.
 pub(super) const MAX_DEPTH: u8 = 128;
 
-/// The whole floats below this are written as integers (2^53).
+/// Integral floats below this are written as integers (2^53).
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A JSON value in canonical form. It may be as deep as memory is: nothing here recurses.
+/// Writes a JSON value in canonical form. Does not recurse, so depth is limited only by memory.
 pub(crate) fn of_value(value: &Value) -> String {
     let mut out = String::new();
     let mut open: Vec<Container<'_>> = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn of_value(value: &Value) -> String {
     }
 }
 
-/// A container in the middle of being written.
+/// A container that is being written.
 enum Container<'v> {
     Array {
         items: std::slice::Iter<'v, Value>,
@@ -67,7 +67,7 @@ enum Container<'v> {
 }
 
 impl<'v> Container<'v> {
-    /// The next value, after what stands before it.
+    /// Writes the separator and returns the next value.
     fn next(&mut self, out: &mut String) -> Option<&'v Value> {
         match self {
             Self::Array { items, begun } => {
@@ -97,7 +97,7 @@ impl<'v> Container<'v> {
     }
 }
 
-/// A JSON text in canonical form. A text that is no sound JSON is given back as it is.
+/// Returns a JSON text in canonical form, or unchanged if it is not valid JSON.
 pub(crate) fn of_text(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     match serde_json::from_str(json).and_then(|raw| write_raw(raw, 0, &mut out)) {
@@ -106,7 +106,7 @@ pub(crate) fn of_text(json: &str) -> String {
     }
 }
 
-/// Each level is read when it is written, so that integers keep their digits.
+/// Reads each level when it is written; integers keep their digits.
 fn write_raw(raw: &RawValue, depth: u8, out: &mut String) -> serde_json::Result<()> {
     let json = raw.get();
     let deeper = || {
@@ -141,7 +141,7 @@ fn write_raw(raw: &RawValue, depth: u8, out: &mut String) -> serde_json::Result<
         }
         Some(b'"') => write_text(&serde_json::from_str::<String>(json)?, out),
         Some(b'-' | b'0'..=b'9') => {
-            // Also of integers: what is beyond a double is no JSON.
+            // Applies to integers as well: a number beyond a double is not valid.
             let number: f64 = serde_json::from_str(json)?;
             if json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) || json == "-0" {
                 write_float(number, out);
@@ -159,7 +159,7 @@ fn write_float(number: f64, out: &mut String) {
     if number.fract() == 0.0 && number.abs() < EXACT {
         out.push_str(&(number as i64).to_string());
     } else {
-        // Finite numbers are all that JSON has.
+        // JSON has only finite numbers.
         out.push_str(&Value::from(number).to_string());
     }
 }
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(of_text(&nested(129)), nested(129));
     }
 
-    /// Small enough to be taken apart again without recursion that the test's stack could not hold.
+    /// Small enough to be dropped without recursion that would exceed the test's stack.
     #[test]
     fn a_deep_value_is_written_without_recursion() {
         let mut value = Value::from(1);

@@ -1,12 +1,12 @@
-//! Content that may be there, may not be there, or may have been left out of the record.
+//! Content that is present, absent, or left out of the record.
 
 use serde::{Deserialize, Serialize};
 
-/// What a record says of the arguments or of the observation of an action.
+/// The recorded content of arguments or an observation.
 ///
-/// To leave something out (tracing without content, masked fields) is not to say that there was none: what was
-/// not recorded equals nothing, not even itself, when detectors compare actions. The equality of this type is that
-/// of records: two that leave the same out are equal.
+/// Left out of the record (tracing without content, masked fields) does not mean absent: when detectors compare
+/// actions, content that was not recorded equals nothing, not even itself. `==` on this type compares records, and two
+/// records that leave out the same content are equal.
 ///
 /// ```
 /// use wrongturn::trace::Content;
@@ -21,14 +21,14 @@ pub enum Content<T> {
     /// There was none.
     #[default]
     Absent,
-    /// The source does not hold it.
+    /// The source left it out.
     NotRecorded,
-    /// Here it is.
+    /// The content.
     Present(T),
 }
 
 impl<T> Content<T> {
-    /// The content, where it is there.
+    /// Returns the content, if present.
     pub fn present(self) -> Option<T> {
         match self {
             Self::Present(content) => Some(content),
@@ -36,7 +36,7 @@ impl<T> Content<T> {
         }
     }
 
-    /// The same of a reference.
+    /// Borrows the content.
     pub fn as_ref(&self) -> Content<&T> {
         match self {
             Self::Absent => Content::Absent,
@@ -45,7 +45,7 @@ impl<T> Content<T> {
         }
     }
 
-    /// The same of what `change` makes of the content.
+    /// Maps the content.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Content<U> {
         match self {
             Self::Absent => Content::Absent,
@@ -54,24 +54,24 @@ impl<T> Content<T> {
         }
     }
 
-    /// Whether there was none.
+    /// Returns true if there was none.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
 
-    /// Whether the content is there.
+    /// Returns true if the content is present.
     pub fn is_present(&self) -> bool {
         matches!(self, Self::Present(_))
     }
 
-    /// Whether the source holds the content, or says that there was none.
+    /// Returns false if the source left the content out.
     pub fn is_recorded(&self) -> bool {
         !matches!(self, Self::NotRecorded)
     }
 }
 
 impl<T> From<Option<T>> for Content<T> {
-    /// `None` is absent.
+    /// `None` becomes absent.
     fn from(content: Option<T>) -> Self {
         content.map_or(Self::Absent, Self::Present)
     }

@@ -1,7 +1,7 @@
-//! 128-bit digests, by which names, arguments and observations are compared without being kept.
+//! 128-bit digests, by which names, arguments and observations are compared without being stored.
 //!
-//! XXH3-128 is fast and well spread, but not cryptographic: two texts that somebody constructed to
-//! collide would be taken for equal. By chance it does not happen (10^9 texts: below 10^-20).
+//! XXH3-128 is fast and well distributed, but not cryptographic: texts that are constructed to collide compare as
+//! equal. A collision by chance is negligible (10^9 texts: below 10^-20).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,13 +18,13 @@ use super::step::{Event, Step};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Kind, Number, Read, spelling_of};
 
-/// The digest of a text or of a JSON value. Only equality carries meaning: the bits may change between
-/// versions of this crate.
+/// The digest of a text or a JSON value. Only equality has a meaning: the bits may change between versions of this
+/// crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest(u64, u64);
 
 impl fmt::Display for Digest {
-    /// 32 hexadecimal digits.
+    /// Writes 32 hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}{:016x}", self.0, self.1)
     }
@@ -42,7 +42,7 @@ impl FromStr for Digest {
     /// Reads 32 hexadecimal digits.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] where they are something else.
+    /// [`ErrorKind::Shape`] if the text is anything else.
     fn from_str(text: &str) -> Result<Self, Error> {
         let half = |range| text.get(range).and_then(|digits| u64::from_str_radix(digits, 16).ok());
         let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Digest {
 }
 
 impl Hash for Digest {
-    /// One half is hash enough.
+    /// One half suffices as a hash.
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.0);
     }
@@ -80,39 +80,38 @@ const MESSAGE: u64 = 16;
 const ACTION: u64 = 32;
 
 impl Digest {
-    /// The leading 64 bits, by which digests are ordered first. They are spread evenly.
+    /// Returns the leading 64 bits, which order digests. They are evenly distributed.
     pub(crate) fn leading_bits(self) -> u64 {
         self.0
     }
 
-    /// Stands for something that is not there.
+    /// The digest of an absent value.
     pub(crate) const NONE: Self = Self(0, 0);
 
-    /// The digest of a plain text.
+    /// Returns the digest of a plain text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         Self::from_bits(xxh3_128(text.as_bytes()))
     }
 
-    /// The digest of what a text is spelled like in JSON, where that needs no `\\u` and no `\\/`.
+    /// Returns the digest of a JSON spelling that has no `\\u` and no `\\/`.
     pub(crate) fn of_spelling(inner: &[u8]) -> Self {
         Self::from_bits(xxh3_128(inner))
     }
 
-    /// The digest of a text by the spelling that it would have in JSON, so that texts compare whether they were
-    /// decoded or not.
+    /// Returns the digest of a text by its spelling in JSON: decoded and undecoded texts compare equal.
     pub(crate) fn of_decoded(text: &str) -> Self {
         Self::of_spelling(spelling_of(text).as_bytes())
     }
 
-    /// The digest of a JSON value in canonical form: keys sorted at every level, numbers equal in value
-    /// equal (1 and 1.0). What is nested deeper than 128 levels has the digest of its canonical text.
+    /// Returns the digest of a JSON value in canonical form: keys are sorted at every level, and equal numbers are
+    /// equal (1 and 1.0). A value nested deeper than 128 levels has the digest of its canonical text.
     #[must_use]
     pub fn of_value(value: &Value) -> Self {
         Self::of_shallow(value, 0).unwrap_or_else(|| Self::of_string(&canonical::of_value(value)))
     }
 
-    /// As [`Digest::of_value`], of a value inside of so many others; `None` where it is nested too deeply.
+    /// Like [`Digest::of_value`], for a value inside this many others. `None` if it is nested too deeply.
     fn of_shallow(value: &Value, depth: u8) -> Option<Self> {
         let deeper = || (depth < MAX_DEPTH).then_some(depth + 1);
         Some(match value {
@@ -144,27 +143,27 @@ impl Digest {
         })
     }
 
-    /// As [`Digest::of_value`], of a string.
+    /// Like [`Digest::of_value`], for a string.
     pub(crate) fn of_string(text: &str) -> Self {
         Self::of_json_string(spelling_of(text).as_bytes())
     }
 
-    /// As [`Digest::of_value`], of a string that canonical JSON spells like this: most strings need not be decoded.
+    /// Like [`Digest::of_value`], for a string in canonical spelling: most strings need not be decoded.
     pub(crate) fn of_json_string(spelling: &[u8]) -> Self {
         Self::tagged(STRING, spelling)
     }
 
-    /// Of a key, decoded: that is how all who read objects are given it.
+    /// Returns the digest of a decoded key.
     fn of_key(name: &[u8]) -> Self {
         Self::tagged(KEY, name)
     }
 
-    /// As [`Digest::of_value`], of an object with one member, whose value has this digest.
+    /// Like [`Digest::of_value`], for an object with one member whose value has this digest.
     pub(crate) fn of_sole_member(name: &str, value: Self) -> Self {
         object(&mut [(Self::of_key(name.as_bytes()), value)])
     }
 
-    /// As [`Digest::of_value`], of a JSON text. A text that is no sound JSON value stands for a string of it.
+    /// Like [`Digest::of_value`], for a JSON text. An invalid text is treated as a string.
     pub(crate) fn of_json(json: &str) -> Self {
         let mut reader = Json::new(json.as_bytes());
         match Self::read(&mut reader) {
@@ -173,7 +172,7 @@ impl Digest {
         }
     }
 
-    /// Reads the digest of the value that comes next.
+    /// Returns the digest of the next value.
     pub(crate) fn read(json: &mut Json<'_>) -> Read<Self> {
         Ok(match json.kind()? {
             Kind::String => {
@@ -184,7 +183,7 @@ impl Digest {
                 }
             }
             Kind::Number => match json.number()? {
-                // As far as other readers keep them whole.
+                // To the depth at which other readers keep lists and objects whole.
                 Number::Integer(integer @ -0x8000_0000_0000_0000..=0xffff_ffff_ffff_ffff) => {
                     Self::tagged(NUMBER, &integer.to_le_bytes())
                 }
@@ -207,7 +206,7 @@ impl Digest {
                 digest
             }
             Kind::Object => {
-                // Most objects are small: those need no list of their own.
+                // Most objects are small and need no allocation.
                 let mut few = [(Self::NONE, Self::NONE); 8];
                 let mut many = Vec::new();
                 let mut count = 0;
@@ -241,7 +240,7 @@ impl Digest {
         Self::tagged(ARRAY, b"")
     }
 
-    /// The digest of a run whose steps so far have this one and which goes on with `step`.
+    /// Returns the digest of a run that goes on with `step`.
     pub(crate) fn with_step(self, step: &Step<'_>) -> Self {
         let actor = step.actor() as u64;
         match step.event() {
@@ -256,28 +255,28 @@ impl Digest {
         }
     }
 
-    /// The digest of arguments: null is none.
+    /// Returns the digest of arguments; null counts as none.
     pub(crate) fn of_arguments(arguments: &Value) -> Self {
         if arguments.is_null() { Self::of_no_arguments() } else { Self::of_value(arguments) }
     }
 
-    /// The digest of the arguments of a call that has none, which are those of an empty object.
+    /// Returns the digest of no arguments, equal to that of an empty object.
     pub(crate) fn of_no_arguments() -> Self {
         Self::tagged(OBJECT, b"")
     }
 
-    /// The digest of a number.
+    /// Returns the digest of a number.
     pub(crate) fn of_number(number: u32) -> Self {
         Self::tagged(NUMBER, &number.to_le_bytes())
     }
 
-    /// The digest of two digests in order.
+    /// Combines two digests, in order.
     #[must_use]
     pub(crate) fn and(self, other: Self) -> Self {
         Self::of_digests(PAIR, [self, other])
     }
 
-    /// The digest of several digests in order.
+    /// Combines several digests, in order.
     fn of_digests<const COUNT: usize>(tag: u64, digests: [Self; COUNT]) -> Self {
         Self::tagged(tag, digests.map(|digest| digest.bits().to_le_bytes()).as_flattened())
     }
@@ -296,9 +295,9 @@ impl Digest {
     }
 }
 
-/// The digest of an object's entries, whatever their order.
+/// Returns the digest of an object's entries in any order.
 fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
-    // Stable: where a key stands twice the last value counts, as in every common JSON reader.
+    // A stable sort: of equal keys the last value counts, as in every common JSON reader.
     pairs.sort_by_key(|(key, _)| *key);
     let mut digest = Digest::tagged(OBJECT, b"");
     for (position, (key, value)) in pairs.iter().enumerate() {
@@ -309,7 +308,7 @@ fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
     digest
 }
 
-/// The integer that a float is, if it is one that JSON readers may also give as an integer.
+/// Returns the integer equal to a float, if JSON readers may read it as one.
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked first")]
 fn integer(value: f64) -> Option<i128> {
     const LIMIT: f64 = 18_446_744_073_709_551_616.0;
@@ -321,7 +320,7 @@ fn integer(value: f64) -> Option<i128> {
 pub(crate) struct Members(Vec<(Digest, Digest)>);
 
 impl Members {
-    /// Those of a JSON text; none where it is no sound object.
+    /// Reads the members of a JSON text. Empty if it is not a valid object.
     pub(crate) fn of(json: &str) -> Self {
         let mut members = Vec::new();
         let read = Json::new(json.as_bytes()).object(|key, value| {
@@ -331,19 +330,19 @@ impl Members {
         if read.is_err() {
             members.clear();
         }
-        // Stable: where a key stands twice the last value counts.
+        // A stable sort: of equal keys the last value counts.
         members.sort_by_key(|(key, _)| *key);
         Self(members)
     }
 
-    /// The digest of the object without the members of these names.
+    /// Returns the digest of the object without these members.
     pub(crate) fn without(&self, names: &[&str]) -> Digest {
         let names: Vec<Digest> = names.iter().map(|name| Digest::of_key(name.as_bytes())).collect();
         let mut left: Vec<_> = self.0.iter().filter(|(key, _)| !names.contains(key)).copied().collect();
         object(&mut left)
     }
 
-    /// The digest of one of them.
+    /// Returns the digest of one member.
     pub(crate) fn get(&self, name: &str) -> Option<Digest> {
         let wanted = Digest::of_key(name.as_bytes());
         let behind = self.0.partition_point(|(key, _)| *key <= wanted);
@@ -352,7 +351,7 @@ impl Members {
     }
 }
 
-/// The digest of one member of a JSON object text; `None` where it has no such member.
+/// Returns the digest of one member of a JSON object, or `None` if it has no such member.
 pub(crate) fn member(json: &str, name: &str) -> Option<Digest> {
     Members::of(json).get(name)
 }

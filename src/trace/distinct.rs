@@ -1,9 +1,8 @@
-//! How many different things there are, in bounded memory: the smallest digests of all.
+//! Counts distinct digests in bounded memory by keeping the smallest ones.
 //!
-//! What is kept depends on the set alone, and the smallest of a union are among the smallest of its parts: sketches
-//! merge exactly, in any order, and a thing that is seen twice is one. Up to 4,096 things the number is exact; above,
-//! the estimate (k - 1)/U from the k-th smallest, U of the way through all digests, has a standard error of
-//! 1/sqrt(k - 2), 1.6 %.
+//! The sketch depends only on the set, and the smallest of a union are among the smallest of its parts: sketches merge
+//! exactly, in any order. Up to 4,096 digests the count is exact. Above that, the estimate (k - 1)/U, with U the k-th
+//! smallest as a share of the range, has a standard error of 1/sqrt(k - 2), 1.6%.
 //!
 //! References: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al., "On synopses
 //! for distinct-value estimation under multiset operations", SIGMOD 2007 (estimate and error). `HyperLogLog` takes fewer
@@ -15,22 +14,22 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::digest::Digest;
 
-/// How many digests are kept.
+/// Number of digests kept.
 const KEPT: usize = 4096;
 
-/// A set of digests, of which the smallest are kept.
+/// A set of digests that keeps the smallest ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Distinct {
     more: bool,
     kept: BTreeSet<Digest>,
 }
 
-/// A number of different things.
+/// A number of distinct things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DistinctCount {
     /// The number.
     pub count: u64,
-    /// Whether it is exact; else it is an estimate with a standard error of 1.6 %.
+    /// False if the number is an estimate, with a standard error of 1.6%.
     pub exact: bool,
 }
 
@@ -80,7 +79,7 @@ impl<'de> Deserialize<'de> for Distinct {
     }
 }
 
-/// How many digests there are, of which this is the k-th smallest.
+/// Estimates the number of digests from the k-th smallest.
 pub(crate) fn estimate(k: u64, largest: Digest) -> u64 {
     let part = largest.leading_bits();
     let all = u128::from(k.saturating_sub(1)) << 64;

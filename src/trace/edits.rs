@@ -1,4 +1,4 @@
-//! The steps of a trace after an edit, for runs of a rule on what might have been.
+//! Edited copies of a trace, for counterfactuals.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use super::step::{Event, Step};
 use super::trace::Trace;
 
 impl Trace {
-    /// The steps, with one step repeated right after itself, each time in a new turn. Later steps move back.
+    /// Returns the steps with one step repeated right after itself, each time in a new turn. Later steps move back.
     pub(crate) fn with_repeats(&self, step: u64, times: u64) -> impl Iterator<Item = Step<'_>> {
         self.steps().flat_map(move |original| {
             let copies = if original.index == step { times } else { 0 };
@@ -18,7 +18,7 @@ impl Trace {
         })
     }
 
-    /// The steps without those of these ranges. Later steps move up.
+    /// Returns the steps without these ranges. Later steps move up.
     pub(crate) fn without(&self, ranges: &[(u64, u64)]) -> impl Iterator<Item = Step<'_>> {
         let is_removed =
             |step: &Step<'_>| ranges.iter().any(|(first, last)| (*first..=*last).contains(&step.index));
@@ -33,8 +33,8 @@ impl Trace {
         })
     }
 
-    /// The steps, and then the actions of these steps again, each in a new turn. They succeed with an empty answer and
-    /// make no progress.
+    /// Returns the steps followed by these actions again, each in a new turn, with success, an empty answer and no
+    /// progress.
     pub(crate) fn with_successes(&self, steps: &[u64]) -> impl Iterator<Item = Step<'_>> {
         let index = self.steps().next_back().map_or(0, |step| step.index);
         let turn = self.steps().map(|step| step.turn).max().unwrap_or(0);

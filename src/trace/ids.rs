@@ -1,4 +1,4 @@
-//! The ids by which tracing systems know traces and spans.
+//! Ids of traces and spans.
 
 use std::fmt;
 use std::num::{NonZeroU64, NonZeroU128};
@@ -37,13 +37,13 @@ pub struct SpanId(NonZeroU64);
 macro_rules! id {
     ($id:ident, $number:ident, $inner:ident, $bytes:literal, $what:literal) => {
         impl $id {
-            /// The id of these bytes, the highest first; `None` where all are zero.
+            /// Makes an id from big-endian bytes, or `None` if all are zero.
             #[must_use]
             pub fn from_bytes(bytes: [u8; $bytes]) -> Option<Self> {
                 $inner::new($number::from_be_bytes(bytes)).map(Self)
             }
 
-            /// The bytes of the id, the highest first.
+            /// Returns the id as big-endian bytes.
             #[must_use]
             pub fn to_bytes(self) -> [u8; $bytes] {
                 self.0.get().to_be_bytes()
@@ -59,11 +59,11 @@ macro_rules! id {
         impl FromStr for $id {
             type Err = Error;
 
-            /// Reads hexadecimal digits in either case.
+            /// Parses hexadecimal digits in either case.
             ///
             /// # Errors
-            /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where there are more or fewer digits, other characters, or
-            /// zeros alone.
+            /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the length is wrong, a character is not a digit, or all
+            /// digits are zero.
             fn from_str(text: &str) -> Result<Self> {
                 let digits = text.len() == 2 * $bytes && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 let number = if digits { $number::from_str_radix(text, 16).ok() } else { None };

@@ -1,4 +1,4 @@
-//! Maps keyed by digests and by texts, and lists that stay lean.
+//! Maps keyed by digests and texts, and lists that grow slowly.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,7 +11,7 @@ pub(crate) type DigestMap<V> = HashMap<Digest, V, BuildHasherDefault<DigestHashe
 /// A set of digests.
 pub(crate) type DigestSet = HashSet<Digest, BuildHasherDefault<DigestHasher>>;
 
-/// Empties a map. A large one is given up: to clear it costs as much as it is large, for every trace that follows.
+/// Empties a map. Drops a large one, since clearing costs as much as its capacity in every later trace.
 pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     const LARGE: usize = 1024;
     if map.capacity() > LARGE {
@@ -21,8 +21,8 @@ pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     }
 }
 
-/// About how many bytes a map holds: its table has a power of two of places, of which at most seven in eight are taken,
-/// each with one byte beside it.
+/// Returns about how many bytes a map holds: its table has a power of two of slots, at most seven in eight used, with
+/// one more byte each.
 pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     let capacity = map.capacity();
     if capacity == 0 {
@@ -32,7 +32,7 @@ pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     places * (size_of::<(Digest, V)>() + 1)
 }
 
-/// Appends to a list that grows by an eighth: lists of open traces are many, and each would be half empty otherwise.
+/// Appends to a list that grows by an eighth: open traces have many lists, and doubling would leave each half empty.
 #[inline]
 pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {
     if list.len() == list.capacity() {
@@ -41,7 +41,7 @@ pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Takes the half of a digest that is given to it for the hash.
+/// Uses half of a digest as its hash.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct DigestHasher(u64);
 
@@ -62,10 +62,10 @@ impl Hasher for DigestHasher {
 /// A hash map keyed by ids and names of one input.
 pub(crate) type TextMap<K, V> = HashMap<K, V, BuildHasherDefault<TextHasher>>;
 
-/// The same without values.
+/// A hash set of ids and names of one input.
 pub(crate) type TextSet<K> = HashSet<K, BuildHasherDefault<TextHasher>>;
 
-/// Hashes texts by XXH3. As with digests, whoever constructs texts that collide slows down the reading of them.
+/// Hashes texts by XXH3. Texts that are constructed to collide slow down reading.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct TextHasher(u64);
 
@@ -78,7 +78,7 @@ impl Hasher for TextHasher {
         self.0 = self.0.rotate_left(5) ^ xxhash_rust::xxh3::xxh3_64(bytes);
     }
 
-    // What marks the ends of texts, and which of several kinds of keys there is.
+    // Ends of texts, and discriminants of keys of several kinds.
     fn write_u8(&mut self, value: u8) {
         self.write_u64(u64::from(value));
     }

@@ -1,4 +1,4 @@
-//! The native JSON form: wire structs, and what is checked on the way in.
+//! The native JSON form and its validation.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -32,17 +32,16 @@ use crate::objects::Objects;
 ///             "status": "unknown", "reason": "running"}]}
 /// ```
 ///
-/// `version` and `steps` are required. A later version 1 may have more fields than these: fields that are not known
-/// are passed over. A step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the
-/// agent, `status` is `unknown`, `step` is one more than before, `turn` likewise. What `not_recorded` names was left
-/// out by the source, which is not the same as none. `time` is in nanoseconds since 1970. `usage` is what the step
-/// took; every action of a turn has the tokens of the response that issued it, or, in a turn without actions, every
-/// message of the agent. `span` is the span of a tracing system that shows the step. A route of
-/// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
-/// as in [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
+/// `version` and `steps` are required. Later documents of version 1 may have more fields; unknown fields are skipped. A
+/// step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the agent, `status` is
+/// `unknown`, `step` and `turn` are one more than before. `not_recorded` lists content that the source left out, which
+/// differs from no content. `time` is in nanoseconds since 1970. `usage` is the cost of the step: each action of a turn
+/// has the tokens of the response that issued it, or, in a turn without actions, each message of the agent. `span` is
+/// the span of the step. A route of `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name",
+/// "arguments", "compare"}`, with `compare` as in [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
-/// What a source can leave out of an action.
+/// Content of an action that a source can leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Part {
@@ -186,7 +185,7 @@ impl From<Step<'_>> for WireStep {
             Event::Message(text) => wire.text = Some(text.to_str().into()),
             Event::Action(action) => {
                 wire.name = Some(action.name.to_owned());
-                // Arguments that are no sound JSON are kept as a text.
+                // Arguments that are not valid JSON are kept as a string.
                 let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
                 wire.arguments = arguments.map(|json| {
                     serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
@@ -269,7 +268,7 @@ mod tests {
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
 
-    /// Derived readers would take a list for an object, by position.
+    /// Derived readers would accept a list for an object, by position.
     #[test]
     fn a_list_is_no_object() {
         let run = |step: Value| read(json!({"version": 1, "steps": [step]}));
@@ -335,7 +334,7 @@ mod tests {
             let error = read(json!({"version": 1, "steps": [{"name": "x", "span": span}]})).unwrap_err();
             assert!(error.contains("no id of a span"), "{error}");
         }
-        // Beside another status a reason means nothing.
+        // A reason has no meaning for another status.
         let trace =
             read(json!({"version": 1, "steps": [{"name": "x", "status": "ok", "reason": "running"}]}));
         assert!(!serde_json::to_string(&trace.unwrap()).unwrap().contains("running"));

@@ -1,4 +1,4 @@
-//! A step as a trace keeps it.
+//! A step as a trace stores it.
 
 use std::sync::OnceLock;
 
@@ -9,19 +9,19 @@ use super::ids::SpanId;
 use super::step::{Actor, Event, Step};
 use super::usage::Usage;
 
-/// A step as it is kept: small, so that long traces are walked fast.
+/// A stored step: small, for fast iteration over long traces.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     index: u64,
     turn: u64,
-    /// Not a number where it is not known.
+    /// NaN if unknown.
     progress: f64,
     rare: Option<Box<Rare>>,
     actor: Actor,
     body: Body,
 }
 
-/// What few sources record of a step.
+/// Fields that few sources record.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Rare {
     location: Option<Box<str>>,
@@ -40,7 +40,7 @@ enum Body {
 #[derive(Debug, Clone)]
 struct ActionRecord {
     name: Box<str>,
-    /// As the source spells them; `None` also where their text was not kept.
+    /// As the source spells them. `None` if their text was not kept.
     arguments: Option<Box<str>>,
     call_id: Option<Box<str>>,
     observation: Option<Box<str>>,
@@ -50,7 +50,7 @@ struct ActionRecord {
     has_arguments_recorded: bool,
     has_observation_recorded: bool,
     name_digest: Digest,
-    /// Of the folded name, where it differs.
+    /// The folded name, if it differs.
     folded_name_digest: Option<Box<Digest>>,
     arguments_digest: Digest,
     observation_digest: Digest,
@@ -65,7 +65,7 @@ impl PartialEq for Record {
     }
 }
 
-/// Equal whatever the spelling of the arguments.
+/// Equality ignores the spelling of the arguments.
 impl PartialEq for ActionRecord {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, &self.call_id, &self.observation) == (&other.name, &other.call_id, &other.observation)
@@ -140,7 +140,7 @@ impl ActionRecord {
             name_digest: digests.name,
             folded_name_digest: (digests.folded_name != digests.name).then(|| Box::new(digests.folded_name)),
             arguments_digest: digests.arguments.unwrap_or(Digest::NONE),
-            // The kept text is decoded, and is compared as such from now on.
+            // The kept text is decoded and compared in decoded form from now on.
             observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_decoded),
             observation,
         }

@@ -1,4 +1,4 @@
-//! The reference route: what an expert reaches, in which order and at which step.
+//! Reference routes: the milestones that an expert reaches, in order, with their steps.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::route_index::{Indices, RouteIndex};
 use super::step::{Actor, Actors};
 use crate::error::{Error, Result};
 
-/// What counts as reaching a milestone.
+/// The condition for reaching a milestone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// The first step whose progress is at least this score.
@@ -44,8 +44,8 @@ pub struct ReferenceAction {
 }
 
 impl ReferenceAction {
-    /// An action of `actor` called `name`. `compare` names the arguments that must be equal: `None` all of
-    /// them, an empty list none, so that the name alone decides.
+    /// Makes an expected action of `actor` called `name`. `compare` lists the arguments that must be equal: `None` for
+    /// all of them, an empty list for none.
     #[must_use]
     pub fn new(actor: Actor, name: &str, arguments: &Value, compare: Option<Vec<String>>) -> Self {
         Self {
@@ -58,13 +58,13 @@ impl ReferenceAction {
         }
     }
 
-    /// As [`ReferenceAction::new`], from a JSON text.
+    /// Like [`ReferenceAction::new`], from a JSON text.
     pub(crate) fn from_json(actor: Actor, name: &str, arguments: &str, compare: Option<Vec<String>>) -> Self {
         let digest = if arguments == "null" { Digest::of_no_arguments() } else { Digest::of_json(arguments) };
         Self::of_digest(actor, name, arguments.to_owned(), digest, compare)
     }
 
-    /// As [`ReferenceAction::from_json`], of arguments with this digest.
+    /// Like [`ReferenceAction::from_json`], with a known digest.
     pub(crate) fn of_digest(
         actor: Actor,
         name: &str,
@@ -76,49 +76,49 @@ impl ReferenceAction {
         Self { actor, name: name.to_owned(), name_digest, arguments, digest, compare }
     }
 
-    /// Whose action it is.
+    /// Returns the actor.
     #[must_use]
     pub fn actor(&self) -> Actor {
         self.actor
     }
 
-    /// Name of the tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The digest of the name.
+    /// Returns the digest of the name.
     pub(crate) fn name_digest(&self) -> Digest {
         self.name_digest
     }
 
-    /// The arguments as JSON text.
+    /// Returns the arguments as JSON text.
     #[must_use]
     pub fn arguments(&self) -> &str {
         &self.arguments
     }
 
-    /// The digest of the arguments.
+    /// Returns the digest of the arguments.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The digest of one argument; `None` where it is not expected.
+    /// Returns the digest of one argument, or `None` if it is not expected.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Digest> {
         digest::member(&self.arguments, name)
     }
 
-    /// The arguments that must be equal; `None` is all of them.
+    /// Returns the arguments that must be equal, or `None` for all of them.
     #[must_use]
     pub fn compare(&self) -> Option<&[String]> {
         self.compare.as_deref()
     }
 }
 
-/// One point that the reference route passes.
+/// A point on the reference route.
 ///
 /// ```
 /// use wrongturn::trace::{Milestone, Target};
@@ -130,26 +130,26 @@ impl ReferenceAction {
 pub struct Milestone {
     /// The step at which an expert reaches it.
     pub reference_step: u64,
-    /// What counts as reaching it.
+    /// The condition for reaching it.
     pub target: Target,
-    /// What the expert does there, for the reader; of an expected action, its name says it.
+    /// A description for readers; for an expected action, its name.
     pub label: Option<String>,
 }
 
 impl Milestone {
-    /// A milestone reached with a score.
+    /// Makes a milestone that is reached with a score.
     #[must_use]
     pub fn score(reference_step: u64, score: f64) -> Self {
         Self { reference_step, target: Target::Score(score), label: None }
     }
 
-    /// A milestone reached by an action.
+    /// Makes a milestone that is reached by an action.
     #[must_use]
     pub fn action(reference_step: u64, action: ReferenceAction) -> Self {
         Self { reference_step, label: None, target: Target::Action(action) }
     }
 
-    /// With this description.
+    /// Sets the description.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
@@ -183,11 +183,11 @@ pub struct ReferenceRoute {
 }
 
 impl ReferenceRoute {
-    /// A route over these milestones.
+    /// Makes a route of these milestones.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where reference steps decrease, a score is not finite,
-    /// or scores and actions are mixed.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if reference steps decrease, a score is not finite, or scores and
+    /// actions are mixed.
     pub fn new(milestones: Vec<Milestone>) -> Result<Self> {
         for pair in milestones.windows(2) {
             if let [before, after] = pair {
@@ -212,29 +212,29 @@ impl ReferenceRoute {
         Ok(Self { milestones, indices: Indices::default() })
     }
 
-    /// The milestones in order.
+    /// Returns the milestones in order.
     #[must_use]
     pub fn milestones(&self) -> &[Milestone] {
         &self.milestones
     }
 
-    /// What runs need to look up along the route; made once for all of them.
+    /// Returns the look-up tables of the route, made once for all runs.
     pub(crate) fn index(&self, actors: Actors) -> &std::sync::Arc<RouteIndex> {
         self.indices.get(&self.milestones, actors)
     }
 }
 
-/// The reference route of a run, or why there is none.
+/// The reference route of a run, or why it has none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Routing {
     /// The route is known.
     Known(std::sync::Arc<ReferenceRoute>),
-    /// There is none, for this reason.
+    /// There is no route, for this reason.
     Unknown(Cow<'static, str>),
 }
 
 impl Routing {
-    /// The route, where it is known.
+    /// Returns the route, if known.
     #[must_use]
     pub fn route(&self) -> Option<&ReferenceRoute> {
         match self {

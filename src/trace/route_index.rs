@@ -1,4 +1,4 @@
-//! What a run needs to look up along its reference route, made once for all runs of the route.
+//! Look-up tables of a reference route, made once for all runs of the route.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -8,13 +8,13 @@ use super::digest::{Digest, Members};
 use super::route::{Milestone, ReferenceAction, Target};
 use super::step::{Actor, Actors};
 
-/// Whose action it is, and the digest of what it does.
+/// The actor of an action and the digest of the action.
 type Key = (Digest, Actor);
 
-/// The milestones of the chosen actors, and how a step is seen to reach one.
+/// The milestones of the chosen actors, indexed by what reaches them.
 #[derive(Debug, Default)]
 pub(crate) struct RouteIndex {
-    /// Whether milestones are scores, not actions.
+    /// True if milestones are scores, false if they are actions.
     pub(crate) by_score: bool,
     /// In the order of the route.
     pub(crate) marks: Vec<Mark>,
@@ -22,9 +22,9 @@ pub(crate) struct RouteIndex {
     pub(crate) ascending: Vec<(f64, usize)>,
     /// The actors whose actions are milestones.
     actors: Vec<Actor>,
-    /// Marks by the digest of all that decides them; sorted.
+    /// Marks by the digest of the complete action, sorted.
     keys: Vec<(Key, usize)>,
-    /// By name, which arguments decide where not all of them do.
+    /// Marks by name, for milestones that compare only some arguments.
     compared: BTreeSet<(Key, Vec<String>)>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct RouteIndex {
 pub(crate) struct Mark {
     /// Position in the route.
     pub(crate) milestone: usize,
-    /// Reference step, counted without the milestones of other actors.
+    /// Reference step, not counting milestones of other actors.
     pub(crate) reference_step: u64,
 }
 
@@ -53,7 +53,7 @@ impl RouteIndex {
                 Target::Action(action) => index.expect(action),
                 Target::Score(score) => index.ascending.push((*score, index.marks.len())),
             }
-            // The rest is numbered anew: steps that fall away before it count no more.
+            // Renumbers the rest: dropped steps before it no longer count.
             let before = dropped.partition_point(|step| *step < milestone.reference_step) as u64;
             let reference_step = milestone.reference_step.saturating_sub(before);
             index.marks.push(Mark { milestone: position, reference_step });
@@ -84,13 +84,13 @@ impl RouteIndex {
         self.keys.push(((decisive, actor), self.marks.len()));
     }
 
-    /// Whether actions of this actor count.
+    /// Returns true if actions of this actor count.
     pub(crate) fn counts(&self, actor: Actor) -> bool {
         self.actors.contains(&actor)
     }
 
-    /// Collects the marks that an action reaches. All marks of one key are reached at once: where the first of them is
-    /// not open any more, none is.
+    /// Collects the marks that an action reaches. All marks of one key are reached at once, so if the first is not
+    /// open, none is.
     pub(crate) fn reach(
         &self,
         actor: Actor,
@@ -112,12 +112,12 @@ impl RouteIndex {
         let key = (name, actor);
         let mut given = None;
         for (_, members) in self.compared.range((key, Vec::new())..).take_while(|(other, _)| *other == key) {
-            // The arguments are read once, however many milestones look into them.
+            // Reads the arguments once for all milestones.
             let given = given.get_or_insert_with(|| {
                 let json = action.arguments.as_ref().present().and_then(Arguments::json);
                 json.map(Members::of).unwrap_or_default()
             });
-            // What was not recorded equals nothing.
+            // Content that was not recorded equals nothing.
             if digests.arguments.is_some() {
                 of_key(with_members(name, members, given));
             }
@@ -125,14 +125,14 @@ impl RouteIndex {
     }
 }
 
-/// The digest of a name with some of the arguments, each of which may be missing.
+/// Returns the digest of a name with some of the arguments, each of which may be missing.
 fn with_members(name: Digest, members: &[String], given: &Members) -> Digest {
     members.iter().fold(name, |digest, member| {
         digest.and(Digest::of_text(member)).and(given.get(member).unwrap_or(Digest::NONE))
     })
 }
 
-/// The indices of one route, each made when it is first asked for. They say nothing that the route does not.
+/// The indexes of one route, each made on first use. They derive from the route alone.
 #[derive(Debug, Default)]
 pub(super) struct Indices {
     agent: OnceLock<Arc<RouteIndex>>,

@@ -1,4 +1,4 @@
-//! The door to the detectors: [`Gate`] validates steps, a [`StepSink`] takes them.
+//! [`Gate`] validates steps, a [`StepSink`] takes them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,18 +10,18 @@ use super::route::Routing;
 use super::step::{Event, Step, StepInput};
 use crate::error::{Error, Result};
 
-/// What a trace is known by. Everything is optional: sources differ in what they record.
+/// Metadata of a run. Everything is optional: sources differ in what they record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Metadata {
-    /// The source's own id of the run.
+    /// The source's id of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The name of the agent whose run it is.
+    /// The name of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Arc<str>>,
-    /// Of a sub-agent's run, the id of the trace that called it.
+    /// For a sub-agent's run, the id of the trace that called it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// The model that drove the agent.
@@ -33,10 +33,10 @@ pub struct Metadata {
     /// The task within the domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Which of several trials of the task.
+    /// The number of the trial of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<u64>,
-    /// The file or system that the trace comes from.
+    /// The file or system of origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Why the run ended, in the source's words.
@@ -47,13 +47,13 @@ pub struct Metadata {
     pub labels: BTreeMap<String, String>,
 }
 
-/// Calls and answers that found no partner.
+/// Counts of unpaired calls and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unpaired {
-    /// Calls that were never answered.
+    /// Calls without an answer.
     pub calls: u64,
-    /// Answers that no call belongs to.
+    /// Answers without a call.
     pub messages: u64,
 }
 
@@ -68,7 +68,7 @@ impl Unpaired {
     }
 }
 
-/// A failure that somebody has labelled in the source.
+/// A failure that is labelled in the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelledFailure {
     /// The failure mode, in the source's words.
@@ -76,15 +76,15 @@ pub struct LabelledFailure {
     /// First and last step of the failure.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
-    /// Whether the source holds it for a cause of the outcome, not a blemish beside it.
+    /// True if the source calls it a cause of the outcome.
     #[serde(default)]
     pub core: bool,
-    /// Why, in the source's words.
+    /// The reason, in the source's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<String>,
 }
 
-/// What is known of a run when its last step is over.
+/// Facts about a run that are known at its end.
 ///
 /// ```
 /// use wrongturn::{Metadata, trace::{Ending, Unpaired}};
@@ -105,17 +105,17 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// The ending of a run with this metadata and reward.
+    /// Makes the ending of a run.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the reward is not finite.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the reward is not finite.
     pub fn new(metadata: Metadata, reward: Option<f64>) -> Result<Self> {
         let mut ending = Self { metadata, ..Self::default() };
         ending.set_reward(reward)?;
         Ok(ending)
     }
 
-    /// Puts this reward in the place of the one before, if it is finite.
+    /// Replaces the reward, if the new one is finite.
     pub(crate) fn set_reward(&mut self, reward: Option<f64>) -> Result<()> {
         if let Some(reward) = reward.filter(|reward| !reward.is_finite()) {
             return Err(Error::trace(format!("the reward is {reward}, not finite")));
@@ -124,42 +124,42 @@ impl Ending {
         Ok(())
     }
 
-    /// With these counts of calls and answers without a partner.
+    /// Sets the counts of unpaired calls and answers.
     #[must_use]
     pub fn with_unpaired(self, unpaired: Unpaired) -> Self {
         Self { unpaired, ..self }
     }
 
-    /// With these labelled failures.
+    /// Sets the labelled failures.
     #[must_use]
     pub fn with_failures(self, failures: Vec<LabelledFailure>) -> Self {
         Self { failures, ..self }
     }
 
-    /// What the run is known by.
+    /// Returns the metadata.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// What the run is known by, to be changed.
+    /// Returns the metadata for changes.
     pub fn metadata_mut(&mut self) -> &mut Metadata {
         &mut self.metadata
     }
 
-    /// The reward of the run; finite.
+    /// Returns the reward, which is finite.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {
         self.reward
     }
 
-    /// Calls and answers that found no partner.
+    /// Returns the counts of unpaired calls and answers.
     #[must_use]
     pub fn unpaired(&self) -> Unpaired {
         self.unpaired
     }
 
-    /// The failures that the source's own labels name.
+    /// Returns the failures that the source labels.
     #[must_use]
     pub fn failures(&self) -> &[LabelledFailure] {
         &self.failures
@@ -171,7 +171,7 @@ impl Ending {
 /// ```
 /// use wrongturn::{ReadOptions, Status, Step, read::read_slice, trace::{Ending, Event, Routing, StepSink}};
 ///
-/// /// How many actions of each run failed.
+/// Counts the failed actions of each run.
 /// #[derive(Default)]
 /// struct Failures {
 ///     of_run: u64,
@@ -202,26 +202,25 @@ impl Ending {
 /// assert_eq!((reading.runs, failures.of_runs), (1, vec![1]));
 /// ```
 pub trait StepSink {
-    /// The run at this 0-based position of its file begins.
+    /// Begins the run at this 0-based position of its file.
     fn begin(&mut self, position: u64, routing: &Routing);
 
-    /// The next step of the run. Actions arrive in call order, each with its answer.
+    /// Takes the next step of the run. Actions arrive in call order, each with its answer.
     fn step(&mut self, step: &Step<'_>);
 
-    /// The run is complete.
+    /// Completes the run.
     fn end(&mut self, ending: Ending);
 
-    /// The run turned out to be unreadable: what came since [`StepSink::begin`] is void.
+    /// Discards the run, which could not be read: steps since [`StepSink::begin`] are void.
     fn abandon(&mut self);
 
-    /// Something of the input could not be read. A sink may take the error; what it gives back is kept in the
-    /// [`Reading`](crate::read::Reading).
+    /// Takes an error of the input. A returned error is kept in the [`Reading`](crate::read::Reading).
     fn error(&mut self, error: Error) -> Option<Error> {
         Some(error)
     }
 }
 
-/// Validates the steps of one run, in order. The only maker of a [`Step`].
+/// Validates the steps of one run, in order. Only a gate makes a [`Step`].
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, Gate, StepInput}};
@@ -240,17 +239,17 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate at the start of a run.
+    /// Makes a gate at the start of a run.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets one step in.
+    /// Validates one step.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the index does not exceed that of the step
-    /// before, or the progress is not finite. The step is then not part of the run.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the index does not exceed that of the step before, or the
+    /// progress is not finite. The step is then not part of the run.
     #[inline]
     pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
         let StepInput { index, turn, actor, location, progress, time, usage, span, mut event } = input;

@@ -1,4 +1,4 @@
-//! The tokens of responses that made no call, which their messages bear.
+//! Tokens of responses without a call, which their messages carry.
 
 use super::step::Actor;
 use super::usage::Usage;
@@ -18,12 +18,12 @@ impl Spent {
         self.of_turns.is_empty()
     }
 
-    /// What is added first for a turn holds.
+    /// Sets the tokens of a turn; the first value counts.
     pub(super) fn add(&mut self, turn: u64, tokens: Usage) {
         self.of_turns.push((turn, tokens));
     }
 
-    /// Leaves out these turns, whose calls bear their tokens.
+    /// Drops these turns, whose calls carry their tokens.
     pub(super) fn leave_out(&mut self, turns_of_calls: impl Iterator<Item = u64>) {
         self.of_turns.sort_by_key(|(turn, _)| *turn);
         self.of_turns.dedup_by_key(|(turn, _)| *turn);
@@ -37,10 +37,10 @@ impl Spent {
         self.of_turns.retain(|(_, tokens)| !tokens.is_empty());
     }
 
-    /// The tokens that a message bears, once the turns of calls have been left out.
+    /// Returns the tokens of a message, after turns with calls were dropped.
     #[inline]
     pub(super) fn of_message(&self, actor: Actor, turn: u64) -> Option<Usage> {
-        // What others say may have the number of the turn that it leads to.
+        // Messages of other actors may have the number of the turn that they lead to.
         if self.is_empty() || actor != Actor::Agent {
             return None;
         }

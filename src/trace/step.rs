@@ -1,4 +1,4 @@
-//! One event of a run: what a reader or an embedder hands in, and the validated [`Step`] that detectors see.
+//! Events of a run: the input of readers and embedders, and the validated [`Step`] that detectors see.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use super::text::Text;
 use super::usage::Usage;
 use crate::names::named;
 
-/// Who acts or speaks.
+/// The actor of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Actor {
     /// The agent under study.
@@ -18,7 +18,7 @@ pub enum Actor {
     User,
     /// Instructions from outside the conversation.
     System,
-    /// What the world says without having been asked, and answers that no call belongs to.
+    /// Events of the environment, and answers without a call.
     Environment,
 }
 
@@ -26,22 +26,22 @@ named! {
     Actor, "actor" { Agent => "agent", User => "user", System => "system", Environment => "environment" }
 }
 
-/// Whose actions a detector folds over.
+/// The actors whose actions a detector looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Actors {
-    /// The agent's actions only.
+    /// The agent only.
     #[default]
     Agent,
-    /// The user's actions only.
+    /// The user only.
     User,
-    /// The actions of everybody.
+    /// All actors.
     All,
 }
 
 named! { Actors, "choice of actors" { Agent => "agent", User => "user", All => "all" } }
 
 impl Actors {
-    /// Whether the actions of `actor` are among the chosen ones.
+    /// Returns true if `actor` is included.
     #[must_use]
     pub fn include(self, actor: Actor) -> bool {
         match self {
@@ -52,16 +52,16 @@ impl Actors {
     }
 }
 
-/// What happens in a step.
+/// The event of a step.
 #[derive(Debug, Clone)]
 pub enum Event<'a> {
-    /// Somebody says something.
+    /// A message.
     Message(Text<'a>),
-    /// Somebody does something.
+    /// An action with its observation.
     Action(Action<'a>),
 }
 
-/// A step as it is handed in, before validation.
+/// A step before validation.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, StepInput}};
@@ -83,13 +83,13 @@ pub struct StepInput<'a> {
 }
 
 impl<'a> StepInput<'a> {
-    /// A message.
+    /// Makes a message.
     #[must_use]
     pub fn message(actor: Actor, text: impl Into<Text<'a>>) -> Self {
         Self::new(actor, Event::Message(text.into()))
     }
 
-    /// An action.
+    /// Makes an action.
     #[must_use]
     pub fn action(actor: Actor, action: Action<'a>) -> Self {
         Self::new(actor, Event::Action(action))
@@ -109,49 +109,49 @@ impl<'a> StepInput<'a> {
         }
     }
 
-    /// With this step index; without one, a step has the index after that of the step before (first: 0).
+    /// Sets the step index. Default: one more than the step before, starting at 0.
     #[must_use]
     pub fn at(mut self, index: u64) -> Self {
         self.index = Some(index);
         self
     }
 
-    /// With this turn, the index of the message that issued it; without one, a step has a turn of its own.
+    /// Sets the turn, the index of the message that issued the step. Default: a turn of its own.
     #[must_use]
     pub fn turn(mut self, turn: u64) -> Self {
         self.turn = Some(turn);
         self
     }
 
-    /// At this place.
+    /// Sets the location.
     #[must_use]
     pub fn location(mut self, location: &'a str) -> Self {
         self.location = Some(location);
         self
     }
 
-    /// With this cumulative score after the step.
+    /// Sets the cumulative score after the step.
     #[must_use]
     pub fn progress(mut self, progress: f64) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// Begun at this time, in nanoseconds since 1970.
+    /// Sets the start time, in nanoseconds since 1970.
     #[must_use]
     pub fn time(mut self, time: u64) -> Self {
         self.time = Some(time);
         self
     }
 
-    /// Shown by this span of a tracing system.
+    /// Sets the span of the step.
     #[must_use]
     pub fn span(mut self, span: SpanId) -> Self {
         self.span = Some(span);
         self
     }
 
-    /// Having taken this much.
+    /// Sets the cost of the step.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
@@ -159,9 +159,9 @@ impl<'a> StepInput<'a> {
     }
 }
 
-/// A validated step: indices strictly increase within its trace and progress is finite.
+/// A validated step: indexes strictly increase within its trace and progress is finite.
 ///
-/// Only a [`Gate`](crate::trace::Gate) makes one, be it for a whole [`Trace`](crate::Trace) or online.
+/// Only a [`Gate`](crate::trace::Gate) makes one, for a whole [`Trace`](crate::Trace) or live.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, Actors, Gate, StepInput}};
@@ -169,7 +169,7 @@ impl<'a> StepInput<'a> {
 /// let mut gate = Gate::new();
 /// let step = gate.admit(StepInput::action(Actor::User, Action::new("look")).location("kitchen"))?;
 /// assert_eq!((step.index(), step.turn(), step.location()), (0, 0, Some("kitchen")));
-/// // What detectors fold over: the actions of those whom they are asked about.
+/// Detectors see the actions of the chosen actors.
 /// assert!(step.action_of(Actors::Agent).is_none());
 /// assert_eq!(step.action_of(Actors::All).map(|action| action.name), Some("look"));
 /// # Ok::<(), wrongturn::Error>(())
@@ -186,66 +186,66 @@ pub struct Step<'a> {
     pub(super) span: Option<SpanId>,
     pub(super) event: Event<'a>,
     pub(super) digests: Option<Digests>,
-    /// What detectors found out about the step, once for all of them.
+    /// Facts that detectors compute once and share.
     pub(super) facts: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<'a> Step<'a> {
-    /// The source's index of the step.
+    /// Returns the source's index of the step.
     #[must_use]
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// The index of the message that issued the step.
+    /// Returns the index of the message that issued the step.
     #[must_use]
     pub fn turn(&self) -> u64 {
         self.turn
     }
 
-    /// Who acts or speaks.
+    /// Returns the actor.
     #[must_use]
     pub fn actor(&self) -> Actor {
         self.actor
     }
 
-    /// Where it happens.
+    /// Returns the location.
     #[must_use]
     pub fn location(&self) -> Option<&'a str> {
         self.location
     }
 
-    /// The cumulative score after the step; finite.
+    /// Returns the cumulative score after the step, which is finite.
     #[must_use]
     pub fn progress(&self) -> Option<f64> {
         self.progress
     }
 
-    /// When the step began, in nanoseconds since 1970. No detector reads it.
+    /// Returns the start time in nanoseconds since 1970. Detectors do not read it.
     #[must_use]
     pub fn time(&self) -> Option<u64> {
         self.time
     }
 
-    /// What the step took. No detector decides by it.
+    /// Returns the cost of the step. Detectors do not decide by it.
     #[must_use]
     pub fn usage(&self) -> Option<&Usage> {
         self.usage.as_ref()
     }
 
-    /// The span of a tracing system that shows the step. No detector reads it.
+    /// Returns the span of the step. Detectors do not read it.
     #[must_use]
     pub fn span(&self) -> Option<SpanId> {
         self.span
     }
 
-    /// What happens.
+    /// Returns the event.
     #[must_use]
     pub fn event(&self) -> &Event<'a> {
         &self.event
     }
 
-    /// The action, where the step is one of the chosen actors' actions.
+    /// Returns the action, if one of the chosen actors took it.
     #[must_use]
     pub fn action_of(&self, actors: Actors) -> Option<&Action<'a>> {
         match &self.event {
@@ -254,13 +254,13 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The action and its digests, where the step is one of the chosen actors' actions.
+    /// Returns the action and its digests, if one of the chosen actors took it.
     #[must_use]
     pub fn digested(&self, actors: Actors) -> Option<(&Action<'a>, Digests)> {
         self.action_of(actors).zip(self.digests)
     }
 
-    /// About how many bytes its texts have.
+    /// Returns about how many bytes its texts have.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match &self.event {
@@ -273,8 +273,8 @@ impl<'a> Step<'a> {
             }
     }
 
-    /// Returns what `find` finds out about the step; it is called once, however many detectors ask. All of them must ask
-    /// for the same type: `None` for any other.
+    /// Returns what `find` computes for the step; it is called once, however many detectors ask. All must ask for the
+    /// same type: any other gives `None`.
     pub(crate) fn facts<T: Any + Send + Sync>(&self, find: impl FnOnce() -> T) -> Option<Arc<T>> {
         Arc::clone(self.facts.get_or_init(|| Arc::new(find()))).downcast().ok()
     }

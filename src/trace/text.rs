@@ -1,11 +1,11 @@
-//! Texts that stay where they lie: plain, or still in their JSON spelling until somebody reads them.
+//! Texts that borrow from their input, plain or in JSON spelling, decoded on demand.
 
 use std::borrow::Cow;
 
 use super::digest::Digest;
 use crate::json::{Escapes, JsonString};
 
-/// A text that is kept as it is spelled: copied at memory speed, decoded only if it is read.
+/// A text that is kept in its spelling: copied at memory speed, decoded only if it is read.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptText {
     spelling: Box<[u8]>,
@@ -25,14 +25,14 @@ impl KeptText {
     }
 }
 
-/// A text of a trace. Reading it may decode it; comparing it by [`Text::digest`] does not.
+/// A text of a trace. Reading it may decode it; comparing by [`Text::digest`] does not.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a>(Repr<'a>);
 
 #[derive(Debug, Clone, Copy)]
 enum Repr<'a> {
     Plain(&'a str),
-    /// The inside of a JSON string, which may hold escapes.
+    /// The inside of a JSON string, possibly with escapes.
     Json(JsonString<'a>),
 }
 
@@ -55,7 +55,7 @@ impl<'a> From<JsonString<'a>> for Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Whether the text has no characters.
+    /// Returns true if the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
@@ -64,7 +64,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The whole text. Borrowed where it needs no decoding; unpaired surrogates become U+FFFD.
+    /// Returns the whole text, borrowed unless it must be decoded. Unpaired surrogates become U+FFFD.
     #[must_use]
     pub fn to_str(&self) -> Cow<'a, str> {
         match self.0 {
@@ -73,7 +73,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The first `chars` characters of the text.
+    /// Returns the first `chars` characters of the text.
     #[must_use]
     pub fn head(&self, chars: usize) -> Cow<'a, str> {
         match self.0 {
@@ -82,12 +82,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The length of its spelling, in bytes.
+    /// Returns the length of its spelling, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.spelling().len()
     }
 
-    /// Copies the text, to be read later.
+    /// Copies the text for later use.
     pub(crate) fn keep(&self) -> KeptText {
         let escapes = match self.0 {
             Repr::Plain(_) => None,
@@ -96,18 +96,18 @@ impl<'a> Text<'a> {
         KeptText { spelling: self.spelling().into(), escapes }
     }
 
-    /// So many bytes of its spelling, from the start.
+    /// Returns the first bytes of its spelling.
     pub(crate) fn start(&self, bytes: usize) -> &'a [u8] {
         let spelling = self.spelling();
         spelling.get(..bytes).unwrap_or(spelling)
     }
 
-    /// The digest of so many bytes of its spelling, from the start.
+    /// Returns the digest of the first bytes of its spelling.
     pub(crate) fn start_digest(&self, bytes: usize) -> Digest {
         Digest::of_spelling(self.start(bytes))
     }
 
-    /// The last lines of the text, as many as fit whole into about `bytes` bytes; all of it if it is no longer.
+    /// Returns the last lines of the text that fit into about `bytes` bytes, or all of a shorter text.
     pub(crate) fn tail(&self, bytes: usize) -> Cow<'a, str> {
         match self.0 {
             Repr::Plain(text) => {
@@ -123,7 +123,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether the text begins with `prefix`.
+    /// Returns true if the text begins with `prefix`.
     #[must_use]
     pub fn starts_with(&self, prefix: &str) -> bool {
         match self.0 {
@@ -132,7 +132,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether the text can be taken apart where it lies.
+    /// Returns true if the text can be split without decoding.
     pub(crate) fn is_plainly_spelled(&self) -> bool {
         match self.0 {
             Repr::Plain(_) => true,
@@ -140,7 +140,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Its spelling.
+    /// Returns its spelling.
     pub(crate) fn spelling(&self) -> &'a [u8] {
         match self.0 {
             Repr::Plain(text) => text.as_bytes(),
@@ -148,7 +148,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The string that it is, where it is still in its JSON spelling.
+    /// Returns the text as a JSON string, if it is one.
     pub(crate) fn json(self) -> Option<JsonString<'a>> {
         match self.0 {
             Repr::Plain(_) => None,
@@ -156,7 +156,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The first line and what stands behind its line feed, if there is one. For texts that are plainly spelled.
+    /// Splits the text at the first line feed. For plainly spelled texts.
     pub(crate) fn split_line(self) -> (Self, Option<Self>) {
         let split = match self.0 {
             Repr::Plain(text) => text.split_once('\n').map(|(line, rest)| (line.into(), rest.into())),
@@ -165,8 +165,8 @@ impl<'a> Text<'a> {
         split.map_or((self, None), |(line, rest)| (line, Some(rest)))
     }
 
-    /// What stands before and behind the first place that says `part`, in which JSON escapes line feeds only and no
-    /// `/` stands. For texts that are plainly spelled.
+    /// Splits the text at the first place of `part`, which has no escapes other than line feeds and no `/`. For plainly
+    /// spelled texts.
     pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.split_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -176,7 +176,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// As [`Text::split_once`], of the last place.
+    /// Like [`Text::split_once`], at the last place.
     pub(crate) fn rsplit_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.rsplit_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -186,8 +186,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text without this end, in which JSON escapes line feeds only and no `/` stands; `None` where it has another.
-    /// For texts that are plainly spelled.
+    /// Strips this suffix, which has no escapes other than line feeds and no `/`. For plainly spelled texts.
     pub(crate) fn without_end(self, part: &str) -> Option<Self> {
         match self.0 {
             Repr::Plain(text) => text.strip_suffix(part).map(Self::from),
@@ -195,7 +194,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// What stands behind the first `chars` characters.
+    /// Returns the text after the first `chars` characters.
     pub(crate) fn skip_chars(self, chars: usize) -> Self {
         match self.0 {
             Repr::Plain(text) => text.get(first_chars(text, chars).len()..).unwrap_or_default().into(),
@@ -203,17 +202,17 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether the text may hold this, which has no `/` and no characters that JSON escapes: `false` only where it does not.
+    /// Returns false only if the text does not contain this, which has no `/` and no characters that JSON escapes.
     pub(crate) fn may_hold(&self, part: &memchr::memmem::Finder<'_>) -> bool {
         part.find(self.spelling()).is_some() || !self.is_plainly_spelled()
     }
 
-    /// The digest by which texts of one trace are compared.
+    /// Returns the digest by which texts of one trace are compared.
     #[must_use]
     pub fn digest(&self) -> Digest {
         match self.0 {
             Repr::Plain(text) => Digest::of_decoded(text),
-            // Without \\u and \\/ a text has one spelling only, so that its spelling can stand for it.
+            // A spelling without \\u and \\/ is unique, and can stand for the text.
             Repr::Json(string) => match string.canonical_spelling() {
                 Some(spelling) => Digest::of_spelling(&spelling),
                 None => Digest::of_decoded(&string.decode()),
@@ -222,7 +221,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The first `chars` characters of a text.
+/// Returns the first `chars` characters of a text.
 pub(crate) fn first_chars(text: &str, chars: usize) -> &str {
     match text.char_indices().nth(chars) {
         Some((end, _)) => text.get(..end).unwrap_or(text),

@@ -1,4 +1,4 @@
-//! A whole run in memory, and the builder that validates it.
+//! A run in memory, and the builder that validates it.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub struct Trace {
     pub(super) ending: Ending,
 }
 
-/// A trace without steps, of which nothing is known.
+/// An empty trace without metadata.
 impl Default for Trace {
     fn default() -> Self {
         Self { steps: Vec::new(), routing: Routing::from(None), ending: Ending::default() }
@@ -76,67 +76,67 @@ impl<'t> IntoIterator for &'t Trace {
 }
 
 impl Trace {
-    /// A builder for a trace.
+    /// Returns a builder.
     #[must_use]
     pub fn builder() -> TraceBuilder {
         TraceBuilder::default()
     }
 
-    /// The steps in source order.
+    /// Returns the steps in source order.
     #[must_use]
     pub fn steps(&self) -> Steps<'_> {
         Steps(self.steps.iter())
     }
 
-    /// As [`Trace::steps`].
+    /// Like [`Trace::steps`].
     #[must_use]
     pub fn iter(&self) -> Steps<'_> {
         self.steps()
     }
 
-    /// How many steps there are.
+    /// Returns the number of steps.
     #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether there are no steps.
+    /// Returns true if there are no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// What is known of the run beside its steps.
+    /// Returns all that is known of the run besides its steps.
     #[must_use]
     pub fn ending(&self) -> &Ending {
         &self.ending
     }
 
-    /// What the trace is known by.
+    /// Returns the metadata.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.ending.metadata
     }
 
-    /// The reward of the run; finite.
+    /// Returns the reward, which is finite.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {
         self.ending.reward
     }
 
-    /// The reference route, or why there is none.
+    /// Returns the reference route, or why there is none.
     #[must_use]
     pub fn routing(&self) -> &Routing {
         &self.routing
     }
 
-    /// Calls and answers that found no partner.
+    /// Returns the counts of unpaired calls and answers.
     #[must_use]
     pub fn unpaired(&self) -> Unpaired {
         self.ending.unpaired
     }
 
-    /// The failures that the source's own labels name.
+    /// Returns the failures that the source labels.
     #[must_use]
     pub fn failures(&self) -> &[LabelledFailure] {
         &self.ending.failures
@@ -151,7 +151,7 @@ impl Trace {
         sink.end(self.ending.clone());
     }
 
-    /// Sets what the trace is known by.
+    /// Replaces the metadata.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Metadata) -> Self {
         self.ending.metadata = metadata;
@@ -170,7 +170,7 @@ impl Trace {
 /// let mut builder = Trace::builder();
 /// builder.push(StepInput::message(Actor::User, "where is it?").at(4))?;
 /// builder.call("look", &json!({"at": "door"}), Status::Ok, "a wall")?;
-/// // A step that does not come after the one before is left out, and the others stay.
+/// A step whose index does not increase is refused; the others stay.
 /// assert!(builder.push(StepInput::message(Actor::Agent, "gone").at(2)).is_err());
 /// let trace = builder.metadata(metadata).reward(0.5).build()?;
 /// assert_eq!(trace.steps().map(|step| step.index()).collect::<Vec<_>>(), [4, 5]);
@@ -191,61 +191,61 @@ impl TraceBuilder {
     /// Appends a step.
     ///
     /// # Errors
-    /// As [`Gate::admit`]; the step is then not part of the trace.
+    /// See [`Gate::admit`]; the step is then not part of the trace.
     pub fn push(&mut self, step: StepInput<'_>) -> Result<()> {
         let step = self.gate.admit(step)?;
         self.steps.push(Record::keep(&step));
         Ok(())
     }
 
-    /// Appends an action of the agent: the short form for tests and examples.
+    /// Appends an action of the agent.
     ///
     /// # Errors
-    /// As [`TraceBuilder::push`].
+    /// See [`TraceBuilder::push`].
     pub fn call(&mut self, name: &str, arguments: &Value, status: Status, observation: &str) -> Result<()> {
         let action = Action::new(name).arguments(arguments).answered(status, observation);
         self.push(StepInput::action(Actor::Agent, action))
     }
 
-    /// With this reference route.
+    /// Sets the reference route.
     #[must_use]
     pub fn route(mut self, route: ReferenceRoute) -> Self {
         self.route = Some(route);
         self
     }
 
-    /// With this metadata.
+    /// Sets the metadata.
     #[must_use]
     pub fn metadata(mut self, metadata: Metadata) -> Self {
         self.metadata = metadata;
         self
     }
 
-    /// With this reward.
+    /// Sets the reward.
     #[must_use]
     pub fn reward(mut self, reward: f64) -> Self {
         self.reward = Some(reward);
         self
     }
 
-    /// With these counts of calls and answers without a partner.
+    /// Sets the counts of unpaired calls and answers.
     #[must_use]
     pub fn unpaired(mut self, unpaired: Unpaired) -> Self {
         self.unpaired = unpaired;
         self
     }
 
-    /// With these labelled failures.
+    /// Sets the labelled failures.
     #[must_use]
     pub fn failures(mut self, failures: Vec<LabelledFailure>) -> Self {
         self.failures = failures;
         self
     }
 
-    /// The trace.
+    /// Builds the trace.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where the reward is not finite.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the reward is not finite.
     pub fn build(self) -> Result<Trace> {
         let ending = Ending::new(self.metadata, self.reward)?;
         let ending = ending.with_unpaired(self.unpaired).with_failures(self.failures);

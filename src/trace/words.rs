@@ -1,21 +1,21 @@
-//! Texts that readers hand on: where they lie, or made.
+//! Texts that readers pass on, borrowed or owned.
 
 use std::borrow::Cow;
 
 use super::text::Text;
 use crate::json::{Escapes, JsonString};
 
-/// A text that lies in the input, or one that was made from it.
+/// A text that borrows from the input, or one that was made from it.
 #[derive(Debug, Clone)]
 pub(crate) enum Words<'a> {
     Lying(Text<'a>),
     Made(Box<str>),
-    /// One that was copied from it as it is spelled there.
+    /// Copied from the input in its spelling.
     Copied(Box<[u8]>, Escapes),
 }
 
 impl<'a> Words<'a> {
-    /// The text, wherever it is.
+    /// Returns the text.
     pub(crate) fn text(&self) -> Text<'_> {
         match self {
             Self::Lying(text) => *text,
@@ -24,7 +24,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The text as a string.
+    /// Returns the text as a string.
     pub(crate) fn into_cow(self) -> Cow<'a, str> {
         match self {
             Self::Lying(text) => text.to_str(),
@@ -32,7 +32,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The same, copied from the input where it lies there.
+    /// Borrows or copies from the input.
     pub(crate) fn into_made<'b>(self) -> Words<'b> {
         match self {
             Self::Lying(text) => match text.json() {
