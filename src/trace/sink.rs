@@ -171,7 +171,7 @@ impl Ending {
 /// ```
 /// use wrongturn::{ReadOptions, Status, Step, read::read_slice, trace::{Ending, Event, Routing, StepSink}};
 ///
-/// Counts the failed actions of each run.
+/// /// Counts the failed actions of each run.
 /// #[derive(Default)]
 /// struct Failures {
 ///     of_run: u64,

@@ -169,7 +169,7 @@ impl<'a> StepInput<'a> {
 /// let mut gate = Gate::new();
 /// let step = gate.admit(StepInput::action(Actor::User, Action::new("look")).location("kitchen"))?;
 /// assert_eq!((step.index(), step.turn(), step.location()), (0, 0, Some("kitchen")));
-/// Detectors see the actions of the chosen actors.
+/// // Detectors see the actions of the chosen actors.
 /// assert!(step.action_of(Actors::Agent).is_none());
 /// assert_eq!(step.action_of(Actors::All).map(|action| action.name), Some("look"));
 /// # Ok::<(), wrongturn::Error>(())

@@ -170,7 +170,7 @@ impl Trace {
 /// let mut builder = Trace::builder();
 /// builder.push(StepInput::message(Actor::User, "where is it?").at(4))?;
 /// builder.call("look", &json!({"at": "door"}), Status::Ok, "a wall")?;
-/// A step whose index does not increase is refused; the others stay.
+/// // A step whose index does not increase is refused; the others stay.
 /// assert!(builder.push(StepInput::message(Actor::Agent, "gone").at(2)).is_err());
 /// let trace = builder.metadata(metadata).reward(0.5).build()?;
 /// assert_eq!(trace.steps().map(|step| step.index()).collect::<Vec<_>>(), [4, 5]);
