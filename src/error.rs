@@ -1,4 +1,4 @@
-//! The one error type of the crate: a category, a place, and a sentence.
+//! The error type of the crate: a category, a location and a message.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use crate::stats::StatsError;
 pub enum ErrorKind {
     /// A file or directory could not be read.
     Io,
-    /// The input holds no JSON value at all.
+    /// The input holds no JSON value.
     Empty,
     /// The input ends in the middle of a value.
     Truncated,
@@ -25,20 +25,19 @@ pub enum ErrorKind {
     Trace,
     /// A detector's configuration has an unknown field or a value out of range.
     Config,
-    /// A golden entry breaks a rule of the golden set.
+    /// A golden entry breaks a rule of golden sets.
     Golden,
-    /// Something is larger than what may be held.
+    /// Something exceeds a limit of size.
     TooLarge,
-    /// The input is of no known format, or of one that this build cannot read.
+    /// The input has an unknown format, or one that this build cannot read.
     Format,
     /// The input has calls that its reader did not read.
     Unread,
-    /// A record breaks a rule of an evaluation's input.
+    /// A record breaks a rule of a benchmark's input.
     Evaluation,
-    /// A statistic is not defined for its input.
+    /// A statistic is undefined for its input.
     Statistics,
-    /// A partial state is damaged, or cannot be merged with another: of another kind, with other options, or with runs
-    /// that would count twice.
+    /// A partial state is damaged, or cannot be merged: its kind or options differ, or runs would count twice.
     Partial,
     /// A partial state was written in another version.
     Version,
@@ -53,7 +52,7 @@ pub struct Location {
     pub column: u64,
 }
 
-/// An error with its category and, where known, its place.
+/// An error with its category and, if known, its location.
 ///
 /// The text is lower case, without a full stop: `path: run 3: line 10 column 7: what is wrong`.
 ///
@@ -89,7 +88,7 @@ enum Cause {
     Text(String),
 }
 
-/// The result of everything in this crate that can fail.
+/// The result of fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -109,8 +108,7 @@ impl Error {
         Self::new(ErrorKind::Trace, message)
     }
 
-    /// An error of a detector's configuration: the field, and what is wrong with it, in lower case and without a full
-    /// stop.
+    /// Makes an error about a detector's configuration, from the field and the fault.
     #[must_use]
     pub fn config(field: &str, message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Config, format!("{field}: {message}"))
@@ -124,7 +122,7 @@ impl Error {
         Self::new(ErrorKind::Evaluation, message)
     }
 
-    /// The parser's error, with its place as the error's own.
+    /// Converts an error of the JSON parser, with its location.
     pub(crate) fn json(error: &serde_json::Error) -> Self {
         let kind = match error.classify() {
             serde_json::error::Category::Data => ErrorKind::Shape,
@@ -147,14 +145,14 @@ impl Error {
         self
     }
 
-    /// The same without a place.
+    /// The same without a location.
     #[must_use]
     pub(crate) fn unplaced(mut self) -> Self {
         self.0.location = None;
         self
     }
 
-    /// The same with the runs counted from a later one.
+    /// Counts runs from a later one.
     #[must_use]
     pub(crate) fn with_runs_from(mut self, first: u64) -> Self {
         self.0.run = self.0.run.map(|run| run + first);
@@ -173,32 +171,32 @@ impl Error {
         self
     }
 
-    /// The category of the error.
+    /// Returns the category.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The file that the error is about.
+    /// Returns the file.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The 0-based position, in its file, of the run that the error costs. `None`: the error is about
-    /// the file as a whole.
+    /// Returns the 0-based position in its file of the run that could not be read, or `None` if the error is about the
+    /// whole file.
     #[must_use]
     pub fn run(&self) -> Option<u64> {
         self.0.run
     }
 
-    /// The line and column of the error in its file.
+    /// Returns the line and column in the file.
     #[must_use]
     pub fn location(&self) -> Option<Location> {
         self.0.location
     }
 
-    /// What is wrong, without the place.
+    /// Returns the message without the location.
     #[must_use]
     pub fn message(&self) -> String {
         self.0.cause.to_string()
@@ -256,7 +254,7 @@ impl From<StatsError> for Error {
     }
 }
 
-/// As much of an input as a message quotes, with its control characters escaped.
+/// Quotes the start of an input, with control characters escaped.
 pub(crate) fn echo(input: &str) -> String {
     const QUOTED: usize = 200;
     let mut text = String::new();

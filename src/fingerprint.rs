@@ -1,6 +1,6 @@
 //! Behavioural fingerprints: how often one kind of event follows another.
 //!
-//! Events are the messages of agent and user that have text, and the calls; system messages and answers are none.
+//! Events are calls, and messages of agent and user that have text. System messages and answers do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -39,10 +39,10 @@ impl fmt::Display for Node {
 impl FromStr for Node {
     type Err = Error;
 
-    /// Reads what [`Display`](fmt::Display) writes.
+    /// Parses the output of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] where it is no such name.
+    /// [`ErrorKind::Config`] for any other text.
     fn from_str(text: &str) -> Result<Self> {
         match (text, text.split_once(':')) {
             ("agent", _) => Ok(Self::Agent),
@@ -80,7 +80,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of a trace.
+    /// Makes the fingerprint of a trace.
     #[must_use]
     pub fn of(trace: &Trace) -> Self {
         let mut builder = FingerprintBuilder::default();
@@ -90,12 +90,12 @@ impl Fingerprint {
         builder.finish()
     }
 
-    /// The transitions with their counts, sorted.
+    /// Returns the transitions with their counts, sorted.
     pub fn edges(&self) -> impl Iterator<Item = (&Node, &Node, u64)> {
         self.edges.iter().map(|((from, to), count)| (from, to, *count))
     }
 
-    /// Whether there are no transitions.
+    /// Returns true if there are no transitions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edges.is_empty()
@@ -109,11 +109,11 @@ impl Fingerprint {
         }
     }
 
-    /// The Jensen–Shannon distance to another fingerprint: the square root of the base-2 divergence over the
+    /// Returns the Jensen–Shannon distance to another fingerprint: the square root of the base-2 divergence over the
     /// normalized counts, in [0, 1] (Endres and Schindelin 2003).
     ///
     /// # Errors
-    /// [`ErrorKind::Statistics`] where a side has no transitions.
+    /// [`ErrorKind::Statistics`] if a side has no transitions.
     #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
     pub fn distance(&self, other: &Self) -> Result<f64> {
         let total = |side: &Self, name: &str| match side
@@ -140,12 +140,12 @@ impl Fingerprint {
         Ok(divergence.clamp(0.0, 1.0).sqrt())
     }
 
-    /// The fingerprint as a Graphviz graph.
+    /// Returns the fingerprint as a Graphviz graph.
     #[must_use]
     pub fn to_dot(&self) -> String {
         let mut dot = String::from("digraph fingerprint {\n");
         for ((from, to), count) in &self.edges {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(dot, "  {} -> {} [label={count}];", dot_id(from), dot_id(to));
         }
         dot.push_str("}\n");
@@ -181,7 +181,7 @@ impl<'de> Deserialize<'de> for Fingerprint {
     }
 }
 
-/// Takes a [`Fingerprint`] step by step, for a run that is not in memory as a whole.
+/// Builds a [`Fingerprint`] step by step.
 ///
 /// ```
 /// use wrongturn::{Action, fingerprint::{Fingerprint, FingerprintBuilder}, trace::{Actor, Gate, StepInput}};
@@ -210,7 +210,7 @@ impl FingerprintBuilder {
         }
     }
 
-    /// The number of the step's event among the nodes. `None`: it is no event.
+    /// Returns the index of the step's event among the nodes, or `None` if the step is not an event.
     fn id_of(&mut self, step: &Step<'_>) -> Option<u32> {
         let (kind, name) = match (step.actor(), step.event()) {
             (Actor::Agent, Event::Message(text)) if !text.is_empty() => (0, ""),
@@ -232,7 +232,7 @@ impl FingerprintBuilder {
         Some(id)
     }
 
-    /// The fingerprint.
+    /// Returns the fingerprint.
     #[must_use]
     pub fn finish(self) -> Fingerprint {
         let node = |id: u32| self.nodes.get(id as usize).cloned();

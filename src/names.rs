@@ -1,4 +1,4 @@
-//! The names of public enums: each is written once, and read and written the same everywhere.
+//! Names of public enums, equal for text and serde.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ macro_rules! named {
             /// Every variant, in the order of declaration.
             pub const VARIANTS: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The name, as it is written everywhere.
+            /// Returns the name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -35,10 +35,10 @@ macro_rules! named {
         impl ::std::str::FromStr for $type {
             type Err = $crate::Error;
 
-            /// Reads a name.
+            /// Parses a name.
             ///
             /// # Errors
-            /// [`ErrorKind::Config`]($crate::ErrorKind::Config) where nothing is called so; the message says what there is.
+            /// [`ErrorKind::Config`]($crate::ErrorKind::Config) for an unknown name; the message lists the known names.
             fn from_str(name: &str) -> ::std::result::Result<Self, $crate::Error> {
                 match name {
                     $($name => Ok(Self::$variant),)+
@@ -62,7 +62,7 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-/// The error for a name that nothing has.
+/// Makes the error for an unknown name.
 pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> crate::Error {
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
     crate::Error::new(
@@ -71,7 +71,7 @@ pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> c
     )
 }
 
-/// Reads an enum by its name.
+/// Parses an enum by its name.
 pub(crate) fn read<'de, D: Deserializer<'de>, T: FromStr>(
     deserializer: D,
     what: &'static str,

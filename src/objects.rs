@@ -1,4 +1,4 @@
-//! Reading JSON whose records are objects: serde's derived readers take a list for a struct as well, by position.
+//! Deserializes records from JSON objects only: derived readers would accept a list for a struct, by position.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqA
 
 use crate::error::{Error, Result};
 
-/// Reads a JSON text; a byte order mark before it is passed over.
+/// Reads a JSON text, skipping a byte order mark.
 pub(crate) fn from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut json = serde_json::Deserializer::from_slice(text);
@@ -19,10 +19,10 @@ pub(crate) fn from_value<T: DeserializeOwned>(value: &serde_json::Value) -> Resu
     T::deserialize(Objects(value)).map_err(|error| Error::json(&error))
 }
 
-/// Passes everything on, but asks for an object where a struct is wanted, at every level.
+/// A deserializer that demands an object for each struct, at every level.
 pub(crate) struct Objects<T>(pub(crate) T);
 
-/// A struct's visitor, which names what it wants without its name in this crate.
+/// A struct's visitor that describes its input without naming a type of this crate.
 struct Fields<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {

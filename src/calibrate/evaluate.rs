@@ -16,18 +16,18 @@ use super::trials::pass_k;
 use crate::detect::{Detector, Explanation, Verdict};
 use crate::stats::{Outcome, float, localization_recall, localization_similarity};
 
-/// How detectors are calibrated: trials, seed, resamples, gates.
+/// Options of a calibration: trials, seed, resamples, gates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CalibrationOptions {
-    /// Trials of pass^k; trial 0 is the golden set as it stands, each further one is perturbed. At least 1.
+    /// Trials of pass^k. Trial 0 is the golden set unchanged, all others are perturbed. At least 1.
     pub trials: u32,
     /// Seed of the perturbations and of the bootstrap.
     pub seed: u64,
     /// Resamples of the bootstrap.
     pub resamples: usize,
-    /// The gates, the highest first.
+    /// The gates, highest first.
     pub gates: Vec<TierGate>,
-    /// The tier that pass^k holds the trials to; `None` is the one that trial 0 reaches.
+    /// The tier that all trials must reach. `None` for the tier that trial 0 reaches.
     pub gate: Option<Tier>,
 }
 
@@ -39,8 +39,8 @@ impl Default for CalibrationOptions {
 
 /// Calibrates detectors against the entries of a golden set that test them.
 ///
-/// The report depends on the entries, the detectors and the options alone: neither on the order of files nor on
-/// the number of threads. The guide on [calibration](crate::guide::calibration) leads from runs to a gate.
+/// The report depends only on the entries, the detectors and the options, not on the order of files or the number of
+/// threads. The guide on [calibration](crate::guide::calibration) leads from runs to a gate.
 ///
 /// ```
 /// use std::path::Path;
@@ -113,7 +113,7 @@ fn report(set: &GoldenSet, detector: &dyn Detector, options: &CalibrationOptions
     }
 }
 
-/// The figures of each group.
+/// Returns the figures of each group.
 fn figures_of<K: Ord>(
     groups: BTreeMap<K, Vec<Outcome>>,
     options: &CalibrationOptions,
@@ -163,7 +163,7 @@ fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector
         .collect()
 }
 
-/// Describes what the detector saw in a sentence.
+/// Describes a verdict in a sentence.
 fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),

@@ -1,4 +1,4 @@
-//! Whether detectors may pass, and what a change to them did, entry by entry.
+//! Gates for detectors, and the effect of a change on their verdicts, entry by entry.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::error::{Error, Result};
 use crate::names::named;
 use crate::stats::mcnemar;
 
-/// A difference is no chance below this p-value.
+/// The significance level of a difference.
 const SIGNIFICANCE: f64 = 0.05;
 
-/// Whether a detector passes a gate.
+/// The outcome of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GateOutcome {
     /// Every trial cleared it.
     Passed,
     /// A trial did not clear it.
     Failed,
-    /// There was nothing to judge the detector by.
+    /// There was no entry to judge the detector by.
     Untested,
 }
 
 named! { GateOutcome, "outcome" { Passed => "passed", Failed => "failed", Untested => "untested" } }
 
 impl DetectorReport {
-    /// Whether the detector passes the gate that the trials were held to
+    /// Returns the outcome for the gate that the trials were held to
     /// ([`CalibrationOptions::gate`](crate::calibrate::CalibrationOptions::gate)).
     #[must_use]
     pub fn outcome(&self) -> GateOutcome {
@@ -39,7 +39,7 @@ impl DetectorReport {
         }
     }
 
-    /// What the detector lacks for a gate, in words; empty where it lacks nothing.
+    /// Describes the shortfall from a gate; empty if there is none.
     #[must_use]
     pub fn lacks(&self, gate: &TierGate) -> Vec<String> {
         let figures = &self.figures;
@@ -63,38 +63,38 @@ impl DetectorReport {
 }
 
 impl CalibrationReport {
-    /// The gate of a tier.
+    /// Returns the gate of a tier.
     #[must_use]
     pub fn gate(&self, tier: Tier) -> Option<&TierGate> {
         self.gates.iter().find(|gate| gate.tier == tier)
     }
 }
 
-/// What became of a detector's verdicts since an earlier calibration, on the entries that both have.
+/// Verdicts of a detector compared with an earlier calibration, on the entries of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BaselineComparison {
     /// The detector.
     pub detector: String,
-    /// Entries that both calibrations have, with the same label.
+    /// Entries in both calibrations with the same label.
     pub entries: u64,
-    /// Entries that only the new one has.
+    /// Entries only in the new one.
     pub added: Vec<String>,
-    /// Entries that only the old one has.
+    /// Entries only in the old one.
     pub removed: Vec<String>,
-    /// Entries whose label is another: they are not compared.
+    /// Entries with a changed label; they are not compared.
     pub relabelled: Vec<String>,
-    /// Entries that were wrong, and are right.
+    /// Entries that were wrong and are right now.
     pub mended: Vec<String>,
-    /// Entries that were right, and are wrong.
+    /// Entries that were right and are wrong now.
     pub broken: Vec<String>,
     /// The p-value of McNemar's exact test, two-sided.
     pub p: f64,
-    /// Whether more entries broke than were mended, and that is no chance (p < 0.05).
+    /// True if more entries broke than were mended, with p < 0.05.
     pub regression: bool,
 }
 
-/// What a report of an earlier version is read for.
+/// The fields of an earlier report.
 #[derive(Deserialize)]
 struct Earlier {
     detectors: Vec<EarlierDetector>,
@@ -106,9 +106,7 @@ struct EarlierDetector {
     verdicts: Vec<EntryVerdict>,
 }
 
-/// Compares a calibration with an earlier one, given as the JSON that was written of it.
-///
-/// Detectors that the earlier one does not know are left out.
+/// Compares a calibration with an earlier one, given as its JSON. Detectors that the earlier one lacks are left out.
 ///
 /// ```
 /// use std::path::Path;
@@ -131,7 +129,7 @@ struct EarlierDetector {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where the JSON is no report of a calibration.
+/// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if the JSON is not a calibration report.
 pub fn compare_with_baseline(report: &CalibrationReport, earlier: &Value) -> Result<Vec<BaselineComparison>> {
     let earlier = Earlier::deserialize(earlier)
         .map_err(|error| Error::shape(format!("no report of a calibration with its verdicts: {error}")))?;

@@ -1,4 +1,4 @@
-//! Golden entries: traces with a label that a person gave.
+//! Golden entries: traces labelled by a person.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,20 +15,20 @@ use crate::trace::{Digest, Trace};
 /// How hard a golden entry is to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difficulty {
-    /// Everybody sees it.
+    /// Obvious.
     Easy,
-    /// It takes a second look.
+    /// Needs a second look.
     Medium,
-    /// A simple rule and a careful reader may part here.
+    /// A simple rule and a careful reader may disagree.
     Hard,
 }
 
 named! { Difficulty, "difficulty" { Easy => "easy", Medium => "medium", Hard => "hard" } }
 
-/// A labelled trace: a run, and what a careful reader says of it.
+/// A labelled trace.
 ///
-/// One JSON object per line of `golden/<detector>.jsonl`; the names of the fields are those in JSON, except that `range`
-/// is called `where`, and that a `reference` can take the place of `trace`.
+/// One JSON object per line of `golden/<detector>.jsonl`. Fields are named as in JSON, except that `range` is `where`
+/// there and a `reference` can replace `trace`.
 ///
 /// ```
 /// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true,
@@ -54,22 +54,22 @@ pub struct GoldenEntry {
     pub detector: String,
     /// How hard it is.
     pub difficulty: Difficulty,
-    /// Whether the failure is there.
+    /// True if the failure is present.
     pub label: bool,
-    /// First and last step of the failure, where it has a place. What is no failure has none.
+    /// First and last step of the failure, if it has a place. None without a failure.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
-    /// Why the label is what it is, in one sentence.
+    /// The reason for the label, in one sentence.
     pub description: String,
-    /// Where the trace comes from: `hand-written`, or the format of the recording.
+    /// The origin of the trace: `hand-written`, or the format of the recording.
     pub source: String,
     /// Free tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Where the trace is, where it is not in the entry.
+    /// The location of a trace that is not in the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<TraceReference>,
-    /// The trace, in the native form. That of a reference is read by [`GoldenSet::load`], and empty before.
+    /// The trace, in the native form. For a reference, [`GoldenSet::load`] reads it; it is empty before.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub trace: Trace,
 }
@@ -79,7 +79,7 @@ fn is_empty(trace: &Trace) -> bool {
 }
 
 impl GoldenEntry {
-    /// The entry as it is written: a trace that is referred to is not written out.
+    /// The written form of an entry, without a referenced trace.
     #[must_use]
     pub fn written(&self) -> Self {
         let trace = if self.reference.is_some() { Trace::default() } else { self.trace.clone() };
@@ -93,7 +93,7 @@ pub struct GoldenSet {
     entries: Vec<GoldenEntry>,
 }
 
-/// Collects entries and what is wrong with them.
+/// Collects entries and errors.
 struct Loader<'k> {
     known: &'k [&'k str],
     entries: BTreeMap<String, GoldenEntry>,
@@ -103,12 +103,11 @@ struct Loader<'k> {
 }
 
 impl GoldenSet {
-    /// Loads files, and the `*.jsonl` files of directories. `known` are the detectors that entries may test.
+    /// Loads files, and the `*.jsonl` files of directories. `known` lists the detectors that entries may test.
     ///
     /// # Errors
-    /// Every violation with its file and line: JSON that is broken or of another shape, an id that is taken, a
-    /// detector that is not known, a trace that another entry has already, a `where` outside its trace or without a
-    /// failure, a reference that leads nowhere or to something else.
+    /// All violations with file and line: invalid JSON, a duplicate id, an unknown detector, a duplicate trace, a
+    /// `where` outside the trace or without a failure, a reference that cannot be resolved.
     pub fn load(paths: &[PathBuf], known: &[&str]) -> Result<Self, Vec<Error>> {
         let mut loader = Loader::new(known);
         for path in paths {
@@ -120,10 +119,10 @@ impl GoldenSet {
         loader.finish()
     }
 
-    /// As [`GoldenSet::load`], from texts with the names they are to be known by.
+    /// Like [`GoldenSet::load`], from texts with their names.
     ///
     /// # Errors
-    /// As [`GoldenSet::load`].
+    /// See [`GoldenSet::load`].
     pub fn parse(files: &[(&Path, &str)], known: &[&str]) -> Result<Self, Vec<Error>> {
         let mut loader = Loader::new(known);
         for (path, text) in files {
@@ -132,13 +131,13 @@ impl GoldenSet {
         loader.finish()
     }
 
-    /// The entries, sorted by id.
+    /// Returns the entries, sorted by id.
     #[must_use]
     pub fn entries(&self) -> &[GoldenEntry] {
         &self.entries
     }
 
-    /// The entries of one detector, sorted by id.
+    /// Returns the entries of one detector, sorted by id.
     pub fn of<'s>(&'s self, detector: &'s str) -> impl Iterator<Item = &'s GoldenEntry> {
         self.entries.iter().filter(move |entry| entry.detector == detector)
     }
@@ -201,7 +200,7 @@ impl<'k> Loader<'k> {
         }
     }
 
-    /// Takes an entry; what is wrong with it.
+    /// Takes an entry, or returns its error.
     fn entry(&mut self, path: &Path, mut entry: GoldenEntry) -> Vec<String> {
         let mut violations = Vec::new();
         if let Some(reference) = &entry.reference {

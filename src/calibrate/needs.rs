@@ -1,8 +1,8 @@
-//! How many entries a calibration still takes.
+//! Numbers of further entries that a calibration needs.
 //!
-//! The proof over always-firing: the interval of F1 narrows with the root of the number of entries. If half of it
-//! below F1 is `w` at `n` entries, and F1 lies `d` above the F1 of always firing, then `m` entries show the difference
-//! with a chance of 80%, if these rates are the true ones, where
+//! The interval of F1 narrows with the square root of the number of entries. If its lower half is `w` wide at `n`
+//! entries, and F1 lies `d` above the F1 of always firing, then `m` entries show the difference with a power of 80%,
+//! assuming the observed rates, where
 //!
 //! ```text
 //! m = n ((z(0.975) + z(0.8)) / z(0.975) · w / d)²
@@ -19,18 +19,18 @@ use crate::stats::float;
 /// (z(0.975) + z(0.8)) / z(0.975).
 const POWER: f64 = (1.959_963_984_540_054 + 0.841_621_233_572_914_3) / 1.959_963_984_540_054;
 
-/// How many entries a detector lacks for the next tier, and for the proof that it does better than always firing.
+/// Numbers of entries missing for the next tier, and for a proof against always firing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Needs {
-    /// The tier above the one that is reached; null at the highest.
+    /// The next tier above; null at the highest.
     pub next_tier: Option<Tier>,
-    /// How many more entries it asks for, at least; 0 where their number is enough.
+    /// Minimum number of further entries; 0 if there are enough.
     pub entries: u64,
-    /// Whether F1 and precision, as they are, would do for it.
+    /// True if the present F1 and precision suffice.
     pub figures_suffice: bool,
-    /// How many more entries show, with a chance of 80%, that F1 exceeds that of always firing, if the rates stay as
-    /// they are; 0 where that is shown, null where F1 is not above it.
+    /// Further entries that show, with a power of 80%, that F1 exceeds that of always firing, if the rates stay the
+    /// same. 0 if that is shown, null if F1 is not above it.
     pub entries_to_prove: Option<u64>,
 }
 
@@ -108,7 +108,7 @@ mod tests {
         let factor = usize::try_from((figures.n + more) / figures.n).unwrap();
         let (_, needs) = of(8 * factor, 4 * factor, 2 * factor, 6 * factor);
         assert_eq!(needs.entries_to_prove, Some(0));
-        // With a quarter of them it is not proven yet.
+        // A quarter of them does not suffice.
         let (_, needs) = of(2 * factor, factor, factor / 2, 3 * factor / 2);
         assert_ne!(needs.entries_to_prove, Some(0));
         assert_eq!(of(5, 9, 5, 1).1.entries_to_prove, None, "worse than always firing");

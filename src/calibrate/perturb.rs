@@ -1,4 +1,4 @@
-//! Changes to a trace that cannot change what is true of it.
+//! Perturbations of traces that must not change a verdict.
 
 mod cipher;
 mod reorder;
@@ -16,32 +16,29 @@ use crate::trace::{
     StepInput, Target, Trace, TraceBuilder,
 };
 
-/// A change that leaves the right answer alone.
-///
-/// No detector reads a clock; but traces have times, and an axis of steps. Both are shifted.
+/// A change that leaves the right answer unchanged. Detectors do not read clocks, but times and step indexes are
+/// shifted to check that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Perturbation {
-    /// Every letter of every tool name, here and in the reference route, becomes another, one to one. The names that
-    /// say something to a detector, such as `bash`, stay.
+    /// Replaces each letter of tool names, one to one, also in the reference route. Names that detectors know, such as
+    /// `bash`, stay.
     RenamedTools,
-    /// The same for the call ids.
+    /// The same for call ids.
     RenamedCallIds,
-    /// The keys of all argument objects come in another order.
+    /// Reorders the keys of all argument objects.
     ReorderedArguments,
-    /// Messages that say nothing stand between turns. Not where milestones are scores: there every step counts.
+    /// Inserts meaningless messages between turns. Not if milestones are scores, since every step counts there.
     NeutralMessages,
-    /// Step indices and turns begin later.
+    /// Shifts step indexes and turns.
     ShiftedSteps,
-    /// A turn whose calls all differ is taken apart: each of them comes in a turn of its own, as from an agent that
-    /// makes one call after the other.
+    /// Splits turns whose calls all differ into a turn for each call.
     SplitTurns,
-    /// The trace, its agent and its parent are called differently.
+    /// Renames the trace, its agent and its parent.
     RenamedIds,
-    /// All times are later by the same span.
+    /// Shifts all times.
     ShiftedTimes,
-    /// Messages without text stand between turns, as where contents were not recorded. Not where
-    /// milestones are scores.
+    /// Inserts messages without text between turns, as if contents were not recorded. Not if milestones are scores.
     EmptyMessages,
 }
 
@@ -74,10 +71,10 @@ named! {
     }
 }
 
-/// What a message that says nothing may say.
+/// Meaningless messages.
 const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let me see."];
 
-/// Applies all of these perturbations to a trace. The same seed makes the same trace.
+/// Applies these perturbations to a trace. The same seed makes the same trace.
 ///
 /// ```
 /// use serde_json::json;
@@ -96,8 +93,7 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Trace`](crate::ErrorKind::Trace) where a step index or turn would need more than 64 bits; what is
-/// changed stays valid otherwise.
+/// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if a step index or turn would exceed 64 bits.
 pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Result<Trace> {
     let mut changes = Changes::of(trace, perturbations, seed);
     let mut builder = changes.begin(trace)?;
@@ -113,7 +109,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
     builder.build()
 }
 
-/// What is changed, step by step. A perturbation that is not asked for is `None`, 0 or empty.
+/// The state of all perturbations. A perturbation that is not chosen is `None`, 0 or empty.
 struct Changes {
     tools: Option<Cipher>,
     call_ids: Option<Cipher>,
@@ -121,19 +117,19 @@ struct Changes {
     order: Option<Rng>,
     neutral: Option<Rng>,
     empty: Option<Rng>,
-    /// How much later all times are.
+    /// The shift of times.
     later: u64,
-    /// The places of the steps that begin a turn of their own.
+    /// Positions of the steps that begin a new turn.
     splits: BTreeSet<usize>,
-    /// How much greater step indices are than in the trace: by the first shift, and by every message put in between.
+    /// The shift of step indexes: the first shift plus one for each inserted message.
     shift: u64,
-    /// How much greater turns are beside that: by every turn that was taken apart.
+    /// The additional shift of turns: one for each split.
     apart: u64,
 }
 
 impl Changes {
     fn of(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Self {
-        // Each perturbation draws from its own source, so that it does the same alone and in company.
+        // Each perturbation has its own random source and does the same alone and combined.
         let rng = |one: Perturbation| {
             perturbations.contains(&one).then(|| Rng::new(seed ^ ((one as u64 + 1) << 56)))
         };
@@ -154,7 +150,7 @@ impl Changes {
         }
     }
 
-    /// What a trace holds beside its steps.
+    /// Perturbs the metadata.
     fn begin(&self, trace: &Trace) -> Result<TraceBuilder> {
         let mut metadata = trace.metadata().clone();
         if let Some(cipher) = &self.ids {
@@ -173,7 +169,7 @@ impl Changes {
         Ok(builder)
     }
 
-    /// Puts messages before the first step of a turn, each kind every other time.
+    /// Inserts messages before the first step of a turn, each kind every other time.
     fn between_turns(&mut self, step: &Step<'_>, builder: &mut TraceBuilder) -> Result<()> {
         for (rng, texts) in [(&mut self.neutral, &NEUTRAL[..]), (&mut self.empty, &[""][..])] {
             if let Some(rng) = rng
@@ -220,8 +216,8 @@ impl Changes {
     }
 }
 
-/// The places of the steps that begin a turn where turns are taken apart: those that follow a step of their turn, if
-/// no call of the turn is made twice.
+/// Returns the positions of steps that begin a turn of their own when turns are split: those that follow a step of
+/// their turn, if the turn has no call twice.
 fn splits(trace: &Trace) -> BTreeSet<usize> {
     let steps: Vec<_> = trace.steps().enumerate().collect();
     let mut splits = BTreeSet::new();
@@ -244,7 +240,7 @@ fn rename_ids(metadata: &mut Metadata, cipher: &Cipher) {
     metadata.agent = metadata.agent.as_deref().map(|agent| cipher.apply(agent).into());
 }
 
-/// The index and the turn that a step has now.
+/// Returns the new index and turn of a step.
 fn place(step: &Step<'_>, shift: u64, apart: u64) -> Result<(u64, u64)> {
     Ok((moved(step.index(), shift)?, moved(moved(step.turn(), shift)?, apart)?))
 }
@@ -255,7 +251,7 @@ fn moved(index: u64, shift: u64) -> Result<u64> {
     index.checked_add(shift).ok_or_else(beyond)
 }
 
-/// Whether milestones are reached by scores: then every step counts, and none may be added.
+/// Returns true if milestones are reached by scores: then every step counts, and none may be added.
 fn has_scores(route: &ReferenceRoute) -> bool {
     route.milestones().iter().any(|milestone| matches!(milestone.target, Target::Score(_)))
 }

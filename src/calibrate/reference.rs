@@ -1,4 +1,4 @@
-//! Entries whose traces stay where they are: a file, a run in it, and the digest of what was read there.
+//! References of golden entries to traces in files, with a digest of what was labelled.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::read::ReadOptions;
 use crate::scan::{ScanEvent, read_files};
 use crate::trace::{Digest, Trace};
 
-/// Where the trace of a golden entry is, for data that must not be copied.
+/// The location of a golden entry's trace, for data that must not be copied.
 ///
 /// In JSON: `{"file": "runs/today.json", "run": "sim-17", "digest": "…"}`. `file` is relative to the file of the entry;
-/// `run` is the source's own id of the run, or `#` and its 0-based place in the file.
+/// `run` is the source's id of the run, or `#` and its 0-based position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceReference {
@@ -21,11 +21,11 @@ pub struct TraceReference {
     pub file: String,
     /// The run in it.
     pub run: String,
-    /// [`trace_digest`] of the run; another one means that the label was given to something else.
+    /// [`trace_digest`] of the run; any other digest means that something else was labelled.
     pub digest: String,
 }
 
-/// The digest of what a trace holds, whatever it is called and wherever it comes from: 32 hexadecimal digits.
+/// Returns the digest of a trace's contents without its ids and source: 32 hexadecimal digits.
 ///
 /// ```
 /// use serde_json::json;
@@ -41,7 +41,7 @@ pub fn trace_digest(trace: &Trace) -> String {
     content(trace).to_string()
 }
 
-/// The digest of a trace, whatever it is called.
+/// Returns the digest of a trace without its ids.
 pub(super) fn content(trace: &Trace) -> Digest {
     let mut metadata = trace.metadata().clone();
     (metadata.id, metadata.source) = (None, None);
@@ -49,14 +49,14 @@ pub(super) fn content(trace: &Trace) -> Digest {
     Digest::of_value(&serde_json::to_value(anonymous).unwrap_or_default())
 }
 
-/// The runs of files, each file read once.
+/// Reads runs of files, each file once.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     files: BTreeMap<PathBuf, Vec<Trace>>,
 }
 
 impl Runs {
-    /// The trace that is referred to from a file in this folder.
+    /// Returns the trace for a reference from a file in this folder.
     pub(super) fn find(&mut self, folder: &Path, reference: &TraceReference) -> Result<Trace> {
         let path = folder.join(&reference.file);
         let runs = match self.files.entry(path.clone()) {
@@ -83,14 +83,14 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
             traces.push(trace);
             Ok(())
         }
-        // What is wrong with one run of a file is none of the others' business; a missing file has no run at all.
+        // An error in one run does not affect the others; a missing file has no runs.
         ScanEvent::Error(error) if error.run().is_none() => Err(Error::golden(error.to_string())),
         _ => Ok(()),
     })?;
     Ok(traces)
 }
 
-/// The run of a file by its id or, after `#`, by its 0-based place.
+/// Returns the run of a file by its id or, after `#`, by its 0-based position.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read_traces, calibrate::run_of};
@@ -102,7 +102,7 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) where no run is called so, or several are.
+/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) if no run or several runs match.
 pub fn run_of<'t>(runs: &'t [Trace], name: &str) -> Result<&'t Trace> {
     let mut named = runs.iter().filter(|trace| trace.metadata().id.as_deref() == Some(name));
     if let Some(first) = named.next() {

@@ -1,4 +1,4 @@
-//! What a calibration finds: figures, verdicts, trials.
+//! Calibration reports: figures, verdicts, trials.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::stats::{BootstrapInterval, Confusion, Interval, Outcome, f1_bootstrap
 /// The level of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Precision, recall and F1 of a detector's verdicts, with their intervals. What is not defined is null.
+/// Precision, recall and F1 of a detector with intervals. Undefined values are null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Figures {
@@ -24,11 +24,11 @@ pub struct Figures {
     /// True and false positives and negatives.
     #[serde(flatten)]
     pub confusion: Confusion,
-    /// Detected entries that are failures, of the detected ones.
+    /// Share of detected entries that are failures.
     pub precision: Option<f64>,
     /// Wilson interval of the precision, 95%.
     pub precision_ci95: Option<Interval>,
-    /// Detected entries that are failures, of the failures.
+    /// Share of failures that are detected.
     pub recall: Option<f64>,
     /// Wilson interval of the recall, 95%.
     pub recall_ci95: Option<Interval>,
@@ -56,11 +56,11 @@ impl Figures {
     }
 }
 
-/// How well findings lie where the labels say, over the labelled failures that have a place.
+/// Agreement of findings with labelled ranges, over labelled failures that have one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Localization {
-    /// Entries that are failures with a place.
+    /// Failures with a range.
     pub entries: u64,
     /// Mean, over the predicted ranges, of the best Jaccard index with a labelled one.
     pub similarity: Option<f64>,
@@ -68,13 +68,13 @@ pub struct Localization {
     pub recall: Option<f64>,
 }
 
-/// The F1 of a detector that always fires and of one that never does.
+/// The F1 of a detector that always fires and of one that never fires.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Baselines {
-    /// One that always fires.
+    /// Always firing.
     pub always_fire_f1: Option<f64>,
-    /// One that never fires.
+    /// Never firing.
     pub never_fire_f1: Option<f64>,
 }
 
@@ -84,17 +84,17 @@ pub struct Baselines {
 pub struct PassKReport {
     /// Trials.
     pub k: u32,
-    /// The tier whose gate every trial is held to; null where trial 0 clears none and none was asked for.
+    /// The tier that every trial is held to; null if trial 0 reaches none and none was given.
     pub gate: Option<Tier>,
     /// 1 if every trial clears the gate, else 0; null where there is no gate.
     pub pass: Option<u8>,
     /// F1 of each trial.
     pub f1: Vec<Option<f64>>,
-    /// Verdicts that a perturbation turned.
+    /// Verdicts that a perturbation flipped.
     pub flips: Vec<Flip>,
 }
 
-/// A verdict that turns under a perturbation.
+/// A verdict that flips under a perturbation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Flip {
@@ -102,11 +102,11 @@ pub struct Flip {
     pub entry: String,
     /// The trial.
     pub trial: u32,
-    /// The perturbations that turn it alone; all of them where only all together do.
+    /// The perturbations that flip it alone, or all of them if only the combination does.
     pub perturbations: Vec<Perturbation>,
-    /// Whether the failure was detected without the perturbation.
+    /// The verdict without the perturbation.
     pub from: bool,
-    /// Whether it was detected with it.
+    /// The verdict with it.
     pub to: bool,
 }
 
@@ -116,21 +116,21 @@ pub struct Flip {
 pub struct EntryVerdict {
     /// The entry.
     pub entry: String,
-    /// What the label says.
+    /// The label.
     pub label: bool,
-    /// Whether the failure was detected; null where the detector is not applicable, which counts as not detected.
+    /// The verdict; null if the detector is not applicable, which counts as not detected.
     pub detected: Option<bool>,
 }
 
 impl EntryVerdict {
-    /// Whether detector and label agree.
+    /// Returns true if detector and label agree.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.label == (self.detected == Some(true))
     }
 }
 
-/// A verdict that the label contradicts.
+/// A verdict that contradicts the label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WrongVerdict {
@@ -138,13 +138,13 @@ pub struct WrongVerdict {
     pub entry: String,
     /// Its difficulty.
     pub difficulty: Difficulty,
-    /// What the label says.
+    /// The label.
     pub label: bool,
-    /// Why it says so.
+    /// The reason for the label.
     pub reason: String,
-    /// What the detector saw.
+    /// The verdict in words.
     pub saw: String,
-    /// Why the detector gave this verdict, and what would flip it.
+    /// The explanation of the verdict and its counterfactuals.
     pub explanation: Explanation,
 }
 
@@ -157,26 +157,26 @@ pub struct DetectorReport {
     /// Its figures on all entries.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Entries to which the detector does not apply; they count as not detected.
+    /// Entries to which the detector is not applicable; they count as not detected.
     pub not_applicable: u64,
     /// Its figures by difficulty.
     #[serde(serialize_with = "by_difficulty")]
     pub by_difficulty: BTreeMap<Difficulty, Figures>,
-    /// Its figures by the domain of the traces; those without one are under the empty name.
+    /// Its figures by domain; traces without a domain are under the empty name.
     pub by_domain: BTreeMap<String, Figures>,
-    /// How well it localizes.
+    /// Localization.
     pub localization: Localization,
-    /// The F1 of always and of never firing.
+    /// The F1 of always and never firing.
     pub baselines: Baselines,
     /// The readiness tier.
     pub tier: Tier,
-    /// Whether the F1 interval leaves open that always firing does as well.
+    /// True if the interval of F1 includes the F1 of always firing.
     pub unproven: bool,
-    /// How many more entries it needs.
+    /// Numbers of entries missing.
     pub needs: Needs,
-    /// Whether the tier survives perturbations.
+    /// Robustness under perturbations.
     pub pass_k: PassKReport,
-    /// The verdicts that labels contradict, by entry.
+    /// Verdicts that contradict labels, by entry.
     pub wrong: Vec<WrongVerdict>,
     /// All verdicts, by entry.
     pub verdicts: Vec<EntryVerdict>,
@@ -189,7 +189,7 @@ fn by_difficulty<S: Serializer>(
     serializer.collect_map(map)
 }
 
-/// The calibration of several detectors: [`calibrate`](crate::calibrate).
+/// The calibration of several detectors, see [`calibrate`](crate::calibrate).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CalibrationReport {
@@ -199,7 +199,7 @@ pub struct CalibrationReport {
     pub seed: u64,
     /// Resamples of the bootstrap.
     pub resamples: usize,
-    /// The gates of the tiers, the highest first.
+    /// The gates of the tiers, highest first.
     pub gates: Vec<TierGate>,
     /// One report per detector, in the order given.
     pub detectors: Vec<DetectorReport>,

@@ -1,4 +1,4 @@
-//! Which runs to read: drawn so that rare kinds come up, by features that no detector has a part in.
+//! Samples runs for labelling, by features that do not depend on a detector.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::stats::Rng;
 use crate::trace::{Actors, Status, Trace};
 
-/// What can be counted in a run without judging it, for [`draw`].
+/// Counts of a run that need no judgement, for [`draw`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunFeatures {
-    /// Actions of whomever.
+    /// Actions of all actors.
     pub actions: u64,
-    /// Actions that failed.
+    /// Failed actions.
     pub errors: u64,
-    /// Actions that were made before, with the same arguments, whatever came of them.
+    /// Actions with the same arguments as an earlier one, whatever their outcomes.
     pub repeats: u64,
 }
 
@@ -34,7 +34,7 @@ impl RunFeatures {
         features
     }
 
-    /// None, few or many.
+    /// Classes of counts: none, few, many.
     fn level(count: u64) -> u8 {
         match count {
             0 => 0,
@@ -44,10 +44,10 @@ impl RunFeatures {
     }
 }
 
-/// Draws runs to be read and labelled, so that rare kinds come up: their places, in the order in which to read them.
+/// Samples runs for labelling such that rare kinds come up, and returns their positions in reading order.
 ///
-/// Strata are by repeats and errors (none, one or two, more) and by length (thirds of the runs); one run of each is drawn
-/// in turn until there are enough.
+/// Strata are by repeats and errors (none, one or two, more) and by length (thirds of the runs). One run of each
+/// stratum is drawn in turn until there are enough.
 ///
 /// ```
 /// use wrongturn::{Trace, calibrate::{RunFeatures, draw}};

@@ -1,4 +1,4 @@
-//! How the figures of a detector depend on its main parameter.
+//! Figures of a detector over values of its main parameter.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::stats::{Confusion, Outcome};
 use crate::trace::Actors;
 
-/// The figures of a detector over the values of its main parameter: [`sweep()`].
+/// The figures of a detector over the values of its main parameter, see [`sweep()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Sweep {
@@ -25,7 +25,7 @@ pub struct Sweep {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SweepPoint {
-    /// The value; null is no limit.
+    /// The value; null for no limit.
     pub value: Value,
     /// True and false positives and negatives.
     #[serde(flatten)]
@@ -38,10 +38,10 @@ pub struct SweepPoint {
     pub f1: Option<f64>,
 }
 
-/// Sweeps the main parameter of a detector over the values that its rule names, all else at the defaults.
+/// Sweeps the main parameter of a detector over the values of its rule, with defaults for everything else.
 ///
-/// The values are those of [`Rule::grid`](crate::detect::Rule::grid); a rule that names none has no points. Findings below
-/// `least` do not count.
+/// The values are those of [`Rule::grid`](crate::detect::Rule::grid); a rule without a grid has no points. Findings
+/// below `least` do not count.
 ///
 /// ```
 /// use wrongturn::{Confidence, calibrate::{GoldenSet, sweep}, detect::ALL};
@@ -54,7 +54,7 @@ pub struct SweepPoint {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Config`](crate::ErrorKind::Config) where a rule refuses one of its own values; none of this crate does.
+/// [`ErrorKind::Config`](crate::ErrorKind::Config) if a rule refuses one of its own values; no rule of this crate does.
 pub fn sweep(set: &GoldenSet, info: &DetectorInfo, least: Confidence) -> Result<Sweep> {
     let grid = info.grid().unwrap_or(Grid { parameter: "", values: Vec::new() });
     let parameter = grid.parameter;

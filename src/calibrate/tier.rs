@@ -5,12 +5,12 @@ use serde::Serialize;
 use crate::names::named;
 use crate::stats::Confusion;
 
-/// How ready a detector is, by its figures on a golden set: [`tier()`].
+/// The readiness of a detector by its figures on a golden set, see [`tier()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
     /// No entries.
     Untested,
-    /// Measured, below all gates.
+    /// Below all gates.
     Failing,
     /// F1 ≥ 0.40, n ≥ 8.
     Experimental,
@@ -30,21 +30,21 @@ named! {
     }
 }
 
-/// The F1, precision and number of entries that a tier asks for.
+/// The F1, precision and number of entries that a tier requires.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TierGate {
-    /// The tier behind the gate.
+    /// The tier.
     pub tier: Tier,
     /// Smallest F1.
     pub f1: f64,
-    /// Smallest precision; 0 asks for none.
+    /// Smallest precision; 0 for none.
     pub precision: f64,
     /// Smallest number of entries.
     pub n: u64,
 }
 
 impl TierGate {
-    /// Whether these figures clear the gate.
+    /// Returns true if these figures clear the gate.
     #[must_use]
     pub fn clears(&self, confusion: &Confusion) -> bool {
         confusion.n() >= self.n
@@ -54,14 +54,14 @@ impl TierGate {
     }
 }
 
-/// The gates of the definitions (Pisama), the highest first.
+/// The gates as published (Pisama), highest first.
 pub const TIER_GATES: [TierGate; 3] = [
     TierGate { tier: Tier::Production, f1: 0.80, precision: 0.70, n: 30 },
     TierGate { tier: Tier::Beta, f1: 0.65, precision: 0.0, n: 15 },
     TierGate { tier: Tier::Experimental, f1: 0.40, precision: 0.0, n: 8 },
 ];
 
-/// The tier that these figures reach: that of the first gate they clear.
+/// Returns the tier of these figures: that of the first gate that they clear.
 ///
 /// ```
 /// use wrongturn::stats::Confusion;

@@ -1,4 +1,4 @@
-//! pass^k: whether verdicts, and with them the tier, survive perturbations.
+//! pass^k: whether verdicts and tiers survive perturbations.
 
 use rayon::prelude::*;
 
@@ -10,7 +10,7 @@ use super::tier::tier;
 use crate::detect::Detector;
 use crate::stats::{Confusion, Outcome};
 
-/// The trials of a detector; the first is the golden set as it stands, with these outcomes.
+/// Runs the trials of a detector. The first is the golden set unchanged, with these outcomes.
 pub(super) fn pass_k(
     entries: &[&GoldenEntry],
     outcomes: &[Outcome],
@@ -40,7 +40,7 @@ pub(super) fn pass_k(
     }
 }
 
-/// The outcome of an entry in a perturbed trial, and what turned it.
+/// Returns the outcome of an entry in a perturbed trial, and the perturbations that flipped it.
 fn perturbed(
     entry: &GoldenEntry,
     outcome: Outcome,
@@ -51,7 +51,7 @@ fn perturbed(
     let seed = entry_seed(&entry.id, trial, seed);
     let fires_under = |perturbations: &[Perturbation]| match perturb(&entry.trace, perturbations, seed) {
         Ok(trace) => fires(&detector.detect(&trace)),
-        // A trace whose indices leave no room is left as it is.
+        // A trace whose indexes leave no room is left unchanged.
         Err(_) => outcome.predicted,
     };
     let predicted = fires_under(&Perturbation::ALL);
@@ -67,7 +67,7 @@ fn perturbed(
     (Outcome { predicted, ..outcome }, Some(flip))
 }
 
-/// A seed of the entry's own, whatever its place in the set (FNV-1a, 64 bits).
+/// Returns a seed for the entry that does not depend on its position (FNV-1a, 64 bits).
 fn entry_seed(id: &str, trial: u32, seed: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed;
     id.bytes()

@@ -1,10 +1,10 @@
-//! Names under a substitution of letters.
+//! Substitution of letters in names.
 
 use crate::detect::is_known_tool;
 use crate::stats::Rng;
 
-/// A substitution of letters without a fixed point, the same for both cases: equal names stay equal, different
-/// ones different, also trimmed and without case.
+/// A substitution of letters without a fixed point, the same for both cases: equal names stay equal and different names
+/// different, also when trimmed and lower-cased.
 pub(super) struct Cipher([u8; 26]);
 
 impl Cipher {
@@ -20,7 +20,7 @@ impl Cipher {
         Self(table)
     }
 
-    /// Another name for a tool; those that detectors know by name keep theirs.
+    /// Renames a tool, unless detectors know it by name.
     pub(super) fn rename(&self, tool: &str) -> String {
         if is_known_tool(tool) { tool.to_owned() } else { self.apply(tool) }
     }

@@ -1,10 +1,10 @@
-//! The keys of JSON objects in another order.
+//! Reorders the keys of JSON objects.
 
 use serde_json::Value;
 
 use crate::stats::Rng;
 
-/// The same JSON with the keys of its objects in another order.
+/// Returns the same JSON with reordered keys.
 pub(super) fn reordered(json: &str, rng: &mut Rng) -> String {
     let Ok(value) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
     let mut text = String::new();
@@ -20,7 +20,7 @@ fn write_reordered(value: &Value, rng: &mut Rng, out: &mut String) {
             if let (Some((first, _)), 2..) = (entries.first(), entries.len())
                 && entries.iter().all(|(key, _)| key >= first)
             {
-                // Sorted keys are how arguments mostly come: that would be no change.
+                // Arguments mostly come with sorted keys, so sorting would not be a change.
                 entries.rotate_left(1);
             }
             out.push('{');
