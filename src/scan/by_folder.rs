@@ -1,13 +1,13 @@
-//! What the files of a directory share.
+//! A value shared by all files of a directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// One thing for all files of a directory, which mostly follow one another.
+/// A cache of one value per directory. Files of a directory mostly follow one another.
 #[derive(Debug)]
 pub(super) struct ByFolder<T> {
     all: BTreeMap<PathBuf, T>,
-    /// What was asked for last.
+    /// The last directory and its value.
     last: Option<(PathBuf, T)>,
 }
 
@@ -18,7 +18,7 @@ impl<T> Default for ByFolder<T> {
 }
 
 impl<T: Clone> ByFolder<T> {
-    /// What the files of this directory share; made when it is first asked for.
+    /// Returns the value for the directory of this file, making it on first use.
     pub(super) fn of(&mut self, folder: &Path, make: impl FnOnce() -> T) -> T {
         if let Some((_, shared)) = self.last.as_ref().filter(|(last, _)| last == folder) {
             return shared.clone();

@@ -1,4 +1,4 @@
-//! What stands beside a file of runs, in files of their own: the reward and the task of a trial.
+//! Sidecar files of runs: the reward and the task of a trial.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,17 +9,17 @@ use super::by_folder::ByFolder;
 use crate::read::{Reading, reward};
 use crate::trace::Ending;
 
-/// Results of trials are small; a larger file is none.
+/// Results of trials are small; a larger file is something else.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// What stands beside the files of a corpus: once for all files of a directory.
+/// The sidecar files of a corpus, read once per directory.
 #[derive(Debug, Default)]
 pub(super) struct Companions(ByFolder<Arc<Companion>>);
 
 impl Companions {
     pub(super) fn of(&mut self, run: &Arc<Path>) -> Arc<Companion> {
         let new = || Arc::new(Companion::of(Arc::clone(run)));
-        // What may itself be what stands beside others has others beside it.
+        // A file that may be a sidecar itself has none.
         match run.parent().filter(|_| !reward::is_place(run)) {
             Some(folder) => self.0.of(folder, new),
             None => new(),
@@ -27,7 +27,7 @@ impl Companions {
     }
 }
 
-/// What stands beside the runs of a file, looked for when a run leaves some of it out.
+/// The sidecar files of one file, read if a run of it lacks something.
 #[derive(Debug)]
 pub(super) struct Companion {
     run: Arc<Path>,
@@ -39,7 +39,7 @@ impl Companion {
         Self { run, found: OnceLock::new() }
     }
 
-    /// Adds what the run itself leaves out.
+    /// Fills what the run does not record.
     pub(super) fn complete(&self, ending: &mut Ending) {
         let metadata = &ending.metadata;
         if ending.reward.is_some() && metadata.task.is_some() && metadata.termination.is_some() {
@@ -57,7 +57,7 @@ fn find(run: &Path) -> Option<reward::Outside> {
 
 fn read(place: &Path) -> Option<reward::Outside> {
     let name = place.file_name()?.to_str()?;
-    // Asked before it is opened: a pipe would wait for somebody to write.
+    // Checked before opening: opening a pipe would block until somebody writes.
     let metadata = fs::metadata(place).ok()?;
     (metadata.is_file() && metadata.len() <= MOST_BYTES).then_some(())?;
     let mut bytes = Vec::new();
@@ -65,7 +65,7 @@ fn read(place: &Path) -> Option<reward::Outside> {
     reward::read(name, &bytes)
 }
 
-/// What became of a file that is the result of a trial, and holds no run itself; `None` where it is none.
+/// Returns the summary of a file that is the result of a trial and holds no run, or `None` for any other file.
 pub(super) fn result_of_trial(path: &Path) -> Option<Reading> {
     (path.file_name()?.to_str()? == reward::RESULT).then(|| read(path)).flatten()?;
     let passed_over = [("results of trials, which tell the rewards of runs beside them".into(), 1)];

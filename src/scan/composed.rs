@@ -1,5 +1,5 @@
-//! Directories that hold one run in many files: `OpenHands` keeps a file for each event, `OpenCode` one for each
-//! message and each part of it. Such a run is read as one input that is composed of its files.
+//! Directories that hold one run in many files: OpenHands writes a file for each event, OpenCode one for each message
+//! and each part of it. Such a run is read as one input that is composed of its files.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub(super) enum Piece {
     File(PathBuf),
 }
 
-/// The bytes of a composed input. Line ends within files become spaces, so that each file is part of one line.
+/// The bytes of a composed input. Line ends within files become spaces, which puts each file on one line.
 pub(super) struct Composed {
     pieces: Arc<[Piece]>,
     next: usize,
@@ -65,26 +65,26 @@ fn name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// The directory so many levels above a file.
+/// Returns the directory this many levels above a file.
 fn above(path: &Path, levels: usize) -> &Path {
     path.ancestors().nth(levels).unwrap_or(Path::new(""))
 }
 
-/// The number of an event, if a file of this path holds one: `events/40.json` or `events/event-00040-<id>.json`.
+/// Returns the number of an event file: `events/40.json` or `events/event-00040-<id>.json`.
 fn event_number(path: &Path) -> Option<u64> {
     let stem = name(path).split('.').next()?;
     let digits = stem.strip_prefix("event-").map_or(stem, |rest| rest.split('-').next().unwrap_or_default());
     (name(above(path, 1)) == "events").then(|| digits.parse().ok())?
 }
 
-/// What a file is to a store of `OpenCode`, with the id that it belongs to.
+/// The role of a file in a store of OpenCode, with the id that it belongs to.
 enum Stored {
     Session(String),
     Message(String),
     Part(String),
 }
 
-/// The `storage` directory of a store, and what the file is to it.
+/// Returns the `storage` directory of a store and the role of the file in it.
 fn stored(path: &Path) -> Option<(PathBuf, Stored)> {
     let stem = name(path).strip_suffix(".json")?;
     let root = path.ancestors().find(|folder| name(folder) == "storage")?.to_path_buf();
@@ -98,7 +98,7 @@ fn stored(path: &Path) -> Option<(PathBuf, Stored)> {
     Some((root, stored))
 }
 
-/// Puts the files that together are one run in one input, sorted as before.
+/// Combines files that are one run into one input, in the same order.
 pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
     let mut rest: BTreeMap<PathBuf, FoundFile> = BTreeMap::new();
     let mut events: BTreeMap<PathBuf, Vec<(u64, FoundFile)>> = BTreeMap::new();
@@ -140,7 +140,7 @@ enum Part {
     File(FoundFile),
 }
 
-/// A run at this path, of these parts.
+/// Makes a run at this path from these parts.
 fn composed(path: PathBuf, parts: impl IntoIterator<Item = Part>) -> FoundFile {
     let mut size = 0;
     let pieces = parts.into_iter().map(|part| match part {
@@ -154,7 +154,7 @@ fn composed(path: PathBuf, parts: impl IntoIterator<Item = Part>) -> FoundFile {
     FoundFile { path, size, is_regular: true, pieces: Some(pieces.into()) }
 }
 
-/// The files of a store of `OpenCode`: sessions, messages by session, parts by message.
+/// The files of a store of OpenCode: sessions, messages by session, parts by message.
 #[derive(Default)]
 struct Store {
     sessions: BTreeMap<String, FoundFile>,
@@ -171,7 +171,7 @@ impl Store {
         }
     }
 
-    /// Composes each session as `OpenCode` exports it. Its ids are in the order of time.
+    /// Composes each session as OpenCode exports it. Its ids sort by time.
     fn join(mut self) -> Vec<FoundFile> {
         let mut joined = Vec::new();
         for (id, messages) in self.messages {

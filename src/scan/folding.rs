@@ -1,4 +1,4 @@
-//! The folds over the runs of a file: detectors, fingerprint, digest.
+//! Folds over the runs of a file: detectors, fingerprint, digest.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -15,19 +15,19 @@ use crate::fingerprint::FingerprintBuilder;
 use crate::live::Monitor;
 use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
 
-/// How many runs and errors of one part are kept back before they are handed on. With few, their memory is used again
-/// while it is near, and by the allocator without a search: measured on runs of 3 KB, 64 take a tenth more time.
+/// Number of runs and errors that are kept before they are emitted. A small batch reuses memory that is still in cache:
+/// with 64, runs of 3 KB take a tenth more time.
 const MOST_KEPT: usize = 4;
 
-/// What was read and is not handed on yet. Errors lie apart, so that many of them take little, and records need no box.
+/// Records and errors that were not emitted. Errors are kept apart, since they are rare and small.
 #[derive(Default)]
 pub(super) struct Kept {
     records: Vec<TraceRecord>,
-    /// Each with how many records come before it.
+    /// Each error with the number of records before it.
     errors: Vec<(usize, Error)>,
 }
 
-/// One thing that was kept.
+/// A record or an error.
 #[expect(clippy::large_enum_variant, reason = "it is made and taken apart at once")]
 pub(super) enum KeptItem {
     Record(TraceRecord),
@@ -47,12 +47,12 @@ impl Kept {
         self.errors.push((self.records.len(), error));
     }
 
-    /// The records, and the errors.
+    /// The records and the errors.
     pub(super) fn apart(self) -> (Vec<TraceRecord>, Vec<Error>) {
         (self.records, self.errors.into_iter().map(|(_, error)| error).collect())
     }
 
-    /// Takes the records and errors, in the order in which they came. Their memory is used again.
+    /// Drains records and errors in order, keeping the memory.
     pub(super) fn take_items(&mut self) -> impl Iterator<Item = KeptItem> + '_ {
         let mut records = self.records.drain(..);
         let mut errors = self.errors.drain(..).peekable();
@@ -67,12 +67,12 @@ impl Kept {
     }
 }
 
-/// Folds the detectors over run after run of a file, and keeps the records and errors.
+/// Runs the detectors over one run after the other, and keeps records and errors.
 pub(super) struct Sink<'s> {
     folding: Folding<'s>,
     pub(super) kept: Rc<RefCell<Kept>>,
-    /// Takes what is kept when that becomes much; it is given how many positions there are so far, at least. `None`: all
-    /// is kept.
+    /// Takes the kept items when there are many, with a lower bound of the number of positions. `None` keeps
+    /// everything.
     hand_on: Option<&'s dyn Fn(u64)>,
 }
 
@@ -81,7 +81,7 @@ impl<'s> Sink<'s> {
         Self { folding: Folding::new(scanner, path, companion), kept: Rc::default(), hand_on: None }
     }
 
-    /// The same, with what is to take the records and errors when they become many.
+    /// The same, with a receiver of full batches.
     pub(super) fn handing_on<'h>(self, hand_on: &'h dyn Fn(u64)) -> Sink<'h>
     where
         's: 'h,
@@ -89,7 +89,7 @@ impl<'s> Sink<'s> {
         Sink { hand_on: Some(hand_on), ..self }
     }
 
-    /// Hands on what is kept if that is much; there are at least so many positions.
+    /// Emits the batch if it is full, with this lower bound of positions.
     fn hand_on_much(&self, positions: u64) {
         let is_much = self.kept.borrow().len() >= MOST_KEPT;
         if is_much && let Some(hand_on) = self.hand_on {
@@ -123,14 +123,14 @@ impl StepSink for Sink<'_> {
     }
 }
 
-/// The state of all folds over the run that is read.
+/// The state of all folds over the current run.
 struct Folding<'s> {
     scanner: &'s Scanner,
     file: Arc<Path>,
     companion: Option<Arc<Companion>>,
     position: u64,
     actions: u64,
-    /// Serves run after run.
+    /// Takes one run after the other.
     monitor: Option<Monitor>,
     fingerprint: Option<FingerprintBuilder>,
     digest: Option<Digest>,

@@ -1,28 +1,28 @@
-//! Spans of several files as one source: what waits until all files have been read.
+//! Spans of several files as one source, which waits until all files have been read.
 
 use std::sync::Arc;
 
 use super::record::FileSummary;
 use crate::read::{SpanBatch, SpanPool};
 
-/// The spans that were set aside, and the files that they are of.
+/// The spans that were set aside, and their files.
 #[derive(Debug)]
 pub(super) struct Joined<T> {
     pub(super) pool: SpanPool,
     pub(super) files: Vec<JoinedFile<T>>,
-    /// Whether the file that is read holds spans.
+    /// True if the current file holds spans.
     holds_spans: bool,
 }
 
-/// A file whose spans were set aside. What is said of it is said when its runs are known.
+/// A file whose spans were set aside. It is reported when its runs are known.
 #[derive(Debug)]
 pub(super) struct JoinedFile<T> {
-    /// Its place among the files.
+    /// Its index among the files.
     pub(super) file: usize,
     pub(super) summary: FileSummary,
-    /// How many positions it has given out to runs that are no spans.
+    /// Number of its runs that are not spans.
     pub(super) positions: u64,
-    /// What of it has not been reported yet.
+    /// Its events that were not reported yet.
     pub(super) unreported: Vec<T>,
 }
 
@@ -41,13 +41,13 @@ impl<T> Joined<T> {
         }
     }
 
-    /// Whether the file that is read holds spans.
+    /// Returns true if the current file holds spans.
     pub(super) fn holds_spans(&self) -> bool {
         self.holds_spans
     }
 
-    /// The file is over; `unreported`: what it gave, where nothing of it has been reported. Gives back the summary where
-    /// no more is to come of it: it holds no spans, or it holds other runs as well, whose count that is.
+    /// Ends the file, with its events that were not reported. Returns the summary if it is final: the file holds no
+    /// spans, or it holds other runs as well, which it counts.
     pub(super) fn end(
         &mut self,
         file: usize,

@@ -1,4 +1,4 @@
-//! Opens files: from the path to the bytes, decompressed where the name says so.
+//! Opens files and decompresses them by the ending of their names.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,10 +13,10 @@ use crate::error::{Error, ErrorKind};
 #[cfg(feature = "compression")]
 use crate::read::Frames;
 
-/// The endings of the names that a directory gives, compressed or not.
+/// Endings of input files in a directory, compressed or not.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
-/// How a file is compressed, as its name says.
+/// The compression of a file, by the ending of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compression {
     None,
@@ -34,7 +34,7 @@ impl Compression {
     }
 }
 
-/// Whether a file of this name is one that a directory gives.
+/// Returns true if a directory's file of this name is an input.
 pub(super) fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
         path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
@@ -45,7 +45,7 @@ pub(super) fn is_input(path: &Path) -> bool {
     }
 }
 
-/// The bytes of a file from its start.
+/// Opens the bytes of a file.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));
@@ -67,10 +67,10 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     }
 }
 
-/// How much of a compressed file is decompressed to come to an offset.
+/// The limit of decompression to reach an offset.
 const MOST_PASSED: u64 = 8 << 20;
 
-/// The bytes of a file from an offset on; `None` where it cannot be opened, or that would take long.
+/// Opens the bytes of a file at an offset, or returns `None` if that fails or would take long.
 pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
     if Compression::of(path) == Compression::None {
         let mut file = File::open(path).ok()?;
@@ -80,7 +80,7 @@ pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
     pass(open(path).ok()?, offset)
 }
 
-/// The bytes of an input from an offset on, which is reached by reading; `None` where that fails or would take long.
+/// Reads up to an offset, or returns `None` if that fails or would take long.
 pub(super) fn pass(mut input: Box<dyn Read>, offset: u64) -> Option<Box<dyn Read>> {
     if offset > MOST_PASSED {
         return None;

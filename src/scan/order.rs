@@ -1,4 +1,4 @@
-//! Puts what threads have done into source order, and keeps them from running too far ahead.
+//! Puts results of threads into source order, and limits how far threads run ahead.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,17 +9,17 @@ use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
 use crate::read::{Reading, SpanPool};
 
-/// The place of a batch: the file, and the part of it.
+/// The position of a batch: the file, and the part of it.
 pub(super) type Key = (usize, u64);
 
-/// One run or one error of a batch.
+/// A run or an error of a batch.
 #[derive(Debug)]
 pub(super) enum Item<T> {
     Record { mapped: T, name: Option<String> },
     Error(Error),
 }
 
-/// What one part of a file gave.
+/// The results of one part of a file.
 #[derive(Debug)]
 pub(super) struct Batch<T> {
     pub(super) path: Arc<Path>,
@@ -29,14 +29,14 @@ pub(super) struct Batch<T> {
     pub(super) last: Option<u64>,
 }
 
-/// How many names of runs without an action a summary holds.
+/// Number of names of runs without an action in a summary.
 const NAMED: usize = 10;
 
 pub(super) struct Order<T, F, P> {
     state: Mutex<State<T, F>>,
     changed: Condvar,
     progress: P,
-    /// How many batches may wait for earlier ones.
+    /// Limit of batches that wait for earlier ones.
     most_waiting: usize,
 }
 
@@ -45,9 +45,9 @@ struct State<T, F> {
     waiters: usize,
     front: Key,
     waiting: BTreeMap<Key, Batch<T>>,
-    /// How many positions the parts of the file in front have given out that have been handed on.
+    /// Positions of the first unfinished file whose results were emitted.
     before: u64,
-    /// How many the other parts of unfinished files have given out.
+    /// Positions of the other parts of unfinished files.
     counts: BTreeMap<Key, u64>,
     each: F,
     summary: Option<FileSummary>,
@@ -79,15 +79,15 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records how many positions a part of a file has given out.
+    /// Records the number of positions of a part.
     pub(super) fn count(&self, key: Key, positions: u64) {
         let mut state = self.lock();
         state.counts.insert(key, positions);
         self.wake(state);
     }
 
-    /// How many positions the parts of the file before this one have given out; `None`: not all are counted yet.
-    /// To be asked before this part is delivered.
+    /// Returns the number of positions before this part, or `None` if not all are counted yet. Call it before this part
+    /// is delivered.
     pub(super) fn base(&self, (file, part): Key) -> Option<u64> {
         let state = self.lock();
         let (from, before) = if file == state.front.0 { (state.front.1, state.before) } else { (0, 0) };
@@ -97,20 +97,20 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         (parts == part).then_some(sum)
     }
 
-    /// Whether so much waits for earlier parts that nothing new should be begun.
+    /// Returns true if too much waits for earlier parts to begin something new.
     pub(super) fn is_crowded(&self) -> bool {
         self.lock().waiting.len() > self.most_waiting
     }
 
-    /// Whether this part should not be begun yet: so much waits already, and not for it.
+    /// Returns true if this part should wait: too much waits already, and not for it.
     pub(super) fn is_too_early(&self, key: Key) -> bool {
         let state = self.lock();
         state.waiting.len() > self.most_waiting && state.front != key
     }
 
-    /// Waits until something has changed, or may have.
+    /// Waits for a change, or for a short time.
     pub(super) fn wait(&self) {
-        /// Long enough to cost nothing, short enough for pieces that come into the queue meanwhile.
+        /// Long enough to be free, short enough for pieces that are queued meanwhile.
         const MOMENT: std::time::Duration = std::time::Duration::from_millis(2);
         let mut state = self.lock();
         state.waiters += 1;
@@ -118,7 +118,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         state.waiters -= 1;
     }
 
-    /// Wakes the threads that wait for a change. To notify costs a system call, which is left out where nobody waits.
+    /// Wakes waiting threads. Skips the system call if none waits.
     fn wake(&self, state: MutexGuard<'_, State<T, F>>) {
         let has_waiters = state.waiters > 0;
         drop(state);
@@ -127,7 +127,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         }
     }
 
-    /// Takes what a part of a file gave, and hands on what is next in order.
+    /// Takes the results of a part, and emits what is next in order.
     pub(super) fn deliver(&self, key: Key, batch: Batch<T>) {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -143,8 +143,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.wake(guard);
     }
 
-    /// Hands on the runs of the files whose spans were set aside, now that all are there: `read` gives those of a file,
-    /// numbered from a position.
+    /// Emits the runs of files whose spans were set aside. `read` returns the runs of a file, numbered from a position.
     pub(super) fn join(&self, mut read: impl FnMut(usize, u64, &mut SpanPool) -> (Vec<Item<T>>, Reading)) {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -172,7 +171,7 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
     fn hand_on(&mut self, mut batch: Batch<T>) {
         let (file, part) = self.front;
         self.joined.take(file, batch.reading.set_aside.take());
-        // What a file of spans alone gives is reported with its runs.
+        // A file that holds only spans is reported with its runs.
         let waits = part == 0 && batch.last.is_some() && self.joined.holds_spans() && batch.is_without_runs();
         let each = &mut self.each;
         let summary = self.summary.get_or_insert_with(|| FileSummary::new(Arc::clone(&batch.path)));
@@ -218,7 +217,7 @@ impl<T> Batch<T> {
 }
 
 impl<T> Item<T> {
-    /// Hands the item on.
+    /// Emits the item.
     fn report(self, summary: &mut FileSummary, each: &mut impl FnMut(ScanEvent<T>)) {
         match self {
             Self::Record { mapped, name } => {

@@ -1,4 +1,4 @@
-//! What one thread does with a file: it reads runs itself, and cuts off pieces for the others.
+//! Work of one thread on a file: it reads runs and cuts off pieces for other threads.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::source::SourceFile;
 use super::work::{Job, Work};
 use crate::read::{Piece, Pieces, Reading, Window, read_or_cut};
 
-/// What one thread reads of a file by itself, and what it cuts off for others.
+/// One thread's part of a file, and the pieces cut off for others.
 pub(super) struct Part<'w, 's, T, M, F, P> {
     work: &'w Work<'s, T, M, F, P>,
     file: usize,
@@ -19,11 +19,11 @@ pub(super) struct Part<'w, 's, T, M, F, P> {
     kept: Rc<RefCell<Kept>>,
     /// The number of the next batch.
     next: u64,
-    /// The first batch whose runs are numbered as those that are read now.
+    /// The first batch of the runs that are being read.
     since: u64,
-    /// How many of their positions have been handed on.
+    /// The number of their positions that were emitted.
     handed_on: u64,
-    /// How many positions there are before them, once that is known.
+    /// The number of positions before them, once known.
     base: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ where
     F: FnMut(ScanEvent<T>) + Send,
     P: Fn(Progress) + Sync,
 {
-    /// The start of a file, whose runs are put into `kept`.
+    /// Begins a file. Its runs go to `kept`.
     pub(super) fn new(
         work: &'w Work<'s, T, M, F, P>,
         file: usize,
@@ -44,14 +44,14 @@ where
         Self { work, file, source, kept, next: 0, since: 0, handed_on: 0, base: None }
     }
 
-    /// Reads the file, and cuts it where it is large and there are threads to share it.
+    /// Reads the file, and cuts it into pieces if it is large and other threads can share it.
     pub(super) fn read(&mut self, window: &mut Window<'_>, sink: Sink<'_>) -> Reading {
         let (work, source) = (self.work, self.source);
         let options = &work.scanner.options.read;
         let again = |offset| source.open_at(offset);
         let context = source.context(&again, options, work.scanner.options.join);
         let cut = work.threads > 1 && !window.is_whole();
-        // The sink hands on what it has when that becomes much; the pieces, before each of them.
+        // The sink emits full batches; pieces are preceded by everything before them.
         let shared = RefCell::new(self);
         let hand_on = |positions: u64| shared.borrow_mut().hand_on(positions);
         let mut sink = sink.handing_on(&hand_on);
@@ -63,7 +63,7 @@ where
         }
     }
 
-    /// Hands on what was read so far, with at least this many positions since the last piece.
+    /// Emits everything read so far, with a lower bound of the positions since the last piece.
     fn hand_on(&mut self, positions: u64) {
         let positions = positions.max(self.handed_on);
         let key = (self.file, self.next);
@@ -78,13 +78,13 @@ where
         self.make_room();
     }
 
-    /// How many positions there are before the runs that are read now. Asked before the first of them is handed on.
+    /// Returns the number of positions before the current runs. Called before the first of them is emitted.
     fn base(&mut self) -> u64 {
         let (work, key) = (self.work, (self.file, self.since));
         *self.base.get_or_insert_with(|| work.base(key))
     }
 
-    /// Waits, or reads pieces, while too much waits for what comes before it. What all others wait for waits for nobody.
+    /// Waits, or reads pieces, while too much waits for earlier parts. A part that all others wait for does not wait.
     fn make_room(&self) {
         let next = (self.file, self.next);
         while self.work.threads > 1 && self.work.order.is_too_early(next) {
@@ -110,7 +110,7 @@ where
         self.make_room();
     }
 
-    /// Hands on the rest, and ends the file.
+    /// Emits the rest and ends the file.
     pub(super) fn end(mut self, mut reading: Reading) {
         let mut kept = self.kept.take();
         for error in std::mem::take(&mut reading.errors) {
@@ -125,7 +125,7 @@ where
     }
 }
 
-/// Gives the pieces of a file to whoever is free.
+/// Queues the pieces of a file for free threads.
 struct Cutter<'c, 'p, 'w, 's, T, M, F, P> {
     part: &'c RefCell<&'p mut Part<'w, 's, T, M, F, P>>,
 }

@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::read::{ReadOptions, Reading, Window, read_window};
 use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
 
-/// Reads the runs of files and directories as [`Trace`]s, in the order in which a scan takes them. `each` may end the
-/// reading by an error of its own.
+/// Reads the runs of files and directories as [`Trace`]s, in the order of a scan. `each` can stop the reading with an
+/// error.
 ///
 /// ```no_run
 /// use wrongturn::{ReadOptions, scan::{ScanEvent, read_files}};
@@ -27,7 +27,7 @@ use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
 /// ```
 ///
 /// # Errors
-/// Those of `each`. What cannot be read is an event.
+/// Errors of `each`. Unreadable input is an event.
 pub fn read_files<I, E>(
     paths: I,
     options: &ReadOptions,
@@ -39,12 +39,12 @@ where
     read_paths(paths, options, false, &mut each)
 }
 
-/// As [`read_files`], with all files as one source of spans and log records: those of a trace meet wherever they lie. A
-/// trace is of the first file that has a part of it, and files of spans come behind all others, as in a scan with
+/// Like [`read_files`], with all files as one source of spans and log records: parts of a trace are joined across
+/// files. A trace belongs to the first file that has a part of it, and files of spans come last, as in a scan with
 /// [`ScanOptions::join`](crate::scan::ScanOptions::join).
 ///
 /// # Errors
-/// As [`read_files`].
+/// See [`read_files`].
 pub fn read_joined<I, E>(
     paths: I,
     options: &ReadOptions,
@@ -117,7 +117,7 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     }
 }
 
-/// Hands every trace on as soon as it is complete.
+/// Emits each complete trace.
 struct Emitter<'e, F, E> {
     collector: TraceCollector,
     path: &'e Arc<Path>,
@@ -125,7 +125,7 @@ struct Emitter<'e, F, E> {
     each: &'e mut F,
     failed: Option<E>,
     companion: Option<&'e Companion>,
-    /// Whether the beginning of the file has been reported. Errors before its first run wait for that.
+    /// True if the beginning of the file was reported. Errors before its first run wait for that.
     begun: bool,
     unreported: Vec<Error>,
 }

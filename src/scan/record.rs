@@ -1,4 +1,4 @@
-//! What a scan says: of each run, of each file, of its progress.
+//! Results of a scan: records of runs, summaries of files, progress.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,41 +14,41 @@ use crate::fingerprint::Fingerprint;
 use crate::read::{Format, PassedOver, Reading, no_document};
 use crate::trace::{Digest, Metadata, Unpaired};
 
-/// What the scan says of one run.
+/// The results for one run.
 ///
 /// In JSON: `{"trace", "position", "file", "model", "domain", "reward", "verdicts": {detector: verdict},
-/// "fingerprint"?}`, where `trace` is the source's own id, or else `<file stem>#<position>`. What is written is read back;
-/// all else is then as of a run of which nothing more is known.
+/// "fingerprint"?}`, where `trace` is the source's id, or else `<file stem>#<position>`. Reading it back leaves all
+/// other fields at their defaults.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TraceRecord {
     /// The file.
     pub file: Arc<Path>,
-    /// The 0-based place of the run in its file.
+    /// The 0-based position of the run in its file.
     pub position: u64,
-    /// What the run is known by.
+    /// Its metadata.
     pub metadata: Metadata,
     /// Its reward; finite.
     pub reward: Option<f64>,
-    /// Calls and answers that found no partner.
+    /// Counts of unpaired calls and answers.
     pub unpaired: Unpaired,
-    /// How many actions it has, of whomever.
+    /// Number of actions, of all actors.
     pub actions: u64,
     /// The verdicts, in the order of the detectors.
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// What the whole run took, as far as the source records it.
+    /// The cost of the whole run, as far as it is recorded.
     pub cost: Cost,
-    /// What the steps inside of a detector's findings took, each step once; of the detectors that found something.
+    /// For each detector with findings, the cost of the steps inside them, each step once.
     pub costs_inside: Vec<(Cow<'static, str>, Cost)>,
-    /// The digest of the content of the run, where it was asked for: of who said and did what, and what came back,
-    /// in order. Ids, names, rewards and times do not count.
+    /// The digest of the content of the run, if requested: who said and did what, with which answers, in order. Ids,
+    /// names, rewards and times do not count.
     pub digest: Option<Digest>,
-    /// The fingerprint, where it was asked for.
+    /// The fingerprint, if requested.
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl TraceRecord {
-    /// The source's own id of the run, or else `<file stem>#<position>`.
+    /// Returns the source's id of the run, or else `<file stem>#<position>`.
     #[must_use]
     pub fn trace_id(&self) -> String {
         self.metadata.id.clone().unwrap_or_else(|| {
@@ -57,7 +57,7 @@ impl TraceRecord {
         })
     }
 
-    /// What a detector says of the run.
+    /// Returns the verdict of a detector.
     #[must_use]
     pub fn verdict(&self, detector: &str) -> Option<&Verdict> {
         self.verdicts.iter().find(|(id, _)| id == detector).map(|(_, verdict)| verdict)
@@ -118,38 +118,38 @@ impl<'de> Deserialize<'de> for TraceRecord {
     }
 }
 
-/// What became of one file.
+/// Summary of one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FileSummary {
     /// The file.
     pub path: Arc<Path>,
-    /// The format that was read; `None` where the content gave none away, or several.
+    /// The format; `None` if it was not recognised, or if there were several.
     pub format: Option<Format>,
-    /// Whether there were documents of several formats.
+    /// True if there were documents of several formats.
     #[serde(skip)]
     is_mixed: bool,
-    /// Whether it has documents in its lines, of which one at least should be read.
+    /// True if its lines are documents, and at least one should be readable.
     #[serde(skip)]
     wants_document: bool,
-    /// Whether it could be found at all. What could not comes last in a scan.
+    /// False if the file could not be found. Such files come last in a scan.
     #[serde(skip)]
     pub is_reachable: bool,
-    /// Runs that were read.
+    /// Number of runs that were read.
     pub runs: u64,
-    /// Those of them in which nobody acts.
+    /// Number of those without an action.
     pub runs_without_actions: u64,
     /// Names of the first of those.
     pub without_actions: Vec<String>,
-    /// How much could not be read.
+    /// Number of errors.
     pub errors: u64,
-    /// How much of that cost a run.
+    /// Number of errors that lost a run.
     pub runs_lost: u64,
-    /// What was passed over because no rule reads it, by reason.
+    /// Skipped elements by reason.
     pub passed_over: PassedOver,
-    /// Calls that stand in the file and were not read. An error names the first.
+    /// Number of calls in the file that were not read. An error names the first.
     pub unread_calls: u64,
-    /// Calls and answers of all its runs that found no partner.
+    /// Counts of unpaired calls and answers over all runs.
     pub unpaired: Unpaired,
 }
 
@@ -172,29 +172,29 @@ impl FileSummary {
         }
     }
 
-    /// Whether there were documents of several formats.
+    /// Returns true if there were documents of several formats.
     pub(crate) fn is_mixed(&self) -> bool {
         self.is_mixed
     }
 
-    /// What a path gives that cannot be reached.
+    /// Makes the summary of a path that cannot be reached.
     pub(super) fn unreachable(path: Arc<Path>) -> Self {
         Self { is_reachable: false, errors: 1, ..Self::new(path) }
     }
 
-    /// Counts something of the file that could not be read.
+    /// Counts an error.
     pub(super) fn count(&mut self, error: &Error) {
         self.errors += 1;
         self.runs_lost += u64::from(error.run().is_some());
     }
 
-    /// What is wrong where all parts of the file together have no document, and should have one.
+    /// Returns the error of a file that should have documents and has none in any part.
     pub(super) fn lacks_document(&self) -> Option<Error> {
         let is_unread = self.format.is_none() && !self.is_mixed && self.errors == 0;
         (self.wants_document && is_unread).then(no_document)
     }
 
-    /// Adds what another part of the file gave.
+    /// Adds the summary of another part of the file.
     pub(super) fn add(&mut self, reading: Reading) {
         self.wants_document |= reading.wants_document;
         let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);
@@ -210,49 +210,48 @@ impl FileSummary {
     }
 }
 
-/// What a scan reports, in source order.
+/// Events of a scan, in source order.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScanEvent<T = TraceRecord> {
     /// A file begins.
     Begin(Arc<Path>),
-    /// A run of it, or what was made of it.
+    /// A run of it, or what the caller made of the run.
     Record(T),
-    /// Something of it could not be read.
+    /// An error in it.
     Error(Error),
-    /// The file is over.
+    /// The file ends.
     End(FileSummary),
-    /// Files of a directory that was asked for, and of those in it, are not read: their names are none of inputs.
-    /// Behind all files.
+    /// Files of a directory that are not read, since their names do not end like inputs. Comes after all files.
     NotRead {
         /// The directory.
         directory: Arc<Path>,
-        /// How many files.
+        /// Number of files.
         files: u64,
-        /// The same by the endings of their names, those without a plain one, and beside a hundred others the
-        /// rest, under the empty one.
+        /// Numbers by ending of the name. Files without a plain ending, and endings beyond the first hundred, are under
+        /// the empty string.
         endings: BTreeMap<String, u64>,
     },
 }
 
-/// Everything that a scan says of one file, held together.
+/// All results for one file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FileScan {
     /// The file.
     pub path: Arc<Path>,
-    /// The format that was read; `None` where the content gave none away, or several.
+    /// The format; `None` if it was not recognised, or if there were several.
     pub format: Option<Format>,
-    /// The runs, in the order of the file.
+    /// The records of runs, in file order.
     pub traces: Vec<TraceRecord>,
-    /// What could not be read, each error with this path.
+    /// The errors, each with this path.
     pub errors: Vec<Error>,
-    /// The counts.
+    /// The summary.
     pub summary: FileSummary,
 }
 
 impl FileScan {
-    /// Puts the events of files together.
+    /// Collects events into files.
     pub(super) fn collect(files: &mut Vec<Self>, event: ScanEvent) {
         match event {
             ScanEvent::Begin(path) => files.push(Self {
@@ -275,16 +274,16 @@ impl FileScan {
     }
 }
 
-/// How far a scan has come.
+/// Progress of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Bytes of the files that are done.
+    /// Bytes of finished files.
     pub bytes: u64,
-    /// Bytes of all files, as far as their sizes are known beforehand.
+    /// Bytes of all files whose sizes are known in advance.
     pub bytes_total: u64,
-    /// Files done.
+    /// Number of finished files.
     pub files: u64,
-    /// Runs done.
+    /// Number of finished runs.
     pub traces: u64,
 }

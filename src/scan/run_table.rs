@@ -10,12 +10,11 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::trace::Ending;
 
-/// Metadata of runs by file, run id or task, which fills what recordings leave out.
+/// Metadata of runs by file, run id or task, from a table next to the recordings.
 ///
-/// A row names the runs that it is of by `file` (a path or its end), `run` (the id) or, without either, by `task`,
-/// together with `trial` if both have one. `model`, `domain`, `task`, `reward` and `trial` fill what a run does not
-/// record; any other column is a label. A run takes a value from the first of its rows that has one: those by file come
-/// before those by id and by task.
+/// A row names its runs by `file` (a path or its end), `run` (the id) or, without either, by `task`, together with
+/// `trial` if both have one. `model`, `domain`, `task`, `reward` and `trial` fill what a run does not record; any other
+/// column is a label. Rows by file come before rows by id and by task, and the first row with a value counts.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -55,7 +54,7 @@ struct Row {
 }
 
 impl RunTable {
-    /// Reads a table with a header line and commas between its columns. Empty cells say nothing.
+    /// Reads CSV with a header line. Empty cells are missing values.
     ///
     /// # Errors
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row has no key, more cells than the header or a value of
@@ -81,10 +80,10 @@ impl RunTable {
         Ok(table)
     }
 
-    /// Reads a table with a JSON object in each line. Null says nothing.
+    /// Reads JSON lines, an object in each. Null is a missing value.
     ///
     /// # Errors
-    /// As [`RunTable::from_csv`], and if a line is not an object.
+    /// See [`RunTable::from_csv`], and if a line is not an object.
     pub fn from_jsonl(text: &str) -> Result<Self> {
         let mut table = Self::default();
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
@@ -96,26 +95,26 @@ impl RunTable {
         Ok(table)
     }
 
-    /// Lets rows replace what recordings say, if `overrides`.
+    /// Sets whether rows replace recorded values.
     #[must_use]
     pub fn overriding(self, overrides: bool) -> Self {
         Self { overrides, ..self }
     }
 
-    /// Gives the runs of a model another name of it, whether or not a row is of them.
+    /// Renames a model in all runs.
     #[must_use]
     pub fn with_alias(mut self, model: impl Into<String>, name: impl Into<String>) -> Self {
         self.aliases.insert(model.into(), name.into());
         self
     }
 
-    /// How many rows are of no run that was read so far.
+    /// Returns the number of rows that matched no run so far.
     #[must_use]
     pub fn unmatched_rows(&self) -> u64 {
         self.rows.iter().filter(|row| !row.is_matched.load(Ordering::Relaxed)).count() as u64
     }
 
-    /// How many of the runs that were read so far no row is of. Sub-agents do not count.
+    /// Returns the number of runs without a row so far. Sub-agents do not count.
     #[must_use]
     pub fn unmatched_runs(&self) -> u64 {
         self.unmatched_runs.load(Ordering::Relaxed)
@@ -158,7 +157,7 @@ impl RunTable {
         Ok(())
     }
 
-    /// Completes what is known of a run of this file.
+    /// Completes the metadata of a run of this file.
     pub(super) fn complete(&self, file: &Path, ending: &mut Ending) {
         let is_sub_agent = ending.metadata.parent.is_some();
         let rows = self.rows_of(file, ending);
@@ -176,7 +175,7 @@ impl RunTable {
         }
     }
 
-    /// The rows of a run.
+    /// Returns the rows of a run.
     fn rows_of(&self, file: &Path, ending: &Ending) -> Vec<&Row> {
         let known = &ending.metadata;
         let by_file = self.by_file.get(file.file_name().unwrap_or(OsStr::new("")));
@@ -192,12 +191,12 @@ impl RunTable {
     }
 }
 
-/// Whether two trials may be one: each may be unknown.
+/// Returns true if two trials may be the same: either may be unknown.
 fn fit(one: Option<u64>, other: Option<u64>) -> bool {
     one.zip(other).is_none_or(|(one, other)| one == other)
 }
 
-/// A number, or whether the run succeeded.
+/// Parses a number, or whether the run succeeded.
 fn reward(text: &str) -> Option<f64> {
     match text.trim() {
         "true" | "True" => Some(1.0),
@@ -207,8 +206,8 @@ fn reward(text: &str) -> Option<f64> {
 }
 
 impl Row {
-    /// Sets what is not known, or with `overrides` what no row before has set. The reward is of a whole run, not of its
-    /// sub-agents.
+    /// Sets missing values, or with `overrides` all values that no earlier row set. The reward is that of a whole run,
+    /// not of its sub-agents.
     fn complete(&self, ending: &mut Ending, overrides: bool, set: &mut BTreeSet<&'static str>) {
         let mut takes = |name, is_known: bool| if overrides { set.insert(name) } else { !is_known };
         let known = &mut ending.metadata;
@@ -235,7 +234,7 @@ impl Row {
     }
 }
 
-/// The rows of a text with commas between cells, each with its line. Cells may stand in quotes.
+/// Splits CSV into rows with their lines. Cells may be quoted.
 fn csv_rows(text: &str) -> Vec<(usize, Vec<String>)> {
     let mut rows = Vec::new();
     let (mut cells, mut cell, mut in_quotes) = (Vec::new(), String::new(), false);

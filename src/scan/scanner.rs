@@ -1,4 +1,4 @@
-//! The parallel scan: detectors over every run of every file, results in source order.
+//! The parallel scan: runs detectors over all runs of all files, with results in source order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::detect::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::{InputContext, ReadOptions, Window, read_window};
 
-/// More threads than this are a mistake.
+/// The limit of threads.
 const MOST_THREADS: usize = 1024;
 
-/// How a corpus is scanned. Fields may be added: write `..ScanOptions::default()` behind those that you set.
+/// Options of a scan. Fields may be added: end with `..ScanOptions::default()`.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, Scanner, default_detectors, scan::ScanOptions};
@@ -39,22 +39,22 @@ const MOST_THREADS: usize = 1024;
 pub struct ScanOptions {
     /// How files are read.
     pub read: ReadOptions,
-    /// Whether fingerprints are taken.
+    /// Whether to compute fingerprints.
     pub fingerprints: bool,
-    /// Whether the digest of the content of each run is taken, to recognise repeated runs.
+    /// Whether to compute the digest of each run's content, to recognise repeated runs.
     pub digests: bool,
-    /// What a table says of the runs.
+    /// A table with metadata of runs.
     pub run_table: Option<Arc<RunTable>>,
-    /// Threads; `None` is one per core.
+    /// Number of threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// Files up to this size, in bytes, are held whole and read by one thread. Larger ones are read as they come, and
-    /// cut into pieces where several threads can share them.
+    /// Files up to this size, in bytes, are read whole by one thread. Larger ones are streamed, and cut into pieces
+    /// that threads share.
     pub whole_file_limit: u64,
-    /// How large such a piece is, in bytes, or nearly so; a run that is larger is one by itself.
+    /// The approximate size of a piece in bytes; a larger run is a piece of its own.
     pub piece_bytes: usize,
-    /// Whether all files are one source of spans and log records: those of a trace meet wherever they lie. A trace is
-    /// then of the first file that has a part of it, and files of spans come behind all others. Their spans are held
-    /// until every file has been read.
+    /// Whether all files are one source of spans and log records: parts of a trace are joined across files. A trace
+    /// then belongs to the first file that has a part of it, and files of spans come last. Their spans are held until
+    /// every file has been read.
     pub join: bool,
 }
 
@@ -93,11 +93,12 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// A scanner with these detectors. Unless the options say otherwise, the texts of arguments are kept where one of
-    /// them reads them.
+    /// Makes a scanner with these detectors. Unless the options say otherwise, argument texts are kept if a detector
+    /// reads them.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] where two detectors have one id or one has none in `snake_case`, or more than 1,024 threads are asked for.
+    /// [`ErrorKind::Config`] if two detectors share an id, an id is not `snake_case`, or more than 1,024 threads are
+    /// requested.
     pub fn new(detectors: Vec<Arc<dyn Detector>>, mut options: ScanOptions) -> Result<Self> {
         check_ids(&detectors)?;
         if options.threads.is_some_and(|threads| threads == 0 || threads > MOST_THREADS) {
@@ -110,14 +111,14 @@ impl Scanner {
         Ok(Self { detectors, options })
     }
 
-    /// Scans files and directories. `each` is given everything in source order, which is the sorted order of the
-    /// paths, whatever the number of threads; `progress` is called after every file, and within large ones.
+    /// Scans files and directories. `each` gets all events in source order, the sorted order of the paths, at any
+    /// number of threads. `progress` is called after every file, and within large ones.
     ///
     /// # Errors
-    /// Only where threads cannot be started. What cannot be read is an event.
+    /// If threads cannot be started. Unreadable input is an event.
     ///
     /// # Panics
-    /// Where a detector or a callback does: the other threads stop, and the panic goes on in the caller.
+    /// If a detector or callback panics: the other threads stop, and the panic continues in the caller.
     pub fn scan<I>(
         &self,
         paths: I,
@@ -130,11 +131,10 @@ impl Scanner {
         self.scan_map(paths, progress, |record| record, each)
     }
 
-    /// As [`Scanner::scan`], with something made of each record first, by the threads that read them: to write
-    /// records as text there costs the others no time.
+    /// Like [`Scanner::scan`], but first maps each record on the threads that read it, for example to text.
     ///
     /// # Errors
-    /// As [`Scanner::scan`].
+    /// See [`Scanner::scan`].
     pub fn scan_map<I, T: Send>(
         &self,
         paths: I,
@@ -173,10 +173,10 @@ impl Scanner {
         Ok(())
     }
 
-    /// As [`Scanner::scan`], with everything at once.
+    /// Like [`Scanner::scan`], but returns everything at once.
     ///
     /// # Errors
-    /// As [`Scanner::scan`].
+    /// See [`Scanner::scan`].
     pub fn collect<I>(&self, paths: I) -> Result<Vec<FileScan>>
     where
         I: IntoIterator<Item: AsRef<Path>>,
@@ -186,7 +186,7 @@ impl Scanner {
         Ok(files)
     }
 
-    /// Scans a file in memory, which is called `path` in the results.
+    /// Scans a file in memory, called `path` in the results.
     #[must_use]
     pub fn scan_slice(&self, path: &Path, bytes: &[u8]) -> FileScan {
         let path: Arc<Path> = path.into();

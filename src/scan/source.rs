@@ -1,4 +1,4 @@
-//! Which files there are, in which order.
+//! Finds the files to read, in order.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -19,19 +19,19 @@ use crate::read::{Format, Header, InputContext, ReadOptions, read_companion};
 #[derive(Debug, Clone)]
 pub(super) struct SourceFile {
     pub(super) path: Arc<Path>,
-    /// In bytes; 0 where it is not known.
+    /// Size in bytes; 0 if unknown.
     pub(super) size: u64,
-    /// Whether it can be opened again and gives the same.
+    /// True if it can be opened again and has the same bytes.
     pub(super) is_regular: bool,
     pub(super) role: Role,
-    /// Where it is composed of several files: those.
+    /// The files that it is composed of, if any.
     pieces: Option<Arc<[Piece]>>,
-    /// What may stand beside it.
+    /// Its sidecar files.
     pub(super) companion: Option<Arc<Companion>>,
 }
 
 impl SourceFile {
-    /// The bytes of the file from its start.
+    /// Opens the bytes of the file.
     pub(super) fn open(&self) -> Result<Box<dyn Read>> {
         match &self.pieces {
             Some(pieces) => Ok(Box::new(Composed::new(Arc::clone(pieces)))),
@@ -39,7 +39,7 @@ impl SourceFile {
         }
     }
 
-    /// The bytes of the file from an offset on; `None` where it cannot be opened, or that would take long.
+    /// Opens the bytes of the file at an offset, or returns `None` if that fails or would take long.
     pub(super) fn open_at(&self, offset: u64) -> Option<Box<dyn Read>> {
         match &self.pieces {
             Some(pieces) => pass(Box::new(Composed::new(Arc::clone(pieces))), offset),
@@ -47,7 +47,7 @@ impl SourceFile {
         }
     }
 
-    /// What its reader needs beside its bytes. `again` opens it once more, at an offset.
+    /// Returns the context of its reader. `again` opens it once more, at an offset.
     pub(super) fn context<'b>(
         &'b self,
         again: &'b dyn Fn(u64) -> Option<Box<dyn Read>>,
@@ -64,7 +64,7 @@ impl SourceFile {
         }
     }
 
-    /// The header of the directory that it is a run of.
+    /// Returns the header of the directory that it is a run of.
     pub(super) fn header(&self, options: &ReadOptions) -> Option<&Header> {
         match &self.role {
             Role::RunOf(shared) => Some(shared.get(options)),
@@ -73,12 +73,12 @@ impl SourceFile {
     }
 }
 
-/// What a file is to the files beside it.
+/// The role of a file among its neighbours.
 #[derive(Debug, Clone)]
 pub(super) enum Role {
-    /// It holds runs, and stands by itself.
+    /// A file of runs.
     Runs,
-    /// The `results.json` of a tau2 directory whose runs lie beside it.
+    /// The `results.json` of a tau2 directory whose runs are separate files.
     Header,
     /// A run of such a directory.
     RunOf(Arc<SharedHeader>),
@@ -92,24 +92,24 @@ pub(super) struct SharedHeader {
 }
 
 impl SharedHeader {
-    /// The header. What cannot be read of it is reported where the file itself is read.
+    /// Returns the header. Its errors are reported where the file itself is read.
     fn get(&self, options: &ReadOptions) -> &Header {
         self.header
             .get_or_init(|| open(&self.path).map(|input| read_companion(input, options)).unwrap_or_default())
     }
 }
 
-/// What is known of a file before it is opened.
+/// Facts about a file before it is opened.
 pub(super) struct FoundFile {
-    /// As given.
+    /// The path as given.
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) is_regular: bool,
-    /// Where it is composed of several files: those.
+    /// The files that it is composed of, if any.
     pub(super) pieces: Option<Arc<[Piece]>>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy)]
 struct Target {
     is_directory: bool,
@@ -123,46 +123,46 @@ impl Target {
     }
 }
 
-/// What a directory says of an entry that is no link, and so lies where it is found.
+/// The directory's description of an entry that is not a link.
 struct Entry {
     place: PathBuf,
     is_directory: bool,
-    /// Looked up only where the name is that of an input.
+    /// Read only if the name is that of an input.
     target: Option<io::Result<Target>>,
 }
 
-/// What is found on the way.
+/// The state of a search.
 #[derive(Default)]
 struct Found {
     files: Vec<FoundFile>,
-    /// The places of those files, to read each once however it is spelled.
+    /// The identities of those files: each is read once, however it is spelled.
     places: HashSet<PathBuf>,
-    /// The directories that they lie in, and those above.
+    /// Their directories and the ancestors of these.
     folders: HashSet<PathBuf>,
-    /// Files of the directory that is visited whose names are none of inputs, by the endings of these.
+    /// Files of the current directory that are not inputs, by ending.
     others: BTreeMap<String, u64>,
     errors: Vec<Error>,
 }
 
-/// How many endings of names are counted apart.
+/// The limit of endings that are counted separately.
 const MOST_ENDINGS: usize = 100;
 
-/// What the given paths hold.
+/// The contents of the given paths.
 pub(super) struct Discovered {
     pub(super) files: Vec<SourceFile>,
     pub(super) unread: Unread,
 }
 
-/// What the given paths hold that is not read.
+/// Files in the given paths that are not read.
 pub(super) struct Unread {
-    /// What could not be reached.
+    /// Paths that could not be reached.
     errors: Vec<Error>,
-    /// Given directories with files that are not read, since their names are none of inputs, and how many these are by ending.
+    /// Given directories with files that are not inputs, with their numbers by ending.
     directories: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
 impl Unread {
-    /// The events that come behind those of all files.
+    /// Returns the events that come after all files.
     pub(super) fn into_events<T>(self) -> impl Iterator<Item = ScanEvent<T>> {
         let directories = self.directories.into_iter();
         let not_read = directories.map(|(path, endings)| ScanEvent::NotRead {
@@ -179,13 +179,13 @@ impl Unread {
     }
 }
 
-/// The files of the given paths, sorted, each once; directories give the files whose names say that they are
-/// inputs. `-` is standard input.
+/// Returns the files of the given paths, sorted, each once. Directories give the files that are named like inputs. `-`
+/// is standard input.
 pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let mut found = Found::default();
     let mut directories = Vec::new();
     let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
-    // Sorted, so that of two ways to a file it is always the same that is taken.
+    // Sorted: of two paths to a file, the same one is always taken.
     sorted.sort();
     sorted.dedup();
     for path in sorted {
@@ -207,7 +207,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
             }
         }
     }
-    // They are sorted already unless one given path lies inside another.
+    // Sorted already, unless one given path lies inside another.
     found.files.sort_by(|one, other| one.path.cmp(&other.path));
     let mut headers = ByFolder::default();
     let mut companions = Companions::default();
@@ -230,8 +230,8 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
 }
 
 impl Found {
-    /// Finds the files of a path. What cannot be reached costs nothing else; a directory that links lead back to is
-    /// visited once. `entry`: what the directory says that it lies in.
+    /// Finds the files of a path. An unreachable path is recorded and skipped; a directory that links lead back to is
+    /// visited once. `entry` is its description in its directory.
     fn visit(
         &mut self,
         path: PathBuf,
@@ -259,7 +259,7 @@ impl Found {
         }
     }
 
-    /// Whether no file was found at this place before; now one was.
+    /// Returns true if this file was not found before, and records it.
     fn is_new(&mut self, place: PathBuf) -> bool {
         for folder in place.ancestors().skip(1) {
             if self.folders.contains(folder) {
@@ -311,13 +311,13 @@ impl Found {
         *self.others.entry(if is_one_more { String::new() } else { ending }).or_default() += 1;
     }
 
-    /// Whether files of a directory were found before, by another way.
+    /// Returns true if files of a directory were found before, by another path.
     fn has_any_below(&self, path: &Path) -> bool {
         self.folders.contains(&fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()))
     }
 }
 
-/// The `results.json` of the directory whose runs lie in this one.
+/// Returns the `results.json` of the directory whose runs lie in this one.
 fn header_of_runs(folder: &Path) -> Option<Arc<SharedHeader>> {
     let path = (folder.file_name()? == "simulations").then(|| folder.with_file_name("results.json"))?;
     path.is_file().then(|| Arc::new(SharedHeader { path, header: OnceLock::new() }))

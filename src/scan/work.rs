@@ -1,4 +1,4 @@
-//! What the threads of a scan do: take files, read them or cut them into pieces, read pieces.
+//! Threads of a scan: they take files, read or cut them, and read pieces.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -20,10 +20,10 @@ use super::source::SourceFile;
 use crate::error::Result;
 use crate::read::{InputContext, Piece, Reading, Window, read_piece};
 
-/// How many pieces a thread reads one within the other, ahead of one that takes long.
+/// The limit of nested pieces that a thread reads while it waits for one that takes long.
 const MOST_AHEAD: usize = 4;
 
-/// The memory of how many pieces is kept for others, per thread. Fresh memory has to be cleared before it can be used.
+/// Buffers of pieces kept for reuse, per thread. Fresh memory must be cleared first.
 const BUFFERS_KEPT: usize = 4;
 
 /// A piece of a file that waits for a thread.
@@ -33,7 +33,7 @@ pub(super) struct Job {
     pub(super) file: usize,
 }
 
-/// One scan under way, shared by its threads.
+/// A scan in progress, shared by its threads.
 pub(super) struct Work<'s, T, M, F, P> {
     pub(super) scanner: &'s Scanner,
     files: &'s [SourceFile],
@@ -42,20 +42,20 @@ pub(super) struct Work<'s, T, M, F, P> {
     pub(super) threads: usize,
     next_file: AtomicUsize,
     queue: Mutex<Queue>,
-    /// Something has come into the queue, or nothing will any more.
+    /// Signals that the queue got a piece, or gets none any more.
     queued: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Threads that may still cut something.
+    /// Threads that may still cut a file.
     cutting: usize,
-    /// Threads that wait for something to come into the queue.
+    /// Threads that wait for a piece.
     waiters: usize,
-    /// The memory of pieces that were read.
+    /// Buffers of finished pieces.
     buffers: Vec<Vec<u8>>,
-    /// What the first panic of a detector or of a callback says. All threads stop then.
+    /// The payload of the first panic of a detector or callback. All threads stop then.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -85,7 +85,7 @@ where
         }
     }
 
-    /// Works beside other threads until nothing is left to do. A panic ends the work of all.
+    /// Works until nothing is left. A panic ends the work of all threads.
     pub(super) fn run_beside_others(&self) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
             self.lock().panic.get_or_insert(panic);
@@ -93,7 +93,7 @@ where
         }
     }
 
-    /// Goes on with the panic of a thread, if there was one.
+    /// Resumes the panic of a thread, if there was one.
     pub(super) fn resume_panic(&self) {
         let panic = self.lock().panic.take();
         if let Some(panic) = panic {
@@ -101,7 +101,7 @@ where
         }
     }
 
-    /// Works until nothing is left to do.
+    /// Works until nothing is left.
     pub(super) fn run(&self) {
         let mut buffer = Vec::new();
         loop {
@@ -113,7 +113,7 @@ where
                 self.order.wait();
                 continue;
             }
-            // Counted before a file is taken, so that nobody goes while it may yet be cut.
+            // Counted before a file is taken: threads must not leave while it may still be cut.
             self.lock().cutting += 1;
             let file = self.next_file.fetch_add(1, Ordering::Relaxed);
             if let Some(source) = self.files.get(file) {
@@ -132,7 +132,7 @@ where
         }
     }
 
-    /// Reads the runs of the files whose spans were set aside, when all others are done.
+    /// Reads the runs of files whose spans were set aside, after all other files.
     pub(super) fn join(&self) {
         self.order.join(|file, positions, pool| {
             let Some(source) = self.files.get(file) else { return (Vec::new(), Reading::default()) };
@@ -146,7 +146,7 @@ where
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a piece. Whoever cuts reads as well, where the others do not keep up: it is then given the oldest.
+    /// Queues a piece. If other threads fall behind, the calling thread reads the oldest piece itself.
     pub(super) fn queue_job(&self, job: Job) -> Option<Job> {
         let mut queue = self.lock();
         queue.jobs.push_back(job);
@@ -156,18 +156,18 @@ where
         oldest
     }
 
-    /// The piece that waits longest.
+    /// Takes the oldest piece.
     pub(super) fn take_job(&self) -> Option<Job> {
         self.take_job_where(|_| true)
     }
 
-    /// A piece that waits, and comes before this one.
+    /// Takes a piece that comes before this one.
     fn take_job_before(&self, key: Key) -> Option<Job> {
         self.take_job_where(|job| job.key < key)
     }
 
-    /// The piece that waits longest of those that are wanted. Asked by all that wait for others: where one of those has
-    /// panicked, they end as well.
+    /// Takes the oldest of the pieces that are needed next. Waiting threads call it: they end if another thread
+    /// panicked.
     fn take_job_where(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         let mut queue = self.lock();
         if queue.panic.is_some() {
@@ -178,12 +178,12 @@ where
         queue.jobs.remove(place)
     }
 
-    /// Whether no file has been taken yet.
+    /// Returns true if no file was taken yet.
     fn is_front_untaken(&self) -> bool {
         self.next_file.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits for a piece; `false`: there will be none.
+    /// Waits for a piece, or returns false if there will be none.
     fn wait_for_job(&self) -> bool {
         let mut queue = self.lock();
         while queue.jobs.is_empty() {
@@ -197,7 +197,7 @@ where
         true
     }
 
-    /// Reads a file, or cuts it.
+    /// Reads a file or cuts it.
     fn read_file(&self, file: usize, source: &'s SourceFile, buffer: &mut Vec<u8>) {
         let sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let mut part = Part::new(self, file, source, Rc::clone(&sink.kept));
@@ -219,7 +219,7 @@ where
         part.end(reading);
     }
 
-    /// Reads a file that is small into the buffer, or opens it.
+    /// Reads a small file into the buffer, or opens a larger one.
     fn open<'b>(&self, source: &SourceFile, buffer: &'b mut Vec<u8>) -> Result<Opened<'b>> {
         let mut input = source.open()?;
         let small = source.is_regular
@@ -232,18 +232,18 @@ where
         Ok(Opened::Held(read_all(&mut *input, size, buffer)?))
     }
 
-    /// How many positions the parts of the file before this one have given out. Reads pieces until that is known.
+    /// Returns the number of positions before this part. Reads pieces until it is known.
     pub(super) fn base(&self, key: Key) -> u64 {
         self.base_within(key, 0)
     }
 
-    /// As [`Work::base`], for a piece that was taken while so many others wait for theirs.
+    /// Like [`Work::base`], inside this many nested pieces.
     fn base_within(&self, key: Key, depth: usize) -> u64 {
         loop {
             if let Some(base) = self.order.base(key) {
                 return base;
             }
-            // Pieces that come before this one have to be read in any case.
+            // Pieces before this one must be read in any case.
             let job = if depth < MOST_AHEAD { self.take_job() } else { self.take_job_before(key) };
             match job {
                 Some(job) => self.read_job_within(job, depth + 1),
@@ -274,12 +274,12 @@ where
         self.order.deliver(key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
     }
 
-    /// Memory for a piece, if any was kept.
+    /// Returns a buffer for a piece, if any was kept.
     pub(super) fn take_buffer(&self) -> Vec<u8> {
         self.lock().buffers.pop().unwrap_or_default()
     }
 
-    /// Keeps the memory of a piece for another, unless enough is kept or it was unusually large.
+    /// Keeps a buffer for reuse, unless there are enough or it is unusually large.
     fn keep_buffer(&self, buffer: Vec<u8>) {
         let mut queue = self.lock();
         if queue.buffers.len() < BUFFERS_KEPT * self.threads
@@ -289,7 +289,7 @@ where
         }
     }
 
-    /// Puts positions and paths into what was read, and makes of it what was asked for.
+    /// Adds positions and paths to the results, and maps them.
     pub(super) fn finished(&self, kept: &mut Kept, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
         let finish = |item| match item {
             KeptItem::Record(mut record) => {
@@ -305,18 +305,18 @@ where
     }
 }
 
-/// A file that is to be read.
+/// A file to be read.
 enum Opened<'b> {
     Held(&'b [u8]),
     Stream(Box<dyn Read>),
 }
 
-/// Reads all of an input into the start of a buffer. `size` is what was found before: to ask the system again takes as
-/// long as to read a small file.
+/// Reads a whole input into the start of a buffer. `size` was found before: asking the system again takes as long as
+/// reading a small file.
 fn read_all<'b>(input: &mut dyn Read, size: usize, buffer: &'b mut Vec<u8>) -> std::io::Result<&'b [u8]> {
     let mut filled = 0;
     loop {
-        // One byte more than is expected, to see the end.
+        // One byte more than expected, to detect the end.
         let wanted = filled.max(size) + 1;
         if buffer.len() < wanted {
             let length = (wanted + filled / 2).max(8 << 10);
