@@ -1,6 +1,7 @@
 //! Values that were skipped, to be read later.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow::{Break, Continue};
 
 use super::{Json, Kind, SkipIndex};
 
@@ -101,5 +102,17 @@ impl<'a> Raw<'a> {
             })
             .ok()?;
         Some(items)
+    }
+
+    /// The first items, where the value is a list. Those after them are not read.
+    pub(crate) fn first_items(self, most: usize) -> Vec<Raw<'a>> {
+        let mut items = Vec::new();
+        if self.kind() == Kind::List {
+            let _ = self.json().list_until(|item| {
+                items.push(item.raw()?);
+                Ok(if items.len() < most { Continue(()) } else { Break(()) })
+            });
+        }
+        items
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::sample::Members;
+use super::members::Members;
 use crate::json::{Json, JsonString, Kind, Number, Raw, Read, spelling_of};
 use crate::trace::{Arguments, Content, Digest, canonical_value};
 

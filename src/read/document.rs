@@ -1,7 +1,7 @@
 //! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
 
 use super::framing::lines;
-use super::sample::Members;
+use super::members::Members;
 use crate::json::{Json, Kind, Raw, SkipIndex};
 
 /// A whole input of a format whose runs are not records of their own.

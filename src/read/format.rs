@@ -3,7 +3,7 @@
 use super::Format;
 use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
-use super::sample::Sample;
+use super::signature::{Look, Shape};
 use crate::json::{Json, Read};
 
 /// One line of the list of formats.
@@ -11,8 +11,8 @@ pub(super) struct Entry {
     pub(super) format: Format,
     /// A description in words.
     pub(super) about: &'static str,
-    /// The decisive marks in words, for the error about an input that no format claims.
-    pub(super) decisive: &'static str,
+    /// What shows that an input is of the format. One of these is enough.
+    pub(super) signature: &'static [Shape],
     pub(super) reader: Reader,
 }
 
@@ -21,15 +21,35 @@ pub(super) enum Reader {
     /// Every run is a value of its own.
     Records(RecordReader),
     /// Runs are found in the whole of an input.
-    Document(DocumentReader),
+    Document(ReadDocument),
+    /// The same, but a fault ends the document.
+    Fallible(TryReadDocument),
+    /// The same, of a format that is asked only if no specific one claims the document. Of these the first counts.
+    Generic(TryReadDocument),
+}
+
+/// Reads the runs of a document. A fault in a part goes to `Runs`.
+type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
+
+/// As [`ReadDocument`]. A fault that is returned ends the document.
+type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
+
+impl Entry {
+    /// Whether the input is of the format. `document`: all of it, if it is there whole.
+    pub(super) fn claims(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
+        self.signature.iter().any(|shape| shape.fits(look, document))
+    }
+
+    /// What the signature says, in words.
+    pub(super) fn decisive(&self) -> String {
+        self.signature.iter().map(ToString::to_string).collect::<Vec<_>>().join("; or ")
+    }
 }
 
 /// A format whose runs are values of their own: items of a list, lines, or the one value of a file.
 pub(super) struct RecordReader {
     /// A noun phrase for a file of it, with its article.
     pub(super) what: &'static str,
-    /// Whether a sample shows that the input is of the format.
-    pub(super) claims: fn(&Sample<'_>) -> bool,
     /// The key of a list of runs in the object around it.
     pub(super) list: &'static str,
     /// Keys that only a run has.
@@ -42,16 +62,6 @@ pub(super) struct RecordReader {
     pub(super) is_complete: fn(&Header) -> bool,
     /// Reads a run.
     pub(super) run: ReadRun,
-}
-
-/// A format that has to be seen whole.
-pub(super) struct DocumentReader {
-    /// Whether the document is of the format.
-    pub(super) claims: fn(&Document<'_>) -> bool,
-    /// Reads its runs. A fault in a part goes to `Runs`; a fault that is returned ends the document.
-    pub(super) read: for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>,
-    /// Whether it is asked only if no specific format claims the document. Of generic formats the first counts.
-    pub(super) is_generic: bool,
 }
 
 impl RecordReader {
@@ -94,6 +104,12 @@ macro_rules! formats {
             #[must_use]
             pub fn about(self) -> &'static str {
                 self.entry().about
+            }
+
+            /// Describes the marks by which the format is recognised.
+            #[must_use]
+            pub fn signature(self) -> String {
+                self.entry().decisive()
             }
         }
     };

@@ -13,6 +13,7 @@ mod formats;
 mod framing;
 mod in_order;
 mod lossy;
+mod members;
 mod outcome;
 mod recognise;
 #[cfg_attr(not(feature = "scan"), allow(dead_code, reason = "only scans know sidecar files"))]
@@ -20,6 +21,7 @@ pub(crate) mod reward;
 mod runs;
 mod sample;
 mod session_lines;
+mod signature;
 mod text_calls;
 mod text_grammars;
 mod time;

@@ -6,10 +6,12 @@
 
 use super::Format;
 use super::document::Document;
-use super::format::{DocumentReader, Entry, Reader, RecordReader};
+use super::format::{Entry, Reader, RecordReader};
 use super::formats::unread;
 use super::framing::{self, Framing};
-use super::sample::{Members, Sample, Seen};
+use super::members::Members;
+use super::sample::{Sample, Seen};
+use super::signature::{self, Look};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Json, Kind, Raw, SkipIndex};
@@ -90,7 +92,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
 fn records(format: Format) -> Option<(Format, &'static RecordReader)> {
     match &format.entry().reader {
         Reader::Records(reader) => Some((format, reader)),
-        Reader::Document(_) => None,
+        _ => None,
     }
 }
 
@@ -102,8 +104,9 @@ fn claimed_records(
     if let Some(format) = wanted {
         return Ok(records(format));
     }
+    let Some(look) = sample.look() else { return Ok(None) };
     let claims = Format::VARIANTS.iter().filter_map(|format| records(*format));
-    sole(claims.filter(|(_, reader)| (reader.claims)(sample)), |(format, _)| *format)
+    sole(claims.filter(|(format, _)| format.entry().claims(&look, None)), |(format, _)| *format)
 }
 
 /// Returns the only one of these, or an error that names the first two.
@@ -166,21 +169,21 @@ pub(super) enum LinesAre {
 /// Returns what lines are. `None`: the first 4,096 of them do not say, or (unless they are `all`) there are too few.
 pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> Result<Option<LinesAre>> {
     for most in LINES {
-        let first = lines.get(..most).unwrap_or(lines);
-        let events = Document::Lines(first.to_vec());
-        if let Some(entry) = claimed_by(&events, false, wanted)? {
+        let first = Document::Lines(lines.get(..most).unwrap_or(lines).to_vec());
+        let objects = signature::shown(&first);
+        let events = Asked { document: &first, look: Look::Lines(&objects), wanted };
+        if let Some(entry) = events.specific()? {
             return Ok(Some(LinesAre::Of(entry)));
         }
-        for line in first {
-            let document = Document::Object(Members::of(&mut line.json()));
-            if claimed(&document, wanted)?.is_some() {
+        for object in &objects {
+            if claimed(&Document::Object(object.clone()), wanted)?.is_some() {
                 return Ok(Some(LinesAre::Each));
             }
         }
         if lines.len() < most && !all {
             return Ok(None);
         }
-        if let Some(entry) = claimed_by(&events, true, wanted)? {
+        if let Some(entry) = events.generic() {
             return Ok(Some(LinesAre::Of(entry)));
         }
         if lines.len() <= most {
@@ -192,28 +195,37 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
 
 /// Returns the format that claims an object or a list.
 pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Result<Option<&'static Entry>> {
-    match claimed_by(document, false, wanted)? {
-        None => claimed_by(document, true, wanted),
-        found => Ok(found),
-    }
+    let shown = signature::shown(document);
+    let asked = Asked { document, look: Look::at(document, &shown), wanted };
+    Ok(asked.specific()?.or_else(|| asked.generic()))
 }
 
-/// Returns the specific or the generic format that claims a document.
-fn claimed_by(
-    document: &Document<'_>,
-    generic: bool,
+/// A document whose format is asked for.
+struct Asked<'d, 'a> {
+    document: &'d Document<'a>,
+    look: Look<'d, 'a>,
     wanted: Option<Format>,
-) -> Result<Option<&'static Entry>> {
-    let claims = |entry: &&Entry| match &entry.reader {
-        Reader::Document(DocumentReader { is_generic, claims, .. }) => {
-            *is_generic == generic && claims(document)
-        }
-        Reader::Records(_) => false,
-    };
-    let asked = entries().filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format));
-    // The generic formats share a reader, which names the format of what it reads.
-    let mut claiming = asked.filter(claims);
-    if generic { Ok(claiming.next()) } else { sole(claiming, |entry| entry.format) }
+}
+
+impl Asked<'_, '_> {
+    fn claiming(&self, is_asked: fn(&Reader) -> bool) -> impl Iterator<Item = &'static Entry> {
+        let is_wanted = |entry: &&Entry| self.wanted.is_none_or(|wanted| wanted == entry.format);
+        entries()
+            .filter(move |entry| is_asked(&entry.reader))
+            .filter(is_wanted)
+            .filter(|entry| entry.claims(&self.look, Some(self.document)))
+    }
+
+    /// The specific format that claims the document.
+    fn specific(&self) -> Result<Option<&'static Entry>> {
+        let is_specific = |reader: &Reader| matches!(reader, Reader::Document(_) | Reader::Fallible(_));
+        sole(self.claiming(is_specific), |entry| entry.format)
+    }
+
+    /// The first generic format that claims the document. They share a reader, which names the format of what it reads.
+    fn generic(&self) -> Option<&'static Entry> {
+        self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
+    }
 }
 
 /// Says what was seen, and what each format would have wanted.
@@ -244,7 +256,7 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
     };
     let wants: Vec<String> = entries()
         .filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format))
-        .map(|entry| format!("{} wants {}", entry.format, entry.decisive))
+        .map(|entry| format!("{} wants {}", entry.format, entry.decisive()))
         .collect();
     let what = format!("the input is of no known format: it is {seen}; {}", wants.join("; "));
     Error::new(ErrorKind::Format, what)

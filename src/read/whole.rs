@@ -154,9 +154,15 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
     runs.pass_over("lines that are no JSON", parsed.no_json);
     runs.pass_over("lines that are no object", parsed.no_object);
     let mut read = Ok(());
-    if let Reader::Document(reader) = &entry.reader
-        && let Err(fault) = (reader.read)(&parsed.document, runs)
-    {
+    let found = match &entry.reader {
+        Reader::Records(_) => Ok(()),
+        Reader::Document(read) => {
+            read(&parsed.document, runs);
+            Ok(())
+        }
+        Reader::Fallible(read) | Reader::Generic(read) => read(&parsed.document, runs),
+    };
+    if let Err(fault) = found {
         let location = window.place(fault.at()).location();
         let error = fault.into_error().at(location);
         if error.kind() == ErrorKind::Format {

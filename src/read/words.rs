@@ -2,12 +2,21 @@
 
 use super::wire;
 use crate::error::{Error, ErrorKind};
-use crate::json::{Fault, Raw};
+use crate::json::{Fault, Kind, Raw};
 use crate::trace::{Actor, Words};
 
 /// The text of a message, if it is more than white space.
 pub(super) fn message(content: Raw<'_>) -> Option<Words<'_>> {
     wire::message(&mut content.json()).ok().flatten()
+}
+
+/// The text of a message: a string, text parts, or one text part. None if it is blank.
+pub(super) fn text(value: Raw<'_>) -> Option<Words<'_>> {
+    let words = match value.kind() {
+        Kind::Object => wire::part_text(&mut value.json()),
+        _ => wire::message_text(&mut value.json()),
+    };
+    words.ok().flatten().filter(|words| !wire::is_blank(words.text()))
 }
 
 /// The text of a result.

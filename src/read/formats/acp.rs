@@ -1,43 +1,22 @@
 //! ACP, the Agent Client Protocol: JSON-RPC messages between an editor and an agent. A call has a kind and a title
 //! instead of the name of a tool, and is updated until it has completed or failed.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Call, CallNumber, Content, Provenance, TextMap, UnknownReason, Words};
-
-use super::recorded::{Recording, Recordings, any_of_first, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Acp,
     about: "messages of the Agent Client Protocol (ACP)",
-    decisive: "messages with an `update` that has a `sessionUpdate`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Items(Any(&[
+        UPDATE,
+        In("update", &UPDATE),
+        In("params", &Any(&[UPDATE, In("update", &UPDATE)])),
+        All(&[Has(&["jsonrpc"]), Says("method", &["session/*"])]),
+    ]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(document.items(), |message| {
-        update(message).1.is("sessionUpdate", Kind::String)
-            || message.has("jsonrpc")
-                && message.name("method").is_some_and(|name| name.starts_with("session/"))
-    })
-}
+const UPDATE: Mark = Is(Kind::String, &["sessionUpdate"]);
 
 /// The members of the parameters of a message, and of the update in them.
 fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {

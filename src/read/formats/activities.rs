@@ -1,49 +1,27 @@
 //! Transcripts of the Microsoft 365 Agents SDK and the Bot Framework: activities, some of them with a call or its result.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::Actor;
-
-use super::recorded::{Recordings, any_of_first, elements, ident, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, ident, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Activities,
     about: "transcripts of the Microsoft 365 Agents SDK and the Bot Framework",
-    decisive: "activities with `type`, `conversation` and `recipient`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&["activities"], ACTIVITY)],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &["activities"]), is_activity)
-}
-
-fn is_activity(activity: &Members<'_>) -> bool {
-    activity.has("type")
-        && activity.is("conversation", Kind::Object)
-        && activity.is("recipient", Kind::Object)
-        && (activity.has("channelId") || activity.has("channel_id"))
-}
+const ACTIVITY: Mark = All(&[
+    Has(&["type"]),
+    Is(Kind::Object, &["conversation", "recipient"]),
+    Any(&[Has(&["channelId"]), Has(&["channel_id"])]),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("microsoft-agents");
     let mut others = 0;
     for activity in elements(document, &["activities"]) {
         let activity = members(Some(activity));
-        if !is_activity(&activity) {
+        if !ACTIVITY.fits(&activity) {
             others += 1;
             continue;
         }

@@ -1,28 +1,34 @@
 //! Sessions and evaluation sets of the Agent Development Kit (ADK): events around contents of the Gemini API, and
 //! conversations with the uses of tools that each invocation made.
 
-use std::borrow::Cow;
-
 use super::gemini_contents::{Contents, usage};
+use super::prelude::*;
 use super::recorded::{self, any_of_first, items};
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{Actor, Provenance, UnknownReason};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Adk,
     about: "sessions and evaluation sets of the Agent Development Kit",
-    decisive: "an object with `events` that have an `author` and a `content`, or with `eval_cases` or `eval_case_results`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[
+        Shape::Object(Any(&[
+            Holds("events", &EVENT),
+            Holds("eval_cases", &CASE),
+            Holds("evalCases", &CASE),
+            Holds("eval_case_results", &ID),
+            Holds("evalCaseResults", &ID),
+        ])),
+        Shape::List(EVENT),
+        Shape::Lines(All(&[EVENT, Has(&["content"])])),
+    ],
+    reader: Reader::Document(read),
 };
+
+const EVENT: Mark = All(&[
+    Is(Kind::String, &["author"]),
+    Any(&[Has(&["invocation_id"]), Has(&["invocationId"])]),
+    Has(&["id"]),
+]);
+const ID: Mark = Any(&[Has(&["eval_id"]), Has(&["evalId"])]);
+const CASE: Mark = All(&[ID, Has(&["conversation"])]);
 
 /// The value of a key in either of its spellings.
 fn either<'a>(members: &Members<'a>, names: [&str; 2]) -> Option<Raw<'a>> {
@@ -31,33 +37,12 @@ fn either<'a>(members: &Members<'a>, names: [&str; 2]) -> Option<Raw<'a>> {
 
 const CASES: [&str; 2] = ["eval_cases", "evalCases"];
 const RESULTS: [&str; 2] = ["eval_case_results", "evalCaseResults"];
-const ID: [&str; 2] = ["eval_id", "evalId"];
 const CONTENT: [&str; 2] = ["content", "content"];
-const INVOCATION: [&str; 2] = ["invocation_id", "invocationId"];
 
-fn is_event(event: &Members<'_>) -> bool {
-    event.is("author", Kind::String) && either(event, INVOCATION).is_some() && event.has("id")
-}
-
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(members) => {
-            any_of_first(&items(members.get("events")), is_event)
-                || any_of_first(&items(either(members, CASES)), |case| {
-                    either(case, ID).is_some() && case.has("conversation")
-                })
-                || any_of_first(&items(either(members, RESULTS)), |case| either(case, ID).is_some())
-        }
-        Document::List(events) => any_of_first(events, is_event),
-        Document::Lines(lines) => any_of_first(lines, |line| is_event(line) && line.has("content")),
-    }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else {
         session(&Members::default(), document.items().to_vec(), None, runs);
-        return Ok(());
+        return;
     };
     if let Some(events) = members.get("events").and_then(Raw::items) {
         session(members, events, None, runs);
@@ -70,7 +55,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for case in items(either(members, RESULTS)) {
         result(&Members::of(&mut case.json()), domain, runs);
     }
-    Ok(())
 }
 
 /// Reads the result of a case: the session that was recorded, or else what each invocation did.
@@ -131,7 +115,7 @@ fn conversation(
     runs: &mut Runs<'_>,
 ) {
     let mut contents = Contents::of_agent("adk");
-    let id = either(case, ID).and_then(common::name).map(Cow::into_owned);
+    let id = either(case, ["eval_id", "evalId"]).and_then(common::name).map(Cow::into_owned);
     let domain = domain.and_then(common::name).map(|name| name.as_ref().into());
     (contents.run.metadata.id, contents.run.metadata.task) = (id.clone(), id);
     (contents.run.metadata.domain, contents.run.reward) = (domain, reward);

@@ -1,49 +1,17 @@
 //! The standard form of the agent data protocol: trajectories of actions and observations. An observation answers the
 //! action that it follows.
 
-use std::borrow::Cow;
-
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentData,
     about: "trajectories of the agent data protocol, in its standard form",
-    decisive: "objects with `id` and a list `content`, whose items name their `class_`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(TRAJECTORY), Shape::List(TRAJECTORY)],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        // Each of several lines is a document.
-        Document::Lines(_) => false,
-        Document::Object(members) => members.has("id") && members.get("content").is_some_and(has_classes),
-        Document::List(items) => {
-            !items.is_empty()
-                && items.iter().take(words::DECISIVE_ITEMS).all(|item| {
-                    item.member("id").is_some() && item.member("content").is_some_and(has_classes)
-                })
-        }
-    }
-}
-
-fn has_classes(content: Raw<'_>) -> bool {
-    let items = content.items().unwrap_or_default();
-    let is_of_class = |item: &Raw<'_>| {
-        let class = item.member("class_").and_then(Raw::string);
-        class.is_some_and(|class| class.ends_with("_action") || class.ends_with("_observation"))
-    };
-    !items.is_empty() && items.iter().take(words::DECISIVE_ITEMS).all(is_of_class)
-}
+const TRAJECTORY: Mark =
+    All(&[Has(&["id"]), Every("content", &Says("class_", &["*_action", "*_observation"]))]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {

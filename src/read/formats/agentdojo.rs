@@ -1,32 +1,18 @@
 //! Runs of `AgentDojo`: messages around a user task and an injection, with whether the task succeeded.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentDojo,
     about: "runs of AgentDojo",
-    decisive: "an object with `suite_name`, `pipeline_name`, `user_task_id` and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        Is(Kind::List, &["messages"]),
+        Has(&["suite_name", "pipeline_name", "user_task_id"]),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    members.is("messages", Kind::List)
-        && ["suite_name", "pipeline_name", "user_task_id"].iter().all(|key| members.has(key))
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };

@@ -1,58 +1,20 @@
 //! `AgentV`: results of evaluations, and transcripts. A call of a message has its result within it.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Usage};
-
-use super::recorded::{Recording, Recordings, any_of_first, ident, items, members, number, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, items, members, number, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentV,
     about: "results and transcripts of AgentV",
-    decisive: "objects with `test_id` and `output`, `messages` or a message itself, whose `tool_calls` have a `tool`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Each(All(&[Has(&["test_id"]), Any(&[MESSAGE, RESULT])]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    let is_own = |object: &Members<'_>| object.has("test_id") && (is_message(object) || is_result(object));
-    match document {
-        Document::Object(result) => is_own(result),
-        document => any_of_first(document.items(), is_own),
-    }
-}
-
-fn is_message(message: &Members<'_>) -> bool {
-    message.has("message_index") && message.has("role")
-}
-
-/// Whether there is a list of messages that calls in the manner of `AgentV`, or scores without one.
-fn is_result(result: &Members<'_>) -> bool {
-    let has_calls = |list: &str| {
-        any_of_first(&items(result.get(list)), |message| {
-            items(message.get("tool_calls")).iter().any(|call| call.member("tool").is_some())
-        })
-    };
-    let is_scored = result.has("score") && result.has("scores") && result.has("target");
-    has_calls("output") || has_calls("messages") || is_scored
-}
+const MESSAGE: Mark = Has(&["message_index", "role"]);
+const CALLS: Mark = Holds("tool_calls", &Has(&["tool"]));
+/// There are messages that call in the manner of `AgentV`, or scores.
+const RESULT: Mark =
+    Any(&[Holds("output", &CALLS), Holds("messages", &CALLS), Has(&["score", "scores", "target"])]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut transcripts = Recordings::of_agent("agentv");
@@ -62,12 +24,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     };
     let (mut others, mut without) = (0, 0);
     for object in &own {
-        if is_message(object) {
+        if MESSAGE.fits(object) {
             let run = transcripts.run(object.name("test_id"));
             run.metadata.task = object.name("test_id").map(Into::into);
             run.model(object.get("source").and_then(|source| source.member("model")?.string()));
             message(object, run);
-        } else if is_result(object) {
+        } else if RESULT.fits(object) {
             let list =
                 ["output", "messages"].iter().map(|key| items(object.get(key))).find(|list| !list.is_empty());
             let Some(list) = list else {

@@ -1,51 +1,24 @@
 //! Amazon Q Developer CLI: saved conversations, and the rows of its database that hold them.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, Provenance, UnknownReason, Words};
-
-use super::recorded::{Recording, any_of_first, ident, items, json, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, items, json, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AmazonQ,
     about: "conversations of the Amazon Q Developer CLI",
-    decisive: "objects with `conversation_id` and a `history` of `user` and `assistant`, or rows with such a `value`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Each(Any(&[CONVERSATION, ROW]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(object) => is_conversation(object) || is_row(object),
-        document => any_of_first(document.items(), |item| is_conversation(item) || is_row(item)),
-    }
-}
+const CONVERSATION: Mark = All(&[
+    Has(&["conversation_id"]),
+    Any(&[Holds("history", &Has(&["user", "assistant"])), Test("`history` of pairs", has_pairs)]),
+]);
+const ROW: Mark = All(&[Has(&["key"]), Says("value", &["{\"conversation_id\"*"])]);
 
-fn is_row(row: &Members<'_>) -> bool {
-    row.has("key") && row.name("value").is_some_and(|value| value.starts_with("{\"conversation_id\""))
-}
-
-fn is_conversation(object: &Members<'_>) -> bool {
-    let is_exchange = |item: &Raw<'_>| match item.kind() {
-        Kind::List => items(Some(*item)).first().is_some_and(|user| user.member("content").is_some()),
-        _ => item.member("user").is_some() && item.member("assistant").is_some(),
-    };
-    object.has("conversation_id") && items(object.get("history")).first().is_some_and(is_exchange)
+fn has_pairs(object: &Members<'_>) -> bool {
+    let first = object.get("history").and_then(|history| history.first_items(1).into_iter().next());
+    first.is_some_and(|pair| items(Some(pair)).first().is_some_and(|user| user.member("content").is_some()))
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
@@ -55,10 +28,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     };
     let mut others = 0;
     for object in objects {
-        let row = object.get("value").and_then(Raw::string).filter(|_| is_row(&object));
+        let row = object.get("value").and_then(Raw::string).filter(|_| ROW.fits(&object));
         if let Some(value) = row.as_deref().and_then(json) {
             conversation(&members(Some(value)), runs);
-        } else if row.is_none() && is_conversation(&object) {
+        } else if row.is_none() && CONVERSATION.fits(&object) {
             conversation(&object, runs);
         } else {
             others += 1;

@@ -1,44 +1,21 @@
 //! Antigravity: the steps of a conversation. A step of the planner has calls without ids; the steps that follow it are
 //! their answers, in order.
 
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::Actor;
-
-use super::recorded::{Recording, any_of_first, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Antigravity,
     about: "steps of Antigravity conversations",
-    decisive: "steps with `step_index`, `source` and a `type` such as `PLANNER_RESPONSE` or `TOOL_CALL`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Items(All(&[
+        Has(&["step_index", "source"]),
+        Says(
+            "type",
+            &["PLANNER_RESPONSE", "USER_INPUT", "TOOL_CALL", "TEXT_RESPONSE", "CONVERSATION_HISTORY"],
+        ),
+    ]))],
+    reader: Reader::Document(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(document.items(), |step| {
-        let kind = step.name("type");
-        let is_known = matches!(
-            kind.as_deref(),
-            Some("PLANNER_RESPONSE" | "USER_INPUT" | "TOOL_CALL" | "TEXT_RESPONSE" | "CONVERSATION_HISTORY")
-        );
-        step.has("step_index") && step.has("source") && is_known
-    })
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("antigravity");

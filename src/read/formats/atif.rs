@@ -1,31 +1,20 @@
 //! ATIF, the trajectory format of Harbor, 1.0 to 1.8: one object with `steps`, from whichever agent.
 
-use std::borrow::Cow;
-
 use super::atif_result::{Marks, StepResult, answer};
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, Usage, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Atif,
     about: "ATIF trajectories, 1.0 to 1.8",
-    decisive: "an object with a list `steps`, an object `agent` and a `schema_version` like `ATIF-v1.7`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        Is(Kind::List, &["steps"]),
+        Is(Kind::Object, &["agent"]),
+        Test("`schema_version` such as ATIF-v1.6", |object| {
+            object.name("schema_version").is_some_and(|version| is_version(&version))
+        }),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    members.is("steps", Kind::List)
-        && members.is("agent", Kind::Object)
-        && members.name("schema_version").is_some_and(|version| is_version(&version))
-}
 
 /// `ATIF-v1.7`, or `1.4`.
 fn is_version(version: &str) -> bool {

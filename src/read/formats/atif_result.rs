@@ -1,16 +1,12 @@
 //! The results of ATIF steps: what writers append to them, and by which marks each says how the call ended.
 
-use std::borrow::Cow;
-use std::sync::LazyLock;
-
 use memchr::memmem::Finder;
+use std::sync::LazyLock;
 
 use super::claude_code_line::beside_result;
 use super::codex_text::{self, is_failure_code};
-use crate::json::{Json, Read};
-use crate::read::outcome::{Outcome, broken_off, never_ran};
-use crate::read::wire;
-use crate::trace::{Provenance, Text, UnknownReason, Words};
+use super::prelude::*;
+use crate::read::outcome::{broken_off, never_ran};
 
 /// A result of a step, as it stands.
 #[derive(Default)]

@@ -1,68 +1,43 @@
 //! `AutoGen` since 0.4: the messages and events of a chat, alone, in the result of a task or in a saved state.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::Actor;
-
-use super::recorded::{Recording, any_of_first, elements, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AutoGen,
     about: "messages, events and saved states of AutoGen since 0.4",
-    decisive: "messages with `source` and a `type` such as `ToolCallRequestEvent` or `TextMessage`, or a state with `agent_states`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&LISTS, MESSAGE), Shape::Object(STATE)],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    let has_messages = any_of_first(&elements(document, &["messages", "message_thread"]), is_message);
-    has_messages || matches!(document, Document::Object(state) if is_state(state))
-}
-
-fn is_state(state: &Members<'_>) -> bool {
-    state.name("type").is_some_and(|kind| kind.ends_with("State"))
-        && (state.is("agent_states", Kind::Object)
-            || state.get("llm_context").is_some_and(|context| context.member("messages").is_some()))
-}
-
-fn is_message(message: &Members<'_>) -> bool {
-    let kind = message.name("type");
-    let is_known = |kind: &str| {
-        matches!(
-            kind,
-            "TextMessage"
-                | "MultiModalMessage"
-                | "HandoffMessage"
-                | "StopMessage"
-                | "ThoughtEvent"
-                | "StructuredMessage"
-                | "FunctionExecutionResultMessage"
-                | "UserInputRequestedEvent"
-                | "MemoryQueryEvent"
-        ) || kind.starts_with("ToolCall")
-    };
-    message.has("content") && kind.as_deref().is_some_and(is_known)
-}
+const LISTS: [&str; 2] = ["messages", "message_thread"];
+const STATE: Mark = All(&[
+    Says("type", &["*State"]),
+    Any(&[Is(Kind::Object, &["agent_states"]), In("llm_context", &Has(&["messages"]))]),
+]);
+const MESSAGE: Mark = All(&[
+    Has(&["content"]),
+    Says(
+        "type",
+        &[
+            "TextMessage",
+            "MultiModalMessage",
+            "HandoffMessage",
+            "StopMessage",
+            "ThoughtEvent",
+            "StructuredMessage",
+            "FunctionExecutionResultMessage",
+            "UserInputRequestedEvent",
+            "MemoryQueryEvent",
+            "ToolCall*",
+        ],
+    ),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let lists = match document {
-        Document::Object(state) if is_state(state) => threads(state),
-        document => vec![elements(document, &["messages", "message_thread"])],
+        Document::Object(state) if STATE.fits(state) => threads(state),
+        document => vec![elements(document, &LISTS)],
     };
     for list in lists {
         let mut run = Recording::of_agent("autogen");

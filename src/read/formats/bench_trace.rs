@@ -1,27 +1,30 @@
 //! `BenchTrace` episodes: `{version, game, n_episodes?, episodes: […]}`, a bare list, or one episode.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::prelude::*;
 use crate::error::{Error, Result};
-use crate::json::{Fault, Json, JsonString, Kind, Read};
+use crate::json::{Fault, JsonString};
 use crate::names::named;
-use crate::read::Format;
-use crate::read::format::{Entry as FormatEntry, Reader, RecordReader};
-use crate::read::runs::{Header, OpenRun, Runs};
+use crate::read::format::{Entry as FormatEntry, RecordReader};
+use crate::read::runs::{Header, OpenRun};
 use crate::read::sample::Sample;
-use crate::trace::{
-    Action, Actor, Content, Ending, Gate, LabelledFailure, Metadata, Milestone, Provenance, ReferenceRoute,
-    Routing, Status, StepInput, Text,
-};
+use crate::trace::{Action, Ending, Gate, LabelledFailure, Milestone, ReferenceRoute, Routing, StepInput};
 
 pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
     format: Format::BenchTrace,
     about: "episodes of BenchTrace: a snapshot file, a list, an episode, or an episode per line",
-    decisive: "`episodes`, or episodes with `snapshot`",
+    signature: &[
+        Shape::Object(Has(&["episodes"])),
+        Shape::Lines(MayBeList("episodes")),
+        // Sessions of Claude Code have snapshots as well, in lines that name their type.
+        Shape::Each(All(&[
+            Any(&[Has(&["snapshot"]), Has(&["failure_instances"])]),
+            Not(&Is(Kind::String, &["type"])),
+        ])),
+    ],
     reader: Reader::Records(RecordReader {
         what: "a BenchTrace file (an object or a list)",
-        claims,
         list: "episodes",
         run_keys: &["snapshot", "failure_instances", "milestones"],
         header_keys: &["game"],
@@ -41,15 +44,6 @@ pub enum Alignment {
 }
 
 named! { Alignment, "alignment" { Before => "before", After => "after" } }
-
-fn claims(sample: &Sample<'_>) -> bool {
-    let keys = ["snapshot", "failure_instances"];
-    sample.holds("episodes")
-        || sample.records().iter().any(|members| {
-            // Sessions of Claude Code have snapshots as well, in lines that name their type.
-            keys.iter().any(|key| members.has(key)) && !members.is("type", Kind::String)
-        })
-}
 
 /// The game is that of all episodes of a file that name none.
 fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {

@@ -1,45 +1,19 @@
 //! BFCL: the results of the Berkeley Function Calling Leaderboard, with the log of each step where there is one.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, CallNumber, Content, Provenance, UnknownReason};
-
-use super::recorded::{Recording, any_of_first, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Bfcl,
     about: "results of BFCL, the Berkeley Function Calling Leaderboard",
-    decisive: "objects with `id`, `result` and `inference_log`, or `latency` and `input_token_count`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Each(ENTRY)],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(entry) => is_entry(entry),
-        document => any_of_first(document.items(), is_entry),
-    }
-}
-
-fn is_entry(entry: &Members<'_>) -> bool {
-    let is_measured = entry.has("input_token_count") && entry.has("latency");
-    entry.has("id") && entry.has("result") && (entry.is("inference_log", Kind::List) || is_measured)
-}
+const ENTRY: Mark = All(&[
+    Has(&["id", "result"]),
+    Any(&[Is(Kind::List, &["inference_log"]), Has(&["input_token_count", "latency"])]),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let entries = match document {
@@ -48,7 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     };
     let mut others = 0;
     for entry in entries {
-        if is_entry(&entry) {
+        if ENTRY.fits(&entry) {
             read_entry(&entry, runs);
         } else {
             others += 1;

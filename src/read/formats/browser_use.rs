@@ -1,48 +1,23 @@
 //! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that ran.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{Actor, CallNumber, Provenance, UnknownReason, Usage};
-
-use super::recorded::{Recording, any_of_first, elements, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::BrowserUse,
     about: "histories of browser-use",
-    decisive: "a list `history` of objects with `model_output`, `result` and `state`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&["history"], ENTRY)],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &["history"]), is_entry)
-}
-
-fn is_entry(entry: &Members<'_>) -> bool {
-    entry.has("model_output") && entry.is("result", Kind::List) && entry.is("state", Kind::Object)
-}
+const ENTRY: Mark = All(&[Has(&["model_output"]), Is(Kind::List, &["result"]), Is(Kind::Object, &["state"])]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("browser-use");
     let mut others = 0;
     for item in elements(document, &["history"]) {
         let item = members(Some(item));
-        if is_entry(&item) {
+        if ENTRY.fits(&item) {
             entry(&item, &mut run);
         } else {
             others += 1;

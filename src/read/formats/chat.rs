@@ -4,57 +4,56 @@
 //! Three names, one reader: exports mix the mark-ups, so all of them are read in each. What is recognised here is a
 //! list of elements; `chat_messages` reads messages, `chat_items` items.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use super::mini_swe_agent::model_of;
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::{Metadata, Usage};
+use super::prelude::*;
 
-const READER: Reader = Reader::Document(DocumentReader { claims, read, is_generic: true });
+const READER: Reader = Reader::Generic(read);
 
 /// Items of `OpenAI`'s Responses.
 pub(in crate::read) mod responses {
-    use super::{Entry, Format, READER};
+    use super::{Entry, Format, READER, Shape, claims};
 
     pub(in crate::read) const FORMAT: Entry = Entry {
         format: Format::OpenAiResponses,
         about: "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and `output`",
-        decisive: "items with `type` or `role`, some of them calls or their outputs",
+        signature: &[Shape::Document(
+            "items with `type` or `role`, some of them calls or their outputs",
+            claims,
+        )],
         reader: READER,
     };
 }
 
 /// Messages of Anthropic's models.
 pub(in crate::read) mod anthropic {
-    use super::{Entry, Format, READER};
+    use super::{Entry, Format, READER, Shape, claims};
 
     pub(in crate::read) const FORMAT: Entry = Entry {
         format: Format::AnthropicMessages,
         about: "messages of Anthropic's models: a list, one per line, or under `messages`",
-        decisive: "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
+        signature: &[Shape::Document(
+            "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
+            claims,
+        )],
         reader: READER,
     };
 }
 
 /// Messages of `OpenAI`'s chat.
 pub(in crate::read) mod openai {
-    use super::{Entry, Format, READER};
+    use super::{Entry, Format, READER, Shape, claims};
 
     pub(in crate::read) const FORMAT: Entry = Entry {
         format: Format::OpenAiChat,
         about: "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1)",
-        decisive: "messages with `role`, and `content`, `tool_calls` or `function_call`",
+        signature: &[Shape::Document(
+            "messages with `role`, and `content`, `tool_calls` or `function_call`",
+            claims,
+        )],
         reader: READER,
     };
 }

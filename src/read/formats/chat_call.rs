@@ -1,9 +1,6 @@
 //! A call under `tool_calls` of a chat, in any of the ways in which exports write it.
 
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::common;
-use crate::read::wire;
-use crate::trace::{Call, Content};
+use super::prelude::*;
 
 /// What stands under `tool_calls`.
 pub(in crate::read) struct ToolCall<'a> {

@@ -1,21 +1,13 @@
 //! An element of a chat as it stands: a message or an item, its blocks, and the marks of how a call ended.
 
-use std::borrow::Cow;
-
 use memchr::memmem;
 
 use super::chat_call::ToolCall;
 use super::chat_items::Item;
 use super::codex_text::is_failure_code;
 use super::mini_swe_agent::Extra;
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::common;
-use crate::read::outcome::{Outcome, broken_off, never_ran};
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Answer, Arguments, Call, Content, Provenance, Text, UnknownReason, Usage, Words};
+use super::prelude::*;
+use crate::read::outcome::{broken_off, never_ran};
 
 /// What stands under `content`.
 #[derive(Debug)]

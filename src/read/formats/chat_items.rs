@@ -1,15 +1,10 @@
 //! Items of `OpenAI`'s Responses: calls, their outputs, and calls that answer themselves.
 
-use std::borrow::Cow;
-
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::codex_text;
-use crate::json::{Kind, Raw};
-use crate::read::outcome::{Outcome, never_ran};
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Answer, Call, Content, Provenance, Status, Words};
+use super::prelude::*;
+use crate::read::outcome::never_ran;
 
 /// What an item is, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,19 +1,14 @@
 //! Messages of chats: their texts, the calls in them and the results they bear, in the mark-ups of `OpenAI` and of
 //! Anthropic.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::chat::Form;
 use super::chat_call::legacy_call;
 use super::chat_element::{Block, Body, Element};
 use super::chat_items::codex_result;
-use crate::json::{Json, Kind, Read};
-use crate::read::Format;
+use super::prelude::*;
 use crate::read::in_order::InOrder;
-use crate::read::outcome::Outcome;
-use crate::read::words;
-use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Provenance, Usage, Words};
 
 /// How texts of results begin that report a failure.
 const FAILURES: [&str; 3] = ["Error:", "ENOENT:", "EISDIR:"];

@@ -1,30 +1,23 @@
 //! Data sets of chats: a list of objects that each hold a conversation, or one object that holds it anywhere but at its
 //! top. Messages have `role` and `content`, or `from` and `value` as `ShareGPT` writes them.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::chat::Form;
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
+use super::prelude::*;
 use crate::read::text_grammars::{self, Written};
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ChatRecords,
     about: "data sets of chats: objects with `messages`, `conversation` or `conversations`, also as ShareGPT writes them",
-    decisive: "a list of objects that hold messages, or an object with `conversation`, `conversations` or, within other \
-               objects, `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: true }),
+    signature: &[Shape::Document(
+        "a list of objects that hold messages, or an object with `conversation`, `conversations` or, within other \
+         objects, `messages`",
+        has_conversations,
+    )],
+    reader: Reader::Generic(read),
 };
 
 /// The keys of lists of messages.
@@ -33,7 +26,7 @@ const LISTS: [&str; 3] = ["conversations", "conversation", "messages"];
 /// The same at the top of a document, where `messages` are of other formats.
 const TOP: &[&str] = &["conversations", "conversation"];
 
-fn claims(document: &Document<'_>) -> bool {
+fn has_conversations(document: &Document<'_>) -> bool {
     match document {
         // Each of several lines is a document.
         Document::Lines(_) => false,

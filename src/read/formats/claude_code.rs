@@ -1,62 +1,34 @@
 //! Sessions of Claude Code: one line per event, of which those of the user and of the assistant make the traces.
 
-use std::borrow::Cow;
-
 use super::claude_code_line::{Block, Line, Mark, read_line};
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::{Outcome, broken_off, never_ran};
-use crate::read::runs::{PassedOver, Runs};
-use crate::read::sample::Members;
+use super::prelude::*;
+use crate::read::outcome::{broken_off, never_ran};
+use crate::read::runs::PassedOver;
 use crate::read::session_lines::{self, SessionLines};
-use crate::read::wire;
-use crate::trace::{
-    Actor, Assembler, Call, CallNumber, Content, Metadata, Provenance, Text, TextMap, TextSet, Usage, Words,
-};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
     about: "sessions of Claude Code, an event per line or under `loglines`",
-    decisive: "lines of type `user` or `assistant` with an object `message`, and `sessionId` or `uuid`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[
+        Shape::Lines(All(&[
+            TURN,
+            Any(&[
+                Is(Kind::String, &["sessionId"]),
+                Is(Kind::String, &["session_id"]),
+                Is(Kind::String, &["uuid"]),
+            ]),
+        ])),
+        Shape::Object(Holds("loglines", &TURN)),
+    ],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Lines(lines) => lines.iter().copied().any(is_event),
-        Document::Object(members) => {
-            loglines(members).is_some_and(|lines| lines.iter().any(|line| is_turn(*line, false)))
-        }
-        Document::List(_) => false,
-    }
-}
+const TURN: signature::Mark = All(&[Says("type", &["user", "assistant"]), Is(Kind::Object, &["message"])]);
 
 /// The lines of a session as claude.ai exports it.
 fn loglines<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     let lines = members.get("loglines")?.items()?;
     Some(lines.into_iter().filter(|line| line.kind() == Kind::Object).collect())
-}
-
-fn is_event(line: Raw<'_>) -> bool {
-    is_turn(line, true)
-}
-
-/// Whether a line is of a message; `named`: one that names its session or itself.
-fn is_turn(line: Raw<'_>, named: bool) -> bool {
-    let (mut is_turn, mut has_message, mut has_session, mut has_uuid) = (false, false, false, false);
-    let read = line.json().object(|key, value| {
-        match key {
-            b"type" => is_turn = matches!(wire::name(value)?.as_deref(), Some("user" | "assistant")),
-            b"message" => has_message = value.raw()?.kind() == Kind::Object,
-            b"sessionId" | b"session_id" => has_session = wire::text(value)?.is_some(),
-            b"uuid" => has_uuid = wire::text(value)?.is_some(),
-            _ => {}
-        }
-        Ok(())
-    });
-    read.is_ok() && is_turn && has_message && (has_session || has_uuid || !named)
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {

@@ -1,12 +1,6 @@
 //! A line of a session of Claude Code, as it stands.
 
-use std::borrow::Cow;
-
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::common;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::trace::{Arguments, Content, Text, UnknownReason, Usage, Words};
+use super::prelude::*;
 
 /// What is read of a line, whatever its type.
 #[derive(Default)]

@@ -1,51 +1,32 @@
 //! Claude Managed Agents: the events of a session, alone or as `raw` within those of a client.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::{Actor, Provenance, UnknownReason};
-
-use super::recorded::{Recordings, any_of_first, elements, ident, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, ident, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeManaged,
     about: "events of Claude Managed Agents",
-    decisive: "events with an `id` and a `type` such as `agent.tool_use`, `agent.message` or `session.status_idle`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&["events", "data"], Any(&[EVENT, In("raw", &EVENT)]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &["events", "data"]), |event| {
-        let event = event_in(event);
-        let kind = event.name("type").unwrap_or_default();
-        let is_known = matches!(
-            &*kind,
-            "agent.message"
-                | "agent.thinking"
-                | "agent.tool_use"
-                | "agent.tool_result"
-                | "agent.mcp_tool_use"
-                | "agent.mcp_tool_result"
-                | "agent.custom_tool_use"
-                | "user.custom_tool_result"
-        ) || kind.starts_with("session.status_");
-        is_known && (event.has("id") || event.has("processed_at"))
-    })
-}
+const EVENT: Mark = All(&[
+    Says(
+        "type",
+        &[
+            "agent.message",
+            "agent.thinking",
+            "agent.tool_use",
+            "agent.tool_result",
+            "agent.mcp_tool_use",
+            "agent.mcp_tool_result",
+            "agent.custom_tool_use",
+            "user.custom_tool_result",
+            "session.status_*",
+        ],
+    ),
+    Any(&[Has(&["id"]), Has(&["processed_at"])]),
+]);
 
 /// The event itself, where a client has wrapped it.
 fn event_in<'a>(event: &Members<'a>) -> Members<'a> {

@@ -1,47 +1,23 @@
 //! Cline and Roo Code: the messages that they show (`ui_messages.json`). A call stands in the text of a message; what
 //! came of it stands in the request that follows.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::trace::{Actor, CallNumber, Content, Provenance, UnknownReason, Usage};
-
-use super::recorded::{Recording, any_of_first, json, members};
+use super::prelude::*;
+use super::recorded::{any_of_first, json, members};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClineUi,
     about: "messages that Cline and Roo Code show (ui_messages.json)",
-    decisive: "messages with `ts`, a `type` say or ask, and a kind under the key of that name",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Items(MESSAGE)],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(document.items(), is_message)
-}
-
-fn is_message(message: &Members<'_>) -> bool {
-    let kind = message.name("type");
-    message.is("ts", Kind::Number)
-        && matches!(kind.as_deref(), Some("say" | "ask"))
-        && kind.is_some_and(|kind| message.is(&kind, Kind::String))
-}
+const MESSAGE: Mark = All(&[
+    Is(Kind::Number, &["ts"]),
+    Any(&[
+        All(&[Says("type", &["say"]), Is(Kind::String, &["say"])]),
+        All(&[Says("type", &["ask"]), Is(Kind::String, &["ask"])]),
+    ]),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     // Some texts are JSON, which has to outlive the reading of its message.
@@ -53,7 +29,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for (message, text) in messages.iter().zip(&texts) {
         if message.get("partial").and_then(Raw::boolean) == Some(true) {
             partial += 1;
-        } else if is_message(message) {
+        } else if MESSAGE.fits(message) {
             others += u64::from(!task.message(message, text.as_deref().unwrap_or_default()));
         } else {
             others += 1;

@@ -1,44 +1,22 @@
 //! Sessions of Codex: one line per item of the conversation or event, `{timestamp, type, payload}`.
 
-use std::borrow::Cow;
-
-use super::codex_item::{Event, Item, Kind, Line, LineType, Output, read_line};
+use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
 use super::codex_text;
-use crate::json::{Json, Kind as JsonKind, Raw, Read};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::{Outcome, never_ran};
-use crate::read::runs::Runs;
+use super::prelude::*;
+use crate::json::Kind as JsonKind;
+use crate::read::outcome::never_ran;
 use crate::read::session_lines::{self, SessionLines};
 use crate::read::timestamp::nanoseconds;
-use crate::read::wire;
-use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, Text, TextMap, Usage, Words};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,
     about: "sessions of Codex, an item per line",
-    decisive: "lines of type `session_meta`, `turn_context`, `response_item`, `event_msg` or `compacted` with an \
-               object `payload`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Lines(All(&[
+        Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),
+        Is(JsonKind::Object, &["payload"]),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    matches!(document, Document::Lines(lines) if lines.iter().copied().any(is_line))
-}
-
-fn is_line(line: Raw<'_>) -> bool {
-    let (mut has_kind, mut has_payload) = (false, false);
-    let read = line.json().object(|key, value| {
-        match key {
-            b"type" => has_kind = wire::word(value, LineType::of)?.is_some(),
-            b"payload" => has_payload = value.raw()?.kind() == JsonKind::Object,
-            _ => {}
-        }
-        Ok(())
-    });
-    read.is_ok() && has_kind && has_payload
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     session_lines::read::<Session<'_>>(document, runs)

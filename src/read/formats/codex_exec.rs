@@ -1,52 +1,19 @@
 //! What `codex exec --json` prints: events of threads, of which the items are started, updated and completed.
 //! Captures of it hold lines of other origin as well.
 
-use std::borrow::Cow;
-
 use super::codex_text::is_failure_code;
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
+use super::prelude::*;
 use crate::read::session_lines::{self, SessionLines};
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{
-    Actor, Arguments, Assembler, Call, CallNumber, Content, Metadata, Provenance, TextMap, UnknownReason,
-    Words,
-};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
     about: "events of `codex exec --json`",
-    decisive: "lines `thread.started` with a `thread_id`, or `item.started` or `item.completed` with an object `item`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Lines(Any(&[
+        All(&[Says("type", &["thread.started"]), Is(Kind::String, &["thread_id"])]),
+        All(&[Says("type", &["item.started", "item.completed"]), Is(Kind::Object, &["item"])]),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    matches!(document, Document::Lines(lines) if lines.iter().copied().any(is_line))
-}
-
-fn is_line(line: Raw<'_>) -> bool {
-    let (mut kind, mut has_thread, mut has_item) = (None, false, false);
-    let read = line.json().object(|key, value| {
-        match key {
-            b"type" => kind = wire::name(value)?,
-            b"thread_id" => has_thread = wire::text(value)?.is_some(),
-            b"item" => has_item = value.raw()?.kind() == Kind::Object,
-            _ => {}
-        }
-        Ok(())
-    });
-    read.is_ok()
-        && match kind.as_deref() {
-            Some("thread.started") => has_thread,
-            Some("item.started" | "item.completed") => has_item,
-            _ => false,
-        }
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     session_lines::read::<Threads<'_>>(document, runs)

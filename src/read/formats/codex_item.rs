@@ -1,14 +1,7 @@
 //! A line of a session of Codex, as it stands. The items are those of the Responses interface.
 
-use std::borrow::Cow;
-
 use super::codex_text::is_failure_code;
-use crate::json::{Json, Raw, Read};
-use crate::read::common;
-use crate::read::outcome::Outcome;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Answer, Arguments, Content, Provenance, Text, Usage, Words};
+use super::prelude::*;
 
 /// A line.
 pub(in crate::read) struct Line<'a> {

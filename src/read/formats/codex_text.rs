@@ -1,10 +1,8 @@
 //! What Codex writes into the texts of its results: headers with exit codes, and fixed beginnings. Traces of it keep
 //! them in several formats.
 
-use crate::json::{Json, Kind, Number, Raw};
-use crate::read::outcome::Outcome;
-use crate::read::words;
-use crate::trace::{Provenance, Text, UnknownReason, Words};
+use super::prelude::*;
+use crate::json::Number;
 
 /// How many characters of a line are looked at.
 const HEAD: usize = 64;

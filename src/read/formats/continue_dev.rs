@@ -1,53 +1,24 @@
 //! Continue: sessions of the editor. The state of a call says how it ended.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, Provenance, TextMap, UnknownReason};
-
-use super::recorded::{Recording, any_of_first, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Continue,
     about: "sessions of Continue",
-    decisive: "an object with `sessionId`, `workspaceDirectory` and a `history` of objects with a `message`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Each(SESSION)],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(session) => is_session(session),
-        document => any_of_first(document.items(), is_session),
-    }
-}
-
-fn is_session(session: &Members<'_>) -> bool {
-    session.has("sessionId")
-        && session.has("workspaceDirectory")
-        && any_of_first(&items(session.get("history")), |item| item.is("message", Kind::Object))
-}
+const SESSION: Mark =
+    All(&[Has(&["sessionId", "workspaceDirectory"]), Holds("history", &Is(Kind::Object, &["message"]))]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let sessions = match document {
         Document::Object(session) => vec![session.clone()],
         document => document.items().iter().map(|item| members(Some(*item))).collect(),
     };
-    let (known, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(is_session);
+    let (known, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| SESSION.fits(session));
     runs.pass_over("objects of other types", others.len() as u64);
     for session in known {
         let mut run = Recording::of_agent("continue");

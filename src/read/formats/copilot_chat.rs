@@ -1,47 +1,29 @@
 //! Chats of Copilot in VS Code: what it exports or stores, and its log of mutations. A request has rounds of calls.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::copilot_chat_log::{self as log, arguments, is_true, parts, short, shown, told};
-use crate::json::{Json, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CopilotChat,
     about: "chats of Copilot in VS Code",
-    decisive: "an object with `responderUsername` and `requests` that have a `message` and a `response`, or its log",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[
+        Shape::Object(CHAT),
+        Shape::Lines(Test("a snapshot of such an object", |line| {
+            line.whole().and_then(log::snapshot).is_some_and(|chat| CHAT.fits(&chat))
+        })),
+    ],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(members) => is_chat(members),
-        Document::List(_) => false,
-        Document::Lines(lines) => {
-            lines.iter().any(|line| log::snapshot(*line).is_some_and(|chat| is_chat(&chat)))
-        }
-    }
-}
+const CHAT: Mark = All(&[
+    Has(&["responderUsername"]),
+    Is(Kind::List, &["requests"]),
+    Not(&Holds("requests", &Not(&Has(&["message", "response"])))),
+]);
 
-fn is_chat(members: &Members<'_>) -> bool {
-    let requests = members.get("requests").and_then(Raw::items);
-    let is_request =
-        |request: &Raw<'_>| request.member("message").is_some() && request.member("response").is_some();
-    members.has("responderUsername") && requests.is_some_and(|requests| requests.iter().all(is_request))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     match document {
         Document::Object(members) => chat(members, runs),
         Document::List(_) => {}
@@ -51,7 +33,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             }
         }
     }
-    Ok(())
 }
 
 /// Reads one chat.

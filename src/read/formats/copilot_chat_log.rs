@@ -3,14 +3,7 @@
 use serde_json::Value;
 
 use super::codex_text::is_failure_code;
-use crate::json::{Kind, Raw};
-use crate::read::common;
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Arguments, Content, Provenance, Text, UnknownReason, Words};
+use super::prelude::*;
 
 /// The chat in a line that is a snapshot of it.
 pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {

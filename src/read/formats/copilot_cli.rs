@@ -1,46 +1,29 @@
 //! Event logs of the Copilot CLI (`events.jsonl`): requests of tools, their executions, and those of sub-agents.
 
 use super::copilot_cli_session::Session;
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Answer, Provenance, Text, UnknownReason};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CopilotCli,
     about: "event logs of the Copilot CLI",
-    decisive: "lines with `timestamp` and `data`, of the types `session.start`, `assistant.message` or `tool.execution_start`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Lines(All(&[
+        Is(Kind::String, &["id"]),
+        Has(&["timestamp"]),
+        Any(&[
+            All(&[Says("type", &["session.start"]), In("data", &Has(&["sessionId"]))]),
+            All(&[
+                Says("type", &["assistant.message"]),
+                In("data", &All(&[Has(&["content"]), Any(&[Has(&["messageId"]), Has(&["toolRequests"])])])),
+            ]),
+            All(&[Says("type", &["tool.execution_start"]), In("data", &Has(&["toolCallId", "toolName"]))]),
+            All(&[Says("type", &["tool.execution_complete"]), In("data", &Has(&["toolCallId", "success"]))]),
+        ]),
+    ]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    matches!(document, Document::Lines(lines) if lines.iter().any(|line| is_line(*line)))
-}
-
-fn is_line(line: Raw<'_>) -> bool {
-    let line = Members::of(&mut line.json());
-    let Some(data) = line.get("data").filter(|_| line.is("id", Kind::String) && line.has("timestamp")) else {
-        return false;
-    };
-    let has = |key: &str| data.member(key).is_some();
-    match line.name("type").as_deref() {
-        Some("session.start") => has("sessionId"),
-        Some("assistant.message") => has("content") && (has("messageId") || has("toolRequests")),
-        Some("tool.execution_start") => has("toolCallId") && has("toolName"),
-        Some("tool.execution_complete") => has("toolCallId") && has("success"),
-        _ => false,
-    }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Lines(lines) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Lines(lines) = document else { return };
     let mut session = Session::default();
     for line in lines {
         let line = Members::of(&mut line.json());
@@ -50,7 +33,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         session.line(&line);
     }
     session.end(runs);
-    Ok(())
 }
 
 /// The answer of an execution. That of a command ends with its exit code.

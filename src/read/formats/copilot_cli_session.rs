@@ -1,17 +1,9 @@
 //! A session of the Copilot CLI, event by event.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::copilot_cli::answer;
-use crate::json::Raw;
-use crate::read::common;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, Usage};
+use super::prelude::*;
 
 /// A session in the middle of being read: its agents by the call that started them, the main one under none.
 #[derive(Default)]

@@ -1,54 +1,35 @@
 //! `CrewAI`: the events of a crew. The use of a tool is started, then finished or failed; nothing but the name of the
 //! tool pairs these.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::Actor;
-
-use super::recorded::{Recording, any_of_first, elements, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CrewAi,
     about: "events of CrewAI",
-    decisive: "events with `timestamp` and a `type` such as `crew_kickoff_started` or `tool_usage_finished`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(
+        &["events"],
+        All(&[
+            Has(&["timestamp"]),
+            Says(
+                "type",
+                &[
+                    "crew_kickoff_started",
+                    "crew_kickoff_completed",
+                    "crew_kickoff_failed",
+                    "agent_execution_started",
+                    "agent_execution_completed",
+                    "llm_call_started",
+                    "llm_call_completed",
+                    "tool_usage_started",
+                    "tool_usage_finished",
+                    "tool_usage_error",
+                ],
+            ),
+        ]),
+    )],
+    reader: Reader::Document(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &["events"]), |event| {
-        event.has("timestamp")
-            && matches!(
-                event.name("type").as_deref(),
-                Some(
-                    "crew_kickoff_started"
-                        | "crew_kickoff_completed"
-                        | "crew_kickoff_failed"
-                        | "agent_execution_started"
-                        | "agent_execution_completed"
-                        | "llm_call_started"
-                        | "llm_call_completed"
-                        | "tool_usage_started"
-                        | "tool_usage_finished"
-                        | "tool_usage_error"
-                )
-            )
-    })
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("crewai");

@@ -1,36 +1,19 @@
 //! Sessions of the Gemini CLI: one document, in which every call carries its result.
 
-use std::borrow::Cow;
+use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
-
-use crate::json::{Json, Kind, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Answer, Assembler, Call, Metadata, Provenance, UnknownReason, Usage, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiCli,
     about: "sessions of the Gemini CLI",
-    decisive: "an object with strings `sessionId` and `projectHash`, and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        Is(Kind::String, &["sessionId", "projectHash"]),
+        Is(Kind::List, &["messages"]),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    members.is("sessionId", Kind::String)
-        && members.is("projectHash", Kind::String)
-        && members.is("messages", Kind::List)
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };

@@ -1,34 +1,29 @@
 //! Contents as the Gemini API exchanges them, and as the Gemini CLI keeps its history: parts that are texts, calls and
 //! their responses.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::gemini_cli::has_failed;
-use super::recorded::{self, Recording, any_of_first, elements};
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, CallNumber, Provenance, UnknownReason, Usage, Words};
+use super::prelude::*;
+use super::recorded::{self, any_of_first, elements};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiContents,
     about: "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`",
-    decisive: "contents with `role` and `parts`, one of the role `model` or with a call",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: true }),
+    signature: &[Shape::Document(
+        "contents with `role` and `parts`, one of the role `model` or with a call",
+        are_contents,
+    )],
+    reader: Reader::Generic(|document, runs| {
+        read(document, runs);
+        Ok(())
+    }),
 };
 
 /// The keys of a list of contents, in a request and in the histories of the CLI.
 const LISTS: [&str; 3] = ["contents", "clientHistory", "history"];
 
-fn claims(document: &Document<'_>) -> bool {
+fn are_contents(document: &Document<'_>) -> bool {
     let contents = elements(document, &LISTS);
     let has_parts =
         |content: &Members<'_>| content.is("parts", Kind::List) && content.is("role", Kind::String);
@@ -55,8 +50,7 @@ fn call_of(part: Raw<'_>) -> Option<(bool, Raw<'_>)> {
     names.into_iter().find_map(present)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut contents = Contents::of_agent("gemini");
     if let Document::Object(members) = document {
         contents.run.model(members.name("model").or_else(|| members.name("modelVersion")));
@@ -71,7 +65,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         contents.response(members);
     }
     contents.end(runs);
-    Ok(())
 }
 
 /// A run that is read content by content.

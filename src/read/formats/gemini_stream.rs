@@ -1,45 +1,25 @@
 //! What `gemini --output-format stream-json` prints: messages in pieces, uses of tools and their results, in lines.
 
-use std::borrow::Cow;
-
 use super::gemini_cli::has_failed;
-use super::recorded::Recording;
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{Actor, Provenance, UnknownReason};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiStream,
     about: "what `gemini --output-format stream-json` prints",
-    decisive: "lines `tool_use` with `tool_name` and `tool_id`, or `init` with `session_id` and `model`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Lines(Any(&[
+        All(&[Says("type", &["init"]), Is(Kind::String, &["session_id", "model", "timestamp"])]),
+        All(&[
+            Says("type", &["tool_use"]),
+            Is(Kind::String, &["tool_name", "tool_id"]),
+            Has(&["parameters"]),
+        ]),
+        All(&[Says("type", &["tool_result"]), Is(Kind::String, &["tool_id", "status"])]),
+    ]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    matches!(document, Document::Lines(lines) if lines.iter().any(|line| is_line(*line)))
-}
-
-fn is_line(line: Raw<'_>) -> bool {
-    let line = Members::of(&mut line.json());
-    let is_text = |key: &str| line.is(key, Kind::String);
-    match line.name("type").as_deref() {
-        Some("init") => is_text("session_id") && is_text("model") && is_text("timestamp"),
-        Some("tool_use") => is_text("tool_name") && is_text("tool_id") && line.has("parameters"),
-        Some("tool_result") => is_text("tool_id") && is_text("status"),
-        _ => false,
-    }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Lines(lines) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Lines(lines) = document else { return };
     let (mut session, mut others) = (Session::new(), 0);
     for line in lines {
         let line = Members::of(&mut line.json());
@@ -50,7 +30,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     session.end(runs);
     runs.pass_over("lines of other types", others);
-    Ok(())
 }
 
 /// A session in the middle of being read.

@@ -1,55 +1,23 @@
 //! Goose: sessions in lines, exported sessions, and rows of `sessions.db`. A message has parts; some are calls and
 //! some are answers.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{Actor, Words};
-
-use super::recorded::{Recording, Recordings, any_of_first, elements, ident, items, json, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, ident, items, json, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Goose,
     about: "sessions of Goose",
-    decisive: "messages whose `content` has parts `toolRequest` or `toolResponse`, or rows with `session_id`, `role` and `content_json`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&LISTS, Any(&[ROW, HEADER, PARTS]))],
+    reader: Reader::Document(read),
 };
 
+const ROW: Mark = All(&[Is(Kind::String, &["content_json"]), Has(&["session_id", "role"])]);
+/// The first line of a session, which describes it.
+const HEADER: Mark = Has(&["working_dir", "message_count", "accumulated_total_tokens"]);
+const PARTS: Mark =
+    All(&[Has(&["role"]), Holds("content", &Any(&[Has(&["toolCall"]), Has(&["toolResult"])]))]);
+
 const LISTS: [&str; 2] = ["conversation", "messages"];
-
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &LISTS), |item| is_row(item) || is_header(item) || has_tool_part(item))
-}
-
-fn is_row(item: &Members<'_>) -> bool {
-    item.is("content_json", Kind::String) && item.has("session_id") && item.has("role")
-}
-
-/// Whether this is the first line of a session, which describes it.
-fn is_header(item: &Members<'_>) -> bool {
-    item.has("working_dir") && item.has("message_count") && item.has("accumulated_total_tokens")
-}
-
-fn has_tool_part(item: &Members<'_>) -> bool {
-    let parts = items(item.get("content"));
-    item.has("role") && any_of_first(&parts, |part| part.has("toolCall") || part.has("toolResult"))
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let messages = elements(document, &LISTS);
@@ -63,7 +31,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let (mut others, mut unread) = (0, 0);
     for (message, row) in messages.iter().zip(&rows) {
         let message = members(Some(*message));
-        if is_header(&message) || !message.has("role") {
+        if HEADER.fits(&message) || !message.has("role") {
             others += 1;
             continue;
         }

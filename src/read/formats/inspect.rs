@@ -3,37 +3,25 @@
 //! A sample's `messages` are read. Tokens and times stand in its `events`: responses of the model, found again by the
 //! id of their message or of their calls, and executions of tools, by the id of the call.
 
-use std::borrow::Cow;
+use memchr::memmem::Finder;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
-
 use super::inspect_events::Measured;
+use super::prelude::*;
 use crate::error::{Error, ErrorKind};
-use crate::json::{Fault, Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, Metadata, Provenance, Text, UnknownReason, Usage, Words};
+use crate::json::Fault;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Inspect,
     about: "logs of Inspect: JSON, or archives (.eval)",
-    decisive: "an object with `version`, an object `eval` and a list `samples`, or a zip archive of samples",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        Has(&["version"]),
+        Is(Kind::Object, &["eval"]),
+        Is(Kind::List, &["samples"]),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    members.has("version") && members.is("eval", Kind::Object) && members.is("samples", Kind::List)
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };

@@ -1,16 +1,14 @@
 //! Archives of Inspect (`.eval`): zip, with `header.json` (or, of a log that was broken off, `_journal/start.json`)
 //! and a file for each sample.
 
+use rawzip::CompressionMethod;
 use std::io::Read;
 
-use rawzip::CompressionMethod;
-
 use super::inspect::{self, Eval};
+use super::prelude::*;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Fault, Json, Kind, SkipIndex};
-use crate::read::Format;
-use crate::read::document::{Document, Parsed};
-use crate::read::runs::Runs;
+use crate::json::{Fault, SkipIndex};
+use crate::read::document::Parsed;
 use crate::read::zstd::Frames;
 
 /// Where the header is.

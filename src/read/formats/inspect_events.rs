@@ -1,13 +1,8 @@
 //! What the events of an Inspect sample say of its calls: tokens, times and durations.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::json::{Json, Read};
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::trace::Usage;
+use super::prelude::*;
 
 /// When a tool was executed, and for how long.
 #[derive(Debug, Clone, Copy, Default)]

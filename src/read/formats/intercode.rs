@@ -1,28 +1,19 @@
 //! Logs of `InterCode`: an object of episodes, each with parallel lists of actions, observations and whether the
 //! environment could run the action.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::InterCode,
     about: "logs of InterCode",
-    decisive: "an object of objects whose `turn_history` has lists `actions` and `observations`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(Test(
+        "objects whose `turn_history` has lists `actions` and `observations`",
+        has_episodes,
+    ))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
+fn has_episodes(members: &Members<'_>) -> bool {
     let episodes = episodes(members);
     let mut first = episodes.iter().take(words::DECISIVE_ITEMS);
     first.clone().all(|(_, episode)| episode.kind() == Kind::Object)
@@ -46,9 +37,8 @@ fn is_episode(episode: Raw<'_>) -> bool {
     is_list("actions") && is_list("observations")
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Object(members) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
     for (key, episode) in episodes(members) {
         if is_episode(episode) {
             give(key, &Members::of(&mut episode.json()), runs);
@@ -56,7 +46,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             runs.pass_over("members that are not episodes", 1);
         }
     }
-    Ok(())
 }
 
 fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {

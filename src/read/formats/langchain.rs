@@ -1,44 +1,19 @@
 //! `LangChain` and `LangGraph`: messages as `model_dump`, `messages_to_dict` and `dumps` write them, alone or in the state
 //! of a graph.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, TextSet, Usage};
-
-use super::recorded::{Recording, SHOWN, any_of_first, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{SHOWN, any_of_first, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LangChain,
     about: "messages of LangChain and LangGraph",
-    decisive: "messages of `type` human, ai or tool with `additional_kwargs`, `response_metadata`, `tool_call_id` or `data`, or serialised with `lc` and `kwargs`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Each(Test(
+        "messages of `type` human, ai or tool that have `additional_kwargs`, `response_metadata`, `tool_call_id` or \
+         `data`, or `lc` and `kwargs`, alone or in a state",
+        |object| any_of_first(&within(object), |message| kind(message).is_some()),
+    ))],
+    reader: Reader::Document(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let first = document.items().iter().take(SHOWN).copied();
-    let mut shown = match document {
-        Document::Object(object) => within(object),
-        _ => first.flat_map(|item| within(&members(Some(item)))).collect(),
-    };
-    shown.truncate(SHOWN);
-    any_of_first(&shown, |message| kind(message).is_some())
-}
 
 /// The messages that an object is, or holds: in its own list, in the state of a graph, or in the update of a node.
 fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {

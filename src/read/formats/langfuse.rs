@@ -1,47 +1,26 @@
 //! Traces of Langfuse, as its API and its exports give them: observations of models, tools and what is around them.
 
-use std::borrow::Cow;
-
 use super::otel::observed::{self, Observed, sole};
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Langfuse,
     about: "traces of Langfuse: of its API, or exported",
-    decisive: "observations with `traceId`, `startTime` and a `type` such as `GENERATION`, alone or under `observations` or `data`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(HOLDER), Shape::List(HOLDER), Shape::Items(OBSERVATION)],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(members) => held_by(members).is_some(),
-        Document::List(items) => items.first().is_some_and(|item| is_observation(*item) || holds(*item)),
-        Document::Lines(lines) => lines.iter().any(|line| is_observation(*line)),
-    }
-}
+const OBSERVATION: Mark =
+    All(&[Is(Kind::String, &["traceId", "startTime", "id"]), Test("`type` in capitals", has_type)]);
+const HOLDER: Mark = Any(&[Holds("observations", &OBSERVATION), Holds("data", &OBSERVATION)]);
 
 fn is_observation(item: Raw<'_>) -> bool {
-    if item.kind() != Kind::Object {
-        return false;
-    }
-    let observation = Members::of(&mut item.json());
-    let kind = observation.name("type");
-    let is_type = |kind: Cow<'_, str>| {
-        !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
-    };
-    kind.is_some_and(is_type)
-        && ["traceId", "startTime", "id"].iter().all(|key| observation.is(key, Kind::String))
+    OBSERVATION.fits_value(item)
 }
 
-fn holds(item: Raw<'_>) -> bool {
-    item.kind() == Kind::Object && held_by(&Members::of(&mut item.json())).is_some()
+fn has_type(observation: &Members<'_>) -> bool {
+    let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    observation.name("type").is_some_and(|kind| kind.bytes().all(is_capital))
 }
 
 /// The list of observations that an object holds: a trace of the API, one with its trace beside it, or a page.
@@ -50,7 +29,7 @@ fn held_by<'a>(members: &Members<'a>) -> Option<Raw<'a>> {
     ["observations", "data"]
         .into_iter()
         .filter_map(list)
-        .find(|list| list.items().and_then(|items| items.first().copied()).is_some_and(is_observation))
+        .find(|list| list.first_items(1).into_iter().any(is_observation))
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -62,7 +41,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             for item in document.items() {
                 if is_observation(*item) {
                     spans.push(span(&Members::of(&mut item.json()), None)?);
-                } else if holds(*item) {
+                } else if HOLDER.fits_value(*item) {
                     take(&Members::of(&mut item.json()), &mut spans, &mut others)?;
                 } else {
                     others += 1;

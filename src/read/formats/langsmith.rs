@@ -1,53 +1,26 @@
 //! Runs of `LangSmith`: what its SDKs send (`post` and then `patch`), and runs and trees of runs as they are exported.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::otel::observed::{self, Observed, sole};
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LangSmith,
     about: "runs of LangSmith: as its SDKs send them, or exported",
-    decisive: "runs with `id`, `run_type` and `inputs`, alone, under `post`, `patch` or `runs`, or as `child_runs`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Each(Any(&[RUN, Holds("post", &RUN), Holds("runs", &RUN)]))],
+    reader: Reader::Fallible(read),
 };
+
+/// A run. One that is patched has no inputs, as they were sent before.
+const RUN: Mark = All(&[
+    Is(Kind::String, &["id", "run_type"]),
+    Has(&["inputs"]),
+    Any(&[Has(&["trace_id"]), Has(&["dotted_order"]), Has(&["start_time"]), Has(&["child_runs"])]),
+]);
 
 /// The keys of the lists of runs in the objects around them.
 const LISTS: [&str; 3] = ["post", "patch", "runs"];
-
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(members) => is_run(members) || holds(members),
-        Document::List(_) | Document::Lines(_) => document.items().iter().any(|item| {
-            let members = Members::of(&mut item.json());
-            is_run(&members) || holds(&members)
-        }),
-    }
-}
-
-/// Whether an object is a run. What is patched has no inputs, as they were sent before.
-fn is_run(members: &Members<'_>) -> bool {
-    members.is("id", Kind::String)
-        && members.is("run_type", Kind::String)
-        && members.has("inputs")
-        && ["trace_id", "dotted_order", "start_time", "child_runs"].iter().any(|key| members.has(key))
-}
-
-fn holds(members: &Members<'_>) -> bool {
-    ["post", "runs"].iter().any(|key| {
-        let runs = members.get(key).and_then(Raw::items).unwrap_or_default();
-        runs.iter().any(|run| run.kind() == Kind::Object && is_run(&Members::of(&mut run.json())))
-    })
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut records = Records::default();

@@ -1,53 +1,30 @@
 //! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::{Actor, Provenance};
-
-use super::recorded::{Recording, any_of_first, elements, ident, items, members, number, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, ident, items, members, number, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Letta,
     about: "messages of Letta agents and results of letta-evals",
-    decisive: "messages with a `message_type` of Letta, or `results` with a `sample` and a `trajectory` of them",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, SAMPLE]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    let items = elements(document, &["messages", "results"]);
-    any_of_first(&items, |item| is_message(item) || evaluated(item).is_some())
-}
-
-fn is_message(members: &Members<'_>) -> bool {
-    matches!(
-        members.name("message_type").as_deref(),
-        Some(
-            "tool_call_message"
-                | "tool_return_message"
-                | "reasoning_message"
-                | "hidden_reasoning_message"
-                | "assistant_message"
-                | "approval_request_message"
-                | "approval_response_message"
-        )
-    )
-}
+const LISTS: [&str; 2] = ["messages", "results"];
+const MESSAGE: Mark = Says(
+    "message_type",
+    &[
+        "tool_call_message",
+        "tool_return_message",
+        "reasoning_message",
+        "hidden_reasoning_message",
+        "assistant_message",
+        "approval_request_message",
+        "approval_response_message",
+    ],
+);
+const SAMPLE: Mark =
+    Test("`sample` and a `trajectory` of lists of such messages", |object| evaluated(object).is_some());
 
 /// The sample of letta-evals that an object is: a result in a file, or in a line of its own.
 fn evaluated<'a>(object: &Members<'a>) -> Option<Members<'a>> {
@@ -66,7 +43,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut conversation = Recording::of_agent("letta");
     let mut has_messages = false;
     let mut others = 0;
-    let mut items = elements(document, &["messages", "results"]);
+    let mut items = elements(document, &LISTS);
     let date = |item: Option<&Raw<'_>>| item.and_then(|item| item.member("date")).and_then(time::of_string);
     // The server lists the newest first, unless it is asked for the oldest.
     if date(items.first()) > date(items.last()) && date(items.last()).is_some() {

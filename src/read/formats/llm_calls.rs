@@ -1,38 +1,22 @@
 //! Logs of requests to a model and its responses: `AppWorld`'s `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs. A
 //! request repeats what was said before it, and a run is the last request of a conversation with its response.
 
-use std::borrow::Cow;
-
 use super::chat::Form;
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::llm_code::Coder;
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::{Actor, Metadata};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LlmCalls,
     about: "logs of requests to a model and its responses",
-    decisive: "objects with `request` and `response`, or `input` and `output`, the first of which has `messages`; or with \
-               `messages` and a `response` that has `choices`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Each(Test(
+        "`request` and `response`, or `input` and `output`, the first with `messages`; or `messages` and a `response` \
+         with `choices`",
+        |object| Exchange::of(object).is_some(),
+    ))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(members) => Exchange::of(members).is_some(),
-        Document::Lines(lines) => lines.iter().any(|line| exchange(*line).is_some()),
-        Document::List(items) => items.first().is_some_and(|item| exchange(*item).is_some()),
-    }
-}
 
 fn exchange(item: Raw<'_>) -> Option<Exchange<'_>> {
     if item.kind() == Kind::Object { Exchange::of(&Members::of(&mut item.json())) } else { None }

@@ -1,10 +1,6 @@
 //! Runs whose calls are blocks of code in the texts of the model, as `AppWorld` logs them.
 
-use crate::json::Raw;
-use crate::read::common;
-use crate::read::outcome::Outcome;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, Content, Provenance, Words};
+use super::prelude::*;
 
 /// A run in the middle of being read.
 pub(in crate::read) struct Coder<'a> {

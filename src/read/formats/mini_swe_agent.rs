@@ -1,37 +1,20 @@
 //! mini-swe-agent, version 1: commands stand in fenced blocks of the agent's texts, and what they printed in the
 //! next message of the user. (Version 1.1 is a chat.)
 
-use std::borrow::Cow;
+use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
-
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, Provenance, Text, Usage, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::MiniSweAgent1,
     about: "trajectories of mini-swe-agent, version 1",
-    decisive: "an object with `trajectory_format` \"mini-swe-agent-1\" and a list `messages`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        Says("trajectory_format", &["mini-swe-agent-1"]),
+        Is(Kind::List, &["messages"]),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    members.name("trajectory_format").is_some_and(|name| name == "mini-swe-agent-1")
-        && members.is("messages", Kind::List)
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };

@@ -1,32 +1,17 @@
 //! Traces of `MLflow`, whose spans keep what they are of, their inputs and their outputs in attributes of its own.
 
-use std::borrow::Cow;
-
 use super::otel::observed::{self, Observed};
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::tokens;
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::MlFlow,
     about: "traces of MLflow",
-    decisive: "an object with `info`, and `spans` under `data` whose attributes are named `mlflow.…`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(TRACE), Shape::List(TRACE)],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(members) => spans(members).is_some(),
-        Document::List(items) => items.first().is_some_and(|item| of_item(*item).is_some()),
-        // Each of several lines is a document.
-        Document::Lines(_) => false,
-    }
-}
+const TRACE: Mark =
+    Test("`info`, and `spans` under `data` with attributes `mlflow.…`", |object| spans(object).is_some());
 
 fn of_item(item: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     if item.kind() == Kind::Object { spans(&Members::of(&mut item.json())) } else { None }

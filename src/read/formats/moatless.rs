@@ -1,30 +1,18 @@
 //! Trajectories of Moatless: steps or transitions with their actions, and trees of nodes, which are read as one run in
 //! the order in which they were expanded.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw, Read, spelling_of};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, Arguments, Assembler, Call, Content, Metadata};
+use super::prelude::*;
+use crate::json::spelling_of;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Moatless,
     about: "trajectories and search trees of Moatless",
-    decisive: "an object with `transitions` or `steps` that have `actions`, or with `nodes` or a `root` that have `node_id`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(Test(
+        "`transitions` or `steps` that have `actions`, or `nodes` or a `root` that have `node_id`",
+        |object| transitions(object).is_some() || !nodes(object).is_empty(),
+    ))],
+    reader: Reader::Document(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    transitions(members).is_some() || !nodes(members).is_empty()
-}
 
 /// The transitions, or the steps of the first version, each with a list of actions.
 fn transitions<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
@@ -66,9 +54,8 @@ fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
     if nodes.iter().any(has_action) { nodes } else { Vec::new() }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Object(members) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
     let mut steps = Assembler::default();
     steps.begin(true);
     let task = members.get("initial_message").or_else(|| members.get("input")?.member("problem_statement"));
@@ -121,7 +108,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         ..Metadata::default()
     };
     runs.give_unrouted(&mut steps, metadata, None);
-    Ok(())
 }
 
 /// Adds an action with its outcome; `false`: nothing names it.

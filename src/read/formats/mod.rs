@@ -65,6 +65,7 @@ pub(super) mod otel;
 pub(super) mod owl;
 pub(super) mod pi;
 pub(super) mod pi_message;
+mod prelude;
 pub(super) mod pydantic_ai;
 pub(super) mod recorded;
 pub(super) mod smolagents;

@@ -1,20 +1,24 @@
 //! Files of native traces: `{"traces": […]}`, a bare list, one trace, or one per line.
 
+use super::prelude::*;
 use crate::error::Error;
-use crate::json::{Fault, Json, Kind, Read};
-use crate::read::Format;
-use crate::read::format::{Entry, Reader, RecordReader};
+use crate::json::Fault;
+use crate::read::format::RecordReader;
 use crate::read::runs::{Header, OpenRun};
-use crate::read::sample::{Members, Sample};
+use crate::read::sample::Sample;
 use crate::trace::Trace;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Native,
     about: "this crate's own form",
-    decisive: "`version` and `steps`, or a list `traces` of such",
+    signature: &[
+        Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),
+        // Langfuse has traces of its own, with their observations next to them.
+        Shape::Object(All(&[Has(&["traces"]), Not(&Has(&["observations"]))])),
+        Shape::Lines(All(&[MayBeList("traces"), Not(&MayBeList("observations"))])),
+    ],
     reader: Reader::Records(RecordReader {
         what: "native traces",
-        claims,
         list: "traces",
         run_keys: &["version", "steps"],
         header_keys: &[],
@@ -23,12 +27,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         run,
     }),
 };
-
-fn claims(sample: &Sample<'_>) -> bool {
-    let trace = |members: &Members<'_>| members.is("version", Kind::Number) && members.has("steps");
-    // Langfuse has traces of its own, with their observations next to them.
-    sample.records().iter().any(trace) || sample.holds("traces") && !sample.holds("observations")
-}
 
 /// The form is this crate's own, and read by serde: the one reader of it that golden entries use as well.
 fn run(json: &mut Json<'_>, _: &Header, run: &mut OpenRun<'_, '_>) -> Read<()> {

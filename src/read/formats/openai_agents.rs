@@ -1,57 +1,28 @@
 //! `OpenAI` Agents SDK: exported traces and their spans. A span of a function is a call and its result.
 
-use std::borrow::Cow;
-
-use crate::json::Kind;
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{Actor, Call, Content, Usage};
-
-use super::recorded::{Recordings, any_of_first, elements, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenAiAgents,
     about: "traces of the OpenAI Agents SDK",
-    decisive: "objects `trace` with a `workflow_name`, or `trace.span` with `span_data`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&LISTS, Any(&[TRACE, SPAN]))],
+    reader: Reader::Document(read),
 };
 
+const TRACE: Mark = All(&[Says("object", &["trace"]), Has(&["workflow_name"])]);
+const SPAN: Mark = All(&[Says("object", &["trace.span"]), Is(Kind::Object, &["span_data"])]);
+
 const LISTS: [&str; 2] = ["data", "spans"];
-
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &LISTS), |item| is_trace(item) || is_span(item))
-}
-
-fn is_trace(item: &Members<'_>) -> bool {
-    item.name("object").as_deref() == Some("trace") && item.has("workflow_name")
-}
-
-fn is_span(item: &Members<'_>) -> bool {
-    item.name("object").as_deref() == Some("trace.span") && item.is("span_data", Kind::Object)
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut traces = Recordings::of_agent("openai-agents");
     let (mut spans, mut others) = (Vec::new(), 0);
     for item in elements(document, &LISTS) {
         let item = members(Some(item));
-        if is_span(&item) {
+        if SPAN.fits(&item) {
             spans.push(item);
-        } else if is_trace(&item) {
+        } else if TRACE.fits(&item) {
             let run = traces.run(item.name("id"));
             run.metadata.domain = item.name("workflow_name").as_deref().map(Into::into);
         } else {

@@ -1,61 +1,22 @@
 //! Sessions exported by `OpenCode`: one document of messages and their parts. A part of a tool is a call and its
 //! result.
 
-use std::borrow::Cow;
+use memchr::memmem::Finder;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
-
 use super::codex_text::is_failure_code;
-use crate::json::{Json, Kind, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{
-    Actor, Answer, Arguments, Assembler, Call, Content, Metadata, Provenance, Text, UnknownReason, Usage,
-    Words,
-};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCode,
     about: "sessions exported by OpenCode",
-    decisive: "an object with `info` that has an `id`, and `messages` that have `info` and `parts`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        In("info", &Is(Kind::String, &["id"])),
+        Holds("messages", &All(&[Is(Kind::Object, &["info"]), Is(Kind::List, &["parts"])])),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    let id = members.get("info").and_then(|info| info.member("id"));
-    if id.is_none_or(|id| id.kind() != Kind::String) || !members.is("messages", Kind::List) {
-        return false;
-    }
-    let mut any = false;
-    if let Some(messages) = members.get("messages") {
-        let _ = messages.json().list_until(|message| {
-            let (mut has_info, mut has_parts) = (false, false);
-            wire::object(message, |key, value| {
-                match key {
-                    b"info" => has_info = value.kind()? == Kind::Object,
-                    b"parts" => has_parts = value.kind()? == Kind::List,
-                    _ => {}
-                }
-                Ok(())
-            })?;
-            any = has_info && has_parts;
-            Ok(if any { Break(()) } else { Continue(()) })
-        });
-    }
-    any
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };

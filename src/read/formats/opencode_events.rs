@@ -1,28 +1,22 @@
 //! Events of `OpenCode`: what `opencode run --format json` prints, the events of its server, and its event store. An
 //! event carries a message or a part of one as it is at that time; the last state of each counts.
 
-use std::borrow::Cow;
-
 use super::opencode::{self, Info, Part};
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::time;
-use crate::trace::{Assembler, Metadata, TextMap};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCodeEvents,
     about: "events of OpenCode: of `opencode run --format json`, of its server, of its store",
-    decisive: "lines of events `tool_use` or `step_start` with `sessionID` and `part`, or `message.part.updated` with a `part`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Lines(Any(&[EVENT, In("payload", &EVENT), In("event", &EVENT)]))],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    matches!(document, Document::Lines(lines) if lines.iter().any(|line| Event::of(*line).is_some_and(|event| event.is_decisive())))
-}
+const PART: Mark = In("part", &Has(&["messageID"]));
+const DATA: Mark = Any(&[PART, In("properties", &PART), In("data", &PART)]);
+const EVENT: Mark = Any(&[
+    All(&[Says("type", &["tool_use", "step_start", "step_finish", "text"]), Has(&["sessionID"]), DATA]),
+    All(&[Says("type", &["message.part.updated*"]), DATA]),
+]);
 
 /// An event, wherever it comes from.
 struct Event<'a> {

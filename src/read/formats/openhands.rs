@@ -1,32 +1,22 @@
 //! Event logs of `OpenHands`: actions and the observations that name them as their cause.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use super::codex_text::is_failure_code;
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{
-    Actor, Arguments, Assembler, Call, CallNumber, Content, Metadata, Provenance, UnknownReason, Usage, Words,
-};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHands,
     about: "event logs of OpenHands: a list, or an object with the list under `trajectory`",
-    decisive: "events with `id` and `source`, some with `action` and some with `observation`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Document(
+        "events with `id` and `source`, some with `action` and some with `observation`",
+        are_events,
+    )],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
+fn are_events(document: &Document<'_>) -> bool {
     let mut seen = Seen::default();
     match document {
         Document::List(items) => {

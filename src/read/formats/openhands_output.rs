@@ -1,28 +1,21 @@
 //! What the evaluations of `OpenHands` write, a line for each instance: its `history` and its `test_result`.
 
-use std::borrow::Cow;
-
 use super::openhands_sdk_conversation::Conversation;
+use super::prelude::*;
 use super::{openhands, openhands_sdk};
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
 use crate::read::words::DECISIVE_ITEMS;
-use crate::trace::Metadata;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHandsOutput,
     about: "output of OpenHands evaluations (output.jsonl)",
-    decisive: "an object with `instance_id`, `test_result` and a list `history` of events of OpenHands",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(Test(
+        "`instance_id`, `test_result` and a list `history` of events of OpenHands",
+        is_output,
+    ))],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
+fn is_output(members: &Members<'_>) -> bool {
     let Some(history) = members.get("history") else { return false };
     match history.kind() {
         Kind::List => {
@@ -32,7 +25,7 @@ fn claims(document: &Document<'_>) -> bool {
             if events.peek().is_none() {
                 return is_output && members.has("instruction") && members.has("test_result");
             }
-            events.any(|event| openhands::is_event(event) || openhands_sdk::is_event(event))
+            events.any(|event| openhands::is_event(event) || openhands_sdk::EVENT.fits_value(event))
                 || is_pairs(history)
         }
         _ => false,
@@ -73,7 +66,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     };
     let result =
         ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
-    if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::is_event(*event)) {
+    if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::EVENT.fits_value(*event)) {
         let mut conversation = Conversation::new();
         for event in events {
             conversation.read(&mut event.json())?;

@@ -2,47 +2,43 @@
 
 use super::codex_text::is_failure_code;
 use super::openhands_sdk_conversation::Conversation;
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Answer, Arguments, Content, Metadata, Provenance, UnknownReason, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHandsSdk,
     about: "event logs of the OpenHands Agent SDK: a list, lines, or one event",
-    decisive: "events with `id`, `source` and a `kind` such as `ActionEvent`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Items(EVENT)],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(_) => false,
-        Document::List(events) => !events.is_empty() && events.iter().all(|event| is_event(*event)),
-        Document::Lines(lines) => lines.iter().any(|line| is_event(*line)),
-    }
-}
-
-/// Whether a value is an event of the SDK.
-pub(super) fn is_event(event: Raw<'_>) -> bool {
-    let (mut kind, mut has_id, mut source) = (false, false, false);
-    let read = wire::object(&mut event.json(), |key, value| {
-        match key {
-            b"id" => has_id = wire::name(value)?.is_some(),
-            b"kind" => kind = wire::name(value)?.is_some_and(|kind| KINDS.contains(&short(&kind))),
-            b"source" => source = wire::name(value)?.is_some(),
-            _ => value.skip()?,
-        }
-        Ok(())
-    });
-    read.is_ok() && kind && has_id && source
-}
+/// An event. The first versions wrote its class with the module.
+pub(super) const EVENT: Mark = All(&[
+    Is(Kind::String, &["id", "source"]),
+    Says(
+        "kind",
+        &[
+            "*ActionEvent",
+            "*ObservationEvent",
+            "*AgentErrorEvent",
+            "*UserRejectObservation",
+            "*MessageEvent",
+            "*SystemPromptEvent",
+            "*ACPToolCallEvent",
+            "*Condensation",
+            "*CondensationRequest",
+            "*CondensationSummaryEvent",
+            "*ConversationErrorEvent",
+            "*ConversationStateUpdateEvent",
+            "*HookExecutionEvent",
+            "*InterruptEvent",
+            "*LLMCompletionLogEvent",
+            "*PauseEvent",
+            "*ResumeTranscriptEvent",
+            "*StreamingDeltaEvent",
+            "*TokenEvent",
+        ],
+    ),
+]);
 
 /// The kinds of events that the SDK writes.
 const KINDS: [&str; 19] = [

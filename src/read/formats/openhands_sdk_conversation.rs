@@ -1,19 +1,9 @@
 //! A conversation of the `OpenHands` Agent SDK, event by event.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::openhands_sdk::{answer_of, arguments_of, short};
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::common;
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{
-    Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, Provenance, UnknownReason,
-};
+use super::prelude::*;
 
 /// A conversation in the middle of being read.
 pub(super) struct Conversation<'a> {

@@ -1,41 +1,16 @@
 //! `OSWorld`: the steps of a trajectory (`traj.jsonl`). Screenshots show the effects of actions, in files of their own.
 
-use std::borrow::Cow;
-
-use crate::json::Raw;
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, Content, Provenance, UnknownReason};
-
-use super::recorded::{Recording, any_of_first, ident, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OsWorld,
     about: "trajectories of OSWorld (traj.jsonl)",
-    decisive: "lines with `step_num`, `action_timestamp`, `action` and `done`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Items(STEP)],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(document.items(), is_step)
-}
-
-fn is_step(step: &Members<'_>) -> bool {
-    ["step_num", "action_timestamp", "action", "done"].iter().all(|key| step.has(key))
-}
+const STEP: Mark = Has(&["step_num", "action_timestamp", "action", "done"]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("osworld");
@@ -43,7 +18,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for item in document.items() {
         let item = members(Some(*item));
         run.turn(None);
-        if is_step(&item) {
+        if STEP.fits(&item) {
             // The actions of one response repeat it.
             let said = item.get("response");
             if said.map(Raw::bytes) != response {

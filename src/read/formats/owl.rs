@@ -1,57 +1,29 @@
 //! OWL, of CAMEL: the exchanges of two agents. Those with the tools are the run; each call has its result.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::Actor;
-
-use super::recorded::{Recording, any_of_first, ident, items, members, number, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, ident, items, members, number, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Owl,
     about: "chat histories of OWL (CAMEL)",
-    decisive: "a list `chat_history` or `history` of objects with `user`, `assistant` and `tool_calls`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Object(TASK), Shape::Items(Any(&[TASK, EXCHANGE]))],
+    reader: Reader::Document(read),
 };
 
+const EXCHANGE: Mark = All(&[Has(&["user", "assistant"]), Is(Kind::List, &["tool_calls"])]);
+const TASK: Mark = Any(&[Holds("chat_history", &EXCHANGE), Holds("history", &EXCHANGE)]);
+
 const LISTS: [&str; 2] = ["chat_history", "history"];
-
-fn claims(document: &Document<'_>) -> bool {
-    match document {
-        Document::Object(task) => is_task(task),
-        document => any_of_first(document.items(), |item| is_task(item) || is_exchange(item)),
-    }
-}
-
-fn is_exchange(exchange: &Members<'_>) -> bool {
-    exchange.has("user") && exchange.has("assistant") && exchange.is("tool_calls", Kind::List)
-}
-
-fn is_task(task: &Members<'_>) -> bool {
-    LISTS.iter().any(|key| any_of_first(&items(task.get(key)), is_exchange))
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     match document {
         Document::Object(task) => run(task, runs),
-        document if any_of_first(document.items(), is_exchange) => {
+        document if signature::shown(document).iter().any(|item| EXCHANGE.fits(item)) => {
             give(Recording::of_agent("owl"), document.items(), runs);
         }
         document => {
             let tasks = document.items().iter().map(|task| members(Some(*task)));
-            let (known, others): (Vec<_>, Vec<_>) = tasks.partition(is_task);
+            let (known, others): (Vec<_>, Vec<_>) = tasks.partition(|task| TASK.fits(task));
             runs.pass_over("elements of other types", others.len() as u64);
             for task in &known {
                 run(task, runs);
@@ -75,7 +47,7 @@ fn give<'a>(mut run: Recording<'a>, exchanges: &[Raw<'a>], runs: &mut Runs<'_>) 
     let mut others = 0;
     for exchange in exchanges {
         let exchange = members(Some(*exchange));
-        others += u64::from(!is_exchange(&exchange));
+        others += u64::from(!EXCHANGE.fits(&exchange));
         run.turn(None);
         run.say(Actor::User, text(exchange.get("user")));
         for call in items(exchange.get("tool_calls")) {

@@ -1,52 +1,36 @@
 //! Sessions of pi and `OpenClaw`, and the events of `pi --mode json`: messages with calls and their results, in lines.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::codex_text::is_failure_code;
 use super::pi_message::Branch;
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::tokens;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Answer, Provenance, Text, UnknownReason, Usage};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Pi,
     about: "sessions of pi and OpenClaw, and what `pi --mode json` prints",
-    decisive: "lines `session` with `cwd`, `message` with a `parentId`, or events such as `message_end`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Lines(Any(&[
+        All(&[Says("type", &["session"]), Is(Kind::String, &["id", "cwd", "timestamp"])]),
+        All(&[
+            Says("type", &["message"]),
+            Is(Kind::String, &["id", "timestamp"]),
+            Has(&["parentId"]),
+            In("message", &Has(&["role"])),
+        ]),
+        All(&[Says("type", &["message_end"]), In("message", &Has(&["role"]))]),
+        All(&[Says("type", &["turn_end"]), In("message", &Has(&["role"])), Is(Kind::List, &["toolResults"])]),
+        All(&[Says("type", &["agent_end"]), Is(Kind::List, &["messages"])]),
+        All(&[
+            Says("type", &["tool_execution_start"]),
+            Is(Kind::String, &["toolCallId", "toolName"]),
+            Has(&["args"]),
+        ]),
+    ]))],
+    reader: Reader::Document(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    matches!(document, Document::Lines(lines) if lines.iter().any(|line| is_line(*line)))
-}
-
-fn is_line(line: Raw<'_>) -> bool {
-    let line = Members::of(&mut line.json());
-    let is_text = |key: &str| line.is(key, Kind::String);
-    let has_role = || line.get("message").and_then(|message| message.member("role")).is_some();
-    match line.name("type").as_deref() {
-        Some("session") => is_text("id") && is_text("cwd") && is_text("timestamp"),
-        Some("message") => is_text("id") && is_text("timestamp") && line.has("parentId") && has_role(),
-        Some("message_end") => has_role(),
-        Some("turn_end") => has_role() && line.is("toolResults", Kind::List),
-        Some("agent_end") => line.is("messages", Kind::List),
-        Some("tool_execution_start") => is_text("toolCallId") && is_text("toolName") && line.has("args"),
-        _ => false,
-    }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Lines(lines) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Lines(lines) = document else { return };
     let lines: Vec<_> = lines.iter().map(|line| Members::of(&mut line.json())).collect();
     let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
     let mut rest = &lines[..];
@@ -57,7 +41,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         session_of(session, runs);
         rest = others;
     }
-    Ok(())
 }
 
 /// Reads the lines of one session.

@@ -1,18 +1,10 @@
 //! The messages of a session of pi or `OpenClaw`, as steps.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::codex_text::is_failure_code;
 use super::pi::{answer, usage};
-use crate::json::Raw;
-use crate::read::common;
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, UnknownReason, Usage};
+use super::prelude::*;
 
 /// A branch of a session in the middle of being read.
 pub(super) struct Branch<'a> {

@@ -1,62 +1,33 @@
 //! Pydantic AI: messages with parts, as the library dumps them, and the events of a run that is streamed.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::{Actor, Provenance, TextSet, UnknownReason, Usage};
-
-use super::recorded::{Recordings, any_of_first, elements, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::PydanticAi,
     about: "messages and streamed events of Pydantic AI",
-    decisive: "messages of `kind` request or response with `parts` that have a `part_kind`, or events with an `event_kind`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, EVENT]))],
+    reader: Reader::Document(read),
 };
 
+const MESSAGE: Mark = All(&[Says("kind", &["request", "response"]), Holds("parts", &Has(&["part_kind"]))]);
+const EVENT: Mark = Any(&[
+    All(&[
+        Says("event_kind", &["part_start", "part_end", "function_tool_call", "function_tool_result"]),
+        In("part", &Has(&["part_kind"])),
+    ]),
+    All(&[Says("event_kind", &["function_tool_result"]), In("result", &Has(&["part_kind"]))]),
+    All(&[Says("event_kind", &["part_delta"]), In("delta", &Has(&["part_delta_kind"]))]),
+]);
+
 const LISTS: [&str; 4] = ["messages", "all_messages", "message_history", "new_messages"];
-
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &LISTS), |item| is_message(item) || is_event(item))
-}
-
-fn is_message(item: &Members<'_>) -> bool {
-    matches!(item.name("kind").as_deref(), Some("request" | "response"))
-        && any_of_first(&items(item.get("parts")), |part| part.has("part_kind"))
-}
-
-fn is_event(item: &Members<'_>) -> bool {
-    let has_part = |key: &str, kind: &str| item.get(key).is_some_and(|part| part.member(kind).is_some());
-    match item.name("event_kind").as_deref() {
-        Some("part_start" | "part_end" | "function_tool_call") => has_part("part", "part_kind"),
-        Some("part_delta") => has_part("delta", "part_delta_kind"),
-        Some("function_tool_result") => has_part("result", "part_kind") || has_part("part", "part_kind"),
-        _ => false,
-    }
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let items: Vec<_> = elements(document, &LISTS).into_iter().map(|item| members(Some(item))).collect();
     let mut reader =
         Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
     // A stream that ends with its messages repeats its events in them.
-    if items.iter().any(is_message) {
+    if items.iter().any(|item| MESSAGE.fits(item)) {
         for item in &items {
             reader.message(item);
         }
@@ -78,8 +49,8 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn message(&mut self, message: &Members<'a>) {
-        if !is_message(message) {
-            self.others += u64::from(!is_event(message) && !message.has("event_kind"));
+        if !MESSAGE.fits(message) {
+            self.others += u64::from(!EVENT.fits(message) && !message.has("event_kind"));
             return;
         }
         let id = ident(message.get("conversation_id"));

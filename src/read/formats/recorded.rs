@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use crate::json::{Json, Kind, Raw};
 use crate::read::common;
 use crate::read::document::Document;
+use crate::read::members::Members;
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
-use crate::read::sample::Members;
 use crate::read::wire;
 use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, TextMap, Usage, Words};
 

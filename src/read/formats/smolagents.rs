@@ -1,46 +1,22 @@
 //! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text of what came of them.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::{Actor, Content};
-
-use super::recorded::{Recording, any_of_first, elements, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{any_of_first, elements, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Smolagents,
     about: "steps of smolagents",
-    decisive: "steps with `step_number`, `observations` and `tool_calls` or `code_action`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Under(&LISTS, STEP)],
+    reader: Reader::Document(read),
 };
 
+const STEP: Mark = All(&[
+    Has(&["step_number", "observations"]),
+    Any(&[Has(&["tool_calls"]), Has(&["code_action"])]),
+    Any(&[Has(&["model_output"]), Has(&["model_output_message"]), Has(&["action_output"])]),
+]);
+
 const LISTS: [&str; 3] = ["steps", "intermediate_steps", "memory"];
-
-fn claims(document: &Document<'_>) -> bool {
-    any_of_first(&elements(document, &LISTS), is_step)
-}
-
-fn is_step(step: &Members<'_>) -> bool {
-    step.has("step_number")
-        && step.has("observations")
-        && (step.has("tool_calls") || step.has("code_action"))
-        && (step.has("model_output") || step.has("model_output_message") || step.has("action_output"))
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("smolagents");
@@ -55,7 +31,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         let item = members(Some(item));
         let timing = members(item.get("timing"));
         run.turn(timing.get("start_time").or_else(|| item.get("start_time")).and_then(time::of_seconds));
-        if is_step(&item) {
+        if STEP.fits(&item) {
             step(&item, &mut run);
         } else if item.has("task") {
             run.say(Actor::User, text(item.get("task")));

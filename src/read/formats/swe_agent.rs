@@ -1,45 +1,21 @@
 //! SWE-agent `.traj`: steps of a response, a command and what it printed. There is neither a flag nor an exit code.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow::{Break, Continue};
 
-use crate::json::{Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Text, Usage};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::SweAgent,
     about: "trajectories of SWE-agent (.traj)",
-    decisive: "an object with `history` or `instance_id`, and a list `trajectory`, whose steps have `action` and `observation`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        Any(&[Is(Kind::List, &["history"]), Is(Kind::String, &["instance_id"])]),
+        Every("trajectory", &STEP),
+    ]))],
+    reader: Reader::Fallible(read),
 };
 
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    // Parts of trajectories name the instance instead of their history.
-    (members.is("history", Kind::List) || members.is("instance_id", Kind::String))
-        && members.get("trajectory").is_some_and(|steps| steps.kind() == Kind::List && are_steps(steps))
-}
-
-/// Whether there are steps, each with a command and what came of it.
-fn are_steps(steps: Raw<'_>) -> bool {
-    let (mut count, mut all) = (0, true);
-    let _ = steps.json().list_until(|step| {
-        all = is_step(step)?;
-        count += 1;
-        Ok(if all && count < words::DECISIVE_ITEMS { Continue(()) } else { Break(()) })
-    });
-    count > 0 && all
-}
+/// A command and what came of it. Parts of trajectories name the instance instead of their history.
+const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
 
 fn is_step(json: &mut Json<'_>) -> Read<bool> {
     let (mut has_action, mut has_observation) = (false, false);

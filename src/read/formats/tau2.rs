@@ -4,26 +4,27 @@
 //! a bare list of runs, one run, one of these per line, or a directory with `results.json` beside
 //! `simulations/<id>.json`.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::prelude::*;
 use super::tau2_messages::{Messages, Requestor};
 use crate::error::{Error, echo};
-use crate::json::{Fault, Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::format::{Entry, Reader, RecordReader};
-use crate::read::runs::{Header, OpenRun, Runs, Tasks};
-use crate::read::sample::{Members, Sample};
-use crate::read::wire;
+use crate::json::Fault;
+use crate::read::format::RecordReader;
+use crate::read::runs::{Header, OpenRun, Tasks};
+use crate::read::sample::Sample;
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, Routing};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Tau2,
     about: "results of tau2-bench: a file, a list, a run, a run per line, or a directory",
-    decisive: "`simulations`, or runs with `messages`, `reward_info` or `termination_reason`",
+    signature: &[
+        Shape::Object(Any(&[Has(&["simulations"]), Has(&["info", "tasks"])])),
+        Shape::Lines(Any(&[MayBeList("simulations"), Has(&["info", "tasks"])])),
+        Shape::Together("runs with `messages`, `reward_info` or `termination_reason`", has_runs),
+    ],
     reader: Reader::Records(RecordReader {
         what: "tau2 results (an object or a list)",
-        claims,
         list: "simulations",
         run_keys: &RUN_KEYS,
         header_keys: &["info", "tasks"],
@@ -43,13 +44,9 @@ const RUN_KEYS: [&str; 3] = ["messages", "reward_info", "termination_reason"];
 /// Where runs of other kinds have their events.
 const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
 
-fn claims(sample: &Sample<'_>) -> bool {
-    let file = |members: &Members<'_>| members.has("info") && members.has("tasks");
-    if sample.holds("simulations") || sample.files().iter().any(file) {
-        return true;
-    }
+fn has_runs(look: &Look<'_, '_>) -> bool {
     let (mut empty, mut transcript) = (false, false);
-    for record in sample.records() {
+    for record in look.objects() {
         match likeness(record) {
             Likeness::Run => return true,
             Likeness::Empty => empty = true,
@@ -58,7 +55,7 @@ fn claims(sample: &Sample<'_>) -> bool {
         }
     }
     // Among lines of transcripts, one without messages is one of them.
-    empty && !(transcript && sample.is_in_lines())
+    empty && !(transcript && matches!(look, Look::Lines(_)))
 }
 
 /// What an object is like.

@@ -1,10 +1,9 @@
 //! The messages of a tau2-bench run: who speaks, who calls which tool, and what came back.
 
-use std::borrow::Cow;
-
-use crate::json::{Fault, Json, JsonString, Read};
+use super::prelude::*;
+use crate::json::{Fault, JsonString};
 use crate::read::runs::OpenRun;
-use crate::trace::{Actor, Answer, Arguments, Call, Content, Digest, Provenance, Status, Text};
+use crate::trace::Digest;
 
 /// Who calls, or should call.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,29 +1,27 @@
 //! tau-bench v1: a list of runs `{task_id, reward, info, traj, trial}`, one of them, or one per line.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::prelude::*;
 use crate::error::Error;
-use crate::json::{Fault, Json, Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::format::{Entry, Reader, RecordReader};
+use crate::json::Fault;
+use crate::read::format::RecordReader;
 use crate::read::in_order::InOrder;
 use crate::read::runs::{Header, OpenRun};
-use crate::read::sample::{Members, Sample};
-use crate::read::wire;
-use crate::trace::{
-    Actor, Answer, Call, Content, Ending, Metadata, Milestone, Provenance, ReferenceAction, ReferenceRoute,
-    Routing, Status, Text, Words,
-};
+use crate::read::sample::Sample;
+use crate::trace::{Ending, Milestone, ReferenceAction, ReferenceRoute, Routing};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::TauBench,
     about: "results of tau-bench, the first version: a list, a run, or a run per line",
-    decisive: "runs with `traj`, `task_id`, and `reward` or `info`",
+    signature: &[Shape::Each(All(&[
+        Has(&["traj", "task_id"]),
+        Not(&Any(&[Is(Kind::Object, &["traj"]), Is(Kind::String, &["traj"])])),
+        Any(&[Has(&["reward"]), Has(&["info"])]),
+        Not(&Any(&[Has(&["simulations"]), Has(&["messages"])])),
+    ]))],
     reader: Reader::Records(RecordReader {
         what: "tau-bench results (a list or an object)",
-        claims,
         list: "",
         run_keys: &["traj"],
         header_keys: &[],
@@ -32,19 +30,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         run,
     }),
 };
-
-fn claims(sample: &Sample<'_>) -> bool {
-    let run = |members: &Members<'_>| {
-        let list = members.get("traj").is_none_or(|traj| matches!(traj.kind(), Kind::List | Kind::Null));
-        members.has("traj")
-            && list
-            && members.has("task_id")
-            && (members.has("reward") || members.has("info"))
-            && !members.has("simulations")
-            && !members.has("messages")
-    };
-    sample.records().iter().any(run)
-}
 
 /// Reads a run.
 fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {

@@ -1,37 +1,17 @@
 //! `ToolBench`: the answer of a search over calls. A node names a tool, the next one its arguments and what came of them.
 
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::words;
-use crate::trace::{Actor, CallNumber, Provenance};
-
-use super::recorded::{Recording, items, members, text};
+use super::prelude::*;
+use super::recorded::{items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ToolBench,
     about: "answers of ToolBench",
-    decisive: "an object with `answer_generation` and `tree` or `trys`, whose nodes have a `node_type`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Object(All(&[
+        In("answer_generation", &Has(&["query"])),
+        Any(&[Has(&["tree"]), Has(&["trys"]), In("answer_generation", &Is(Kind::List, &["chain"]))]),
+    ]))],
+    reader: Reader::Document(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(answer) = document else { return false };
-    let generated = members(answer.get("answer_generation"));
-    generated.has("query") && (answer.has("tree") || answer.has("trys") || generated.is("chain", Kind::List))
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(answer) = document else { return };

@@ -1,41 +1,17 @@
 //! trae-agent: a trajectory of steps with the calls of a response and their results.
 
-use std::borrow::Cow;
-
-use crate::json::{Kind, Raw};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::tokens;
-use crate::read::words;
-use crate::trace::Actor;
-
-use super::recorded::{Recording, ident, items, members, text};
+use super::prelude::*;
+use super::recorded::{ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::TraeAgent,
     about: "trajectories of trae-agent",
-    decisive: "an object with `task`, `provider` and `agent_steps`, or `llm_interaction` with `steps`",
-    reader: Reader::Document(DocumentReader {
-        claims,
-        read: |document, runs| {
-            read(document, runs);
-            Ok(())
-        },
-        is_generic: false,
-    }),
+    signature: &[Shape::Object(All(&[
+        Has(&["task", "provider"]),
+        Any(&[Is(Kind::List, &["agent_steps"]), Is(Kind::List, &["llm_interaction"])]),
+    ]))],
+    reader: Reader::Document(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    let is_own = |key: &str| members.is(key, Kind::List);
-    members.has("task") && members.has("provider") && (is_own("agent_steps") || is_own("llm_interaction"))
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(trajectory) = document else { return };

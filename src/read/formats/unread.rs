@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::read::document::Document;
-use crate::read::sample::Members;
+use crate::read::members::Members;
 
 use super::recorded::any_of_first;
 

@@ -1,43 +1,20 @@
 //! Trajectories of Vorflux: the responses of the model and the calls that were run, in order of time. Calls have no
 //! ids; a call and its result are one entry.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::codex_text::is_failure_code;
-use crate::json::{Kind, Raw, Read};
-use crate::read::Format;
-use crate::read::common;
-use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
-use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
-use crate::read::sample::Members;
-use crate::read::time;
-use crate::read::wire;
-use crate::read::words;
-use crate::trace::{Actor, Assembler, Call, Content, Metadata, Provenance, Words};
+use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Vorflux,
     about: "trajectories of Vorflux",
-    decisive: "an object with `session_id` and a list `trajectory` of entries of type `llm_call` or `tool_call`",
-    reader: Reader::Document(DocumentReader { claims, read, is_generic: false }),
+    signature: &[Shape::Object(All(&[
+        Is(Kind::String, &["session_id"]),
+        Every("trajectory", &Says("type", &["llm_call", "tool_call", "judge_call"])),
+    ]))],
+    reader: Reader::Fallible(read),
 };
-
-fn claims(document: &Document<'_>) -> bool {
-    let Document::Object(members) = document else { return false };
-    let entries = members.get("trajectory").and_then(Raw::items).unwrap_or_default();
-    let is_entry = |entry: &Raw<'_>| {
-        matches!(
-            entry.member("type").and_then(Raw::string).as_deref(),
-            Some("llm_call" | "tool_call" | "judge_call")
-        )
-    };
-    members.is("session_id", Kind::String)
-        && !entries.is_empty()
-        && entries.iter().take(words::DECISIVE_ITEMS).all(is_entry)
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };

@@ -16,8 +16,8 @@ use super::shape::{Shape, is_otlp, shape};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::read::document::Document;
+use crate::read::members::Members;
 use crate::read::runs::Runs;
-use crate::read::sample::Members;
 use crate::trace::{Assembler, Ending, Routing};
 
 /// How many faults of one input are kept.

@@ -6,8 +6,8 @@ use super::relatives;
 use super::shape::shape;
 use crate::json::{Fault, Json, Kind};
 use crate::read::Format;
+use crate::read::members::Members;
 use crate::read::runs::Runs;
-use crate::read::sample::Members;
 use crate::read::window::Window;
 
 /// Reads what there is of an input that is cut off or otherwise damaged, up to the damage. `None`: it holds no spans.

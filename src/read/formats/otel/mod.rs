@@ -57,8 +57,9 @@ mod wire;
 use crate::json::Read;
 use crate::read::Format;
 use crate::read::document::Document;
-use crate::read::format::{DocumentReader, Entry, Reader};
+use crate::read::format::{Entry, Reader};
 use crate::read::runs::Runs;
+use crate::read::signature;
 
 pub(crate) use assemble::{are_whole_below, runs_so_far};
 pub use batch::SpanBatch;
@@ -74,8 +75,11 @@ pub(crate) use run::{AgentRun, SPAN_LABEL};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenTelemetry,
     about: "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and Tempo exports",
-    decisive: "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
-    reader: Reader::Document(DocumentReader { claims: shape::claims, read, is_generic: false }),
+    signature: &[signature::Shape::Document(
+        "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
+        shape::claims,
+    )],
+    reader: Reader::Fallible(read),
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {

@@ -3,7 +3,7 @@
 use super::relatives;
 use crate::json::{Kind, Raw};
 use crate::read::document::Document;
-use crate::read::sample::Members;
+use crate::read::members::Members;
 
 /// What an object of an encoding holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,21 @@
+//! Names that most formats use.
+
+pub(super) use std::borrow::Cow;
+
+pub(super) use super::recorded::{Recording, Recordings};
+pub(super) use crate::json::{Json, Kind, Raw, Read};
+pub(super) use crate::read::Format;
+pub(super) use crate::read::document::Document;
+pub(super) use crate::read::format::{Entry, Reader};
+pub(super) use crate::read::members::Members;
+pub(super) use crate::read::outcome::Outcome;
+pub(super) use crate::read::runs::Runs;
+pub(super) use crate::read::signature::Mark::{
+    self, All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test,
+};
+pub(super) use crate::read::signature::{self, Look, Shape};
+pub(super) use crate::read::{common, time, tokens, wire, words};
+pub(super) use crate::trace::{
+    Actor, Answer, Arguments, Assembler, Call, CallNumber, Content, Metadata, Provenance, Status, Text,
+    TextMap, TextSet, UnknownReason, Usage, Words,
+};

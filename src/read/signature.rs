@@ -1,0 +1,217 @@
+//! Signatures: the marks by which a format is recognised, as data. They are checked against the document and the first
+//! objects in it, and describe themselves in errors and listings.
+
+use std::fmt;
+
+use super::document::Document;
+use super::members::Members;
+use super::words::DECISIVE_ITEMS;
+use crate::json::{Kind, Raw};
+
+/// How many items of a list are checked.
+const SHOWN: usize = 64;
+
+/// A condition on an object.
+#[derive(Debug)]
+pub(super) enum Mark {
+    /// All of these keys exist.
+    Has(&'static [&'static str]),
+    /// The value of this key is a list, or not all there.
+    MayBeList(&'static str),
+    /// The values of all of these keys are of this kind.
+    Is(Kind, &'static [&'static str]),
+    /// The key has one of these strings. A `*` at one end stands for any text.
+    Says(&'static str, &'static [&'static str]),
+    All(&'static [Mark]),
+    Any(&'static [Mark]),
+    Not(&'static Mark),
+    /// The object under the key meets a condition.
+    In(&'static str, &'static Mark),
+    /// One of the first objects in the list under the key meets a condition.
+    Holds(&'static str, &'static Mark),
+    /// The first items of the list under the key, at least one, are objects that meet a condition.
+    Every(&'static str, &'static Mark),
+    /// A condition that no other variant expresses, in words.
+    Test(&'static str, fn(&Members<'_>) -> bool),
+}
+
+use Mark::{All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test};
+
+impl Mark {
+    /// Whether an object meets the condition.
+    pub(super) fn fits(&self, object: &Members<'_>) -> bool {
+        match self {
+            Has(keys) => keys.iter().all(|key| object.has(key)),
+            Is(kind, keys) => keys.iter().all(|key| object.is(key, *kind)),
+            MayBeList(key) => object.is(key, Kind::List) || object.has(key) && object.get(key).is_none(),
+            Says(key, patterns) => {
+                object.name(key).is_some_and(|text| patterns.iter().any(|pattern| matches(&text, pattern)))
+            }
+            All(marks) => marks.iter().all(|mark| mark.fits(object)),
+            Any(marks) => marks.iter().any(|mark| mark.fits(object)),
+            Not(mark) => !mark.fits(object),
+            In(key, mark) => object.get(key).is_some_and(|value| mark.fits_value(value)),
+            Holds(key, mark) => first(object, key, SHOWN).into_iter().any(|item| mark.fits_value(item)),
+            Every(key, mark) => {
+                let items = first(object, key, DECISIVE_ITEMS);
+                !items.is_empty() && items.into_iter().all(|item| mark.fits_value(item))
+            }
+            Test(_, fits) => fits(object),
+        }
+    }
+
+    pub(super) fn fits_value(&self, value: Raw<'_>) -> bool {
+        value.kind() == Kind::Object && self.fits(&Members::from(value))
+    }
+}
+
+fn first<'a>(object: &Members<'a>, key: &str, most: usize) -> Vec<Raw<'a>> {
+    object.get(key).map(|list| list.first_items(most)).unwrap_or_default()
+}
+
+/// Whether a text is of a pattern.
+fn matches(text: &str, pattern: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(end), _) => text.ends_with(end),
+        (_, Some(start)) => text.starts_with(start),
+        (None, None) => text == pattern,
+    }
+}
+
+/// What is looked at of an input.
+#[derive(Debug)]
+pub(super) enum Look<'d, 'a> {
+    Object(&'d Members<'a>),
+    /// The first items of a list that are objects.
+    List(&'d [Members<'a>]),
+    /// Lines that are objects.
+    Lines(&'d [Members<'a>]),
+}
+
+impl<'d, 'a> Look<'d, 'a> {
+    /// The objects that are looked at.
+    pub(super) fn objects(&self) -> &[Members<'a>] {
+        match self {
+            Self::Object(object) => std::slice::from_ref(object),
+            Self::List(objects) | Self::Lines(objects) => objects,
+        }
+    }
+
+    /// The look at a document, whose first objects are `shown`.
+    pub(super) fn at(document: &'d Document<'a>, shown: &'d [Members<'a>]) -> Self {
+        match document {
+            Document::Object(object) => Self::Object(object),
+            Document::List(_) => Self::List(shown),
+            Document::Lines(_) => Self::Lines(shown),
+        }
+    }
+}
+
+/// A condition on an input.
+#[derive(Debug)]
+pub(super) enum Shape {
+    /// The input is one object that meets the condition.
+    Object(Mark),
+    /// One of the items of a list, or one of the lines, meets it.
+    Items(Mark),
+    /// One of the items of a list meets it.
+    List(Mark),
+    /// One of the lines meets it.
+    Lines(Mark),
+    /// The object, one of the items, or one of the lines meets it.
+    Each(Mark),
+    /// One of the items or lines meets it, or an item of the list under the first of these keys.
+    Under(&'static [&'static str], Mark),
+    /// A condition on the objects together, in words.
+    Together(&'static str, fn(&Look<'_, '_>) -> bool),
+    /// A condition on a whole document, in words.
+    Document(&'static str, fn(&Document<'_>) -> bool),
+}
+
+impl Shape {
+    /// Whether an input meets the condition. `document`: all of it, if it is there whole.
+    pub(super) fn fits(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
+        match (self, look) {
+            (Self::Document(_, fits), _) => document.is_some_and(fits),
+            (Self::Together(_, fits), look) => fits(look),
+            (Self::Object(mark) | Self::Each(mark), Look::Object(object)) => mark.fits(object),
+            (Self::Under(keys, mark), Look::Object(object)) => {
+                let list = keys.iter().find(|key| object.is(key, Kind::List));
+                list.is_some_and(|key| {
+                    first(object, key, SHOWN).into_iter().any(|item| mark.fits_value(item))
+                })
+            }
+            (
+                Self::Items(mark) | Self::Each(mark) | Self::Under(_, mark),
+                Look::List(items) | Look::Lines(items),
+            )
+            | (Self::List(mark), Look::List(items))
+            | (Self::Lines(mark), Look::Lines(items)) => items.iter().any(|item| mark.fits(item)),
+            _ => false,
+        }
+    }
+}
+
+/// The first items of a document that are objects, or all of its lines.
+pub(super) fn shown<'a>(document: &Document<'a>) -> Vec<Members<'a>> {
+    let most = if matches!(document, Document::Lines(_)) { usize::MAX } else { SHOWN };
+    let objects = document.items().iter().take(most).filter(|item| item.kind() == Kind::Object);
+    objects.map(|item| Members::from(*item)).collect()
+}
+
+/// Writes items with a separator between them.
+fn write_joined<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: &[T],
+    separator: &str,
+    mut write: impl FnMut(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            f.write_str(separator)?;
+        }
+        write(f, item)?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Has(keys) => write_joined(f, keys, ", ", |f, key| write!(f, "`{key}`")),
+            MayBeList(key) => write!(f, "`{key}` (a list)"),
+            Is(kind, keys) => write_joined(f, keys, ", ", |f, key| write!(f, "`{key}` ({})", kind.name())),
+            Says(key, patterns) => {
+                write!(f, "`{key}` ")?;
+                write_joined(f, patterns, "|", |f, pattern| f.write_str(pattern))
+            }
+            All(marks) => write_joined(f, marks, ", ", |f, mark| write!(f, "{mark}")),
+            Any(marks) => {
+                f.write_str("(")?;
+                write_joined(f, marks, " or ", |f, mark| write!(f, "{mark}"))?;
+                f.write_str(")")
+            }
+            Not(mark) => write!(f, "not {mark}"),
+            In(key, mark) => write!(f, "`{key}` with [{mark}]"),
+            Holds(key, mark) | Every(key, mark) => write!(f, "a list `{key}` of objects with [{mark}]"),
+            Test(what, _) => f.write_str(what),
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object(mark) => write!(f, "an object with {mark}"),
+            Self::Items(mark) => write!(f, "a list or lines of objects with {mark}"),
+            Self::List(mark) => write!(f, "a list of objects with {mark}"),
+            Self::Lines(mark) => write!(f, "lines with {mark}"),
+            Self::Each(mark) => write!(f, "objects with {mark}"),
+            Self::Under(keys, mark) => {
+                write!(f, "objects with {mark}, in a list, in lines, or under ")?;
+                write_joined(f, keys, ", ", |f, key| write!(f, "`{key}`"))
+            }
+            Self::Together(what, _) | Self::Document(what, _) => f.write_str(what),
+        }
+    }
+}
