@@ -177,14 +177,6 @@ impl<'a> Members<'a> {
         self.get(key).and_then(tokens::usage)
     }
 
-    /// Whether there is such a key with a list that is there whole, or with a value that is not.
-    pub(super) fn may_be_list(&self, key: &str) -> bool {
-        match self.get(key) {
-            Some(value) => value.kind() == Kind::List,
-            None => self.has(key),
-        }
-    }
-
     /// The keys and values in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.entries.iter().map(|(key, value)| (&**key, *value))

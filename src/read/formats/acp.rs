@@ -2,7 +2,7 @@
 //! instead of the name of a tool, and is updated until it has completed or failed.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, members, text};
+use super::recorded::{ident, items, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Acp,
@@ -20,8 +20,8 @@ const UPDATE: Mark = Is(Kind::String, &["sessionUpdate"]);
 
 /// The members of the parameters of a message, and of the update in them.
 fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
-    let params = if message.has("params") { members(message.get("params")) } else { message.clone() };
-    let update = if params.has("sessionUpdate") { params.clone() } else { members(params.get("update")) };
+    let params = if message.has("params") { message.object("params") } else { message.clone() };
+    let update = if params.has("sessionUpdate") { params.clone() } else { params.object("update") };
     (params, update)
 }
 
@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         others: 0,
     };
     for message in document.items() {
-        sessions.message(&members(Some(*message)));
+        sessions.message(&Members::from(*message));
     }
     let open: Vec<_> = sessions.open.keys().cloned().collect();
     for session in open {
@@ -83,7 +83,7 @@ struct Called<'a> {
 impl<'a> Sessions<'a> {
     fn message(&mut self, message: &Members<'a>) {
         let (params, update) = update(message);
-        let session = ident(params.get("sessionId"));
+        let session = params.ident("sessionId");
         let kind = update.name("sessionUpdate");
         if kind.is_some() {
             self.current.clone_from(&session);
@@ -95,24 +95,23 @@ impl<'a> Sessions<'a> {
                 self.call(session, &update, kind.as_deref() == Some("tool_call"));
             }
             (Some("session/request_permission"), _) => {
-                let call = members(params.get("toolCall"));
+                let call = params.object("toolCall");
                 self.call(session.clone(), &call, true);
                 let rejects = |option: &Raw<'a>| {
                     option.member("kind").and_then(Raw::string).is_some_and(|kind| kind.starts_with("reject"))
                 };
-                let options = items(params.get("options")).into_iter().filter(rejects);
+                let options = params.list("options").into_iter().filter(rejects);
                 let rejecting = options.filter_map(|option| ident(option.member("optionId"))).collect();
-                if let (Some(request), Some(call)) = (ident(message.get("id")), ident(call.get("toolCallId")))
-                {
+                if let (Some(request), Some(call)) = (message.ident("id"), call.ident("toolCallId")) {
                     self.requests.insert(request, Request { session, call, rejecting });
                 }
             }
             (Some("session/prompt"), _) => {
                 self.say(session.clone());
-                self.prompts.extend(ident(message.get("id")).map(|id| (id, session.clone())));
+                self.prompts.extend(message.ident("id").map(|id| (id, session.clone())));
                 let run = self.runs.run(session);
                 run.turn(None);
-                for part in items(params.get("prompt")) {
+                for part in params.list("prompt") {
                     run.say(Actor::User, text(Some(part)));
                 }
             }
@@ -148,7 +147,7 @@ impl<'a> Sessions<'a> {
     fn call(&mut self, session: Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
         self.say(session.clone());
         let run = self.runs.run(session.clone());
-        let Some(id) = ident(call.get("toolCallId")) else {
+        let Some(id) = call.ident("toolCallId") else {
             self.others += 1;
             return;
         };
@@ -171,14 +170,14 @@ impl<'a> Sessions<'a> {
 
     /// Reads a response: to a prompt, or to a request for permission.
     fn response(&mut self, message: &Members<'a>) {
-        let result = members(message.get("result"));
-        let outcome = members(result.get("outcome"));
-        let id = ident(message.get("id"));
+        let result = message.object("result");
+        let outcome = result.object("outcome");
+        let id = message.ident("id");
         if let (Some(chosen), Some(id)) = (outcome.name("outcome"), &id)
             && let Some(Request { session, call, rejecting }) = self.requests.remove(id)
             && let Some(called) = self.open.get_mut(&session).and_then(|open| open.calls.get_mut(&call))
         {
-            let option = ident(outcome.get("optionId"));
+            let option = outcome.ident("optionId");
             called.is_rejected =
                 chosen == "cancelled" || option.is_some_and(|option| rejecting.contains(&option));
         }

@@ -1,7 +1,7 @@
 //! Transcripts of the Microsoft 365 Agents SDK and the Bot Framework: activities, some of them with a call or its result.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, members, text};
+use super::recorded::{elements, ident};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Activities,
@@ -20,21 +20,21 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("microsoft-agents");
     let mut others = 0;
     for activity in elements(document, &["activities"]) {
-        let activity = members(Some(activity));
+        let activity = Members::from(activity);
         if !ACTIVITY.fits(&activity) {
             others += 1;
             continue;
         }
         let run = sessions
             .run(ident(activity.get("conversation").and_then(|conversation| conversation.member("id"))));
-        run.turn(activity.get("timestamp").and_then(time::of_string));
+        run.turn(activity.time("timestamp"));
         let from = activity.get("from").or_else(|| activity.get("from_property"));
         let role = from.and_then(|from| from.member("role")).and_then(Raw::string);
         let actor = if matches!(role.as_deref(), Some("bot" | "skill")) { Actor::Agent } else { Actor::User };
-        let value = members(activity.get("value"));
-        let id = ident(value.get("call_id"));
+        let value = activity.object("value");
+        let id = value.ident("call_id");
         match (activity.name("type").as_deref(), value.name("type").as_deref()) {
-            (Some("message"), _) => run.say(actor, text(activity.get("text"))),
+            (Some("message"), _) => run.say(actor, activity.text("text")),
             (_, Some("function_call_output")) => {
                 let observed = value.get("output").or_else(|| activity.get("text"));
                 run.answer(id, None, observed.and_then(words::result), Outcome::UNMARKED);

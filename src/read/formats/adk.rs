@@ -3,7 +3,7 @@
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
-use super::recorded::{self, any_of_first, items};
+use super::recorded::{self, items};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Adk,
@@ -49,11 +49,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
     let domain = either(members, ["eval_set_id", "evalSetId"]);
     for case in items(either(members, CASES)) {
-        let case = Members::of(&mut case.json());
-        conversation(&case, items(case.get("conversation")), domain, None, runs);
+        let case = Members::from(case);
+        conversation(&case, case.list("conversation"), domain, None, runs);
     }
     for case in items(either(members, RESULTS)) {
-        result(&Members::of(&mut case.json()), domain, runs);
+        result(&Members::from(case), domain, runs);
     }
 }
 
@@ -84,9 +84,9 @@ fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, run
     contents.run.metadata.domain = name(["app_name", "appName"]).map(|name| name.as_ref().into());
     contents.run.reward = reward;
     for event in events {
-        let event = Members::of(&mut event.json());
+        let event = Members::from(event);
         // A piece of a response that comes again whole.
-        if event.get("partial").and_then(Raw::boolean) == Some(true) {
+        if event.flag("partial") == Some(true) {
             continue;
         }
         let time =
@@ -120,7 +120,7 @@ fn conversation(
     (contents.run.metadata.id, contents.run.metadata.task) = (id.clone(), id);
     (contents.run.metadata.domain, contents.run.reward) = (domain, reward);
     for invocation in invocations {
-        let invocation = Members::of(&mut invocation.json());
+        let invocation = Members::from(invocation);
         let time =
             either(&invocation, ["creation_timestamp", "creationTimestamp"]).and_then(time::of_seconds);
         contents.add("user", either(&invocation, ["user_content", "userContent"]), time);
@@ -139,14 +139,14 @@ fn conversation(
         contents.run.turn(None);
         let responses = items(either(&between, ["tool_responses", "toolResponses"]));
         for call in items(either(&between, ["tool_uses", "toolUses"])) {
-            let call = contents.call(&Members::of(&mut call.json()));
+            let call = contents.call(&Members::from(call));
             // Older sets hold the calls alone.
             if responses.is_empty() {
                 contents.run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None));
             }
         }
         for response in responses {
-            contents.answer(&Members::of(&mut response.json()));
+            contents.answer(&Members::from(response));
         }
         contents.add("model", either(&invocation, ["final_response", "finalResponse"]), None);
     }

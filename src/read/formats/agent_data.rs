@@ -17,7 +17,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Lines(_) => Ok(()),
         Document::Object(members) => give(members, runs),
-        Document::List(items) => items.iter().try_for_each(|item| give(&Members::of(&mut item.json()), runs)),
+        Document::List(items) => items.iter().try_for_each(|item| give(&Members::from(*item), runs)),
     }
 }
 
@@ -37,7 +37,7 @@ fn give(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
     runs.pass_over("steps of other classes", others);
     let detail = |key| members.get("details")?.member(key).and_then(common::name);
     let metadata = Metadata {
-        id: members.get("id").and_then(common::ident).map(Cow::into_owned),
+        id: members.ident("id").map(Cow::into_owned),
         model: detail("model_name").or_else(|| detail("model")).map(|model| model.as_ref().into()),
         termination: detail("exit_status").map(Cow::into_owned),
         ..Metadata::default()
@@ -99,5 +99,5 @@ fn step<'a>(
 /// The text of an observation: of a page its tree of accessible elements, or else its source.
 fn observation<'a>(class: &str, step: &Members<'a>) -> Option<Words<'a>> {
     let keys: &[&str] = if class == "web_observation" { &["axtree", "html", "url"] } else { &["content"] };
-    keys.iter().find_map(|key| step.get(key).and_then(words::result))
+    keys.iter().find_map(|key| step.result(key))
 }

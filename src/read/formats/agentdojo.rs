@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for key in ["attack_type", "injection_task_id"] {
         metadata.labels.extend(text(key).map(|value| (key.to_owned(), value)));
     }
-    let truth = |key: &str| members.get(key).and_then(Raw::boolean);
+    let truth = |key: &str| members.flag(key);
     metadata.labels.extend(truth("security").map(|value| ("security".to_owned(), value.to_string())));
     let reward = truth("utility").map(|useful| f64::from(u8::from(useful)));
     runs.give_unrouted(&mut task.steps, metadata, reward);
@@ -75,7 +75,7 @@ impl<'a> Task<'a> {
             self.steps.message(actor, self.turn, content);
         }
         if actor == Actor::Agent {
-            for call in message.get("tool_calls").and_then(Raw::items).unwrap_or_default() {
+            for call in message.list("tool_calls") {
                 let id = call.member("id").and_then(common::ident);
                 let name = call.member("function").and_then(common::name).unwrap_or_default();
                 let mut found = Call::new(self.turn, id.clone(), name.clone());
@@ -93,7 +93,7 @@ impl<'a> Task<'a> {
         let part = |key: &str| call.and_then(|call| call.member(key));
         let id = message.get("tool_call_id").or_else(|| part("id")).and_then(common::ident);
         let name = part("function").and_then(common::name);
-        let error = message.get("error").filter(|error| error.kind() != Kind::Null);
+        let error = message.present("error");
         let outcome = match message.get("error") {
             Some(_) => Outcome::flag(error.is_some()),
             None => Outcome::UNMARKED,

@@ -1,7 +1,7 @@
 //! `AgentV`: results of evaluations, and transcripts. A call of a message has its result within it.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, members, number, text};
+use super::recorded::ident;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentV,
@@ -20,7 +20,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut transcripts = Recordings::of_agent("agentv");
     let own: Vec<_> = match document {
         Document::Object(result) => vec![result.clone()],
-        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+        document => document.items().iter().map(|item| Members::from(*item)).collect(),
     };
     let (mut others, mut without) = (0, 0);
     for object in &own {
@@ -31,7 +31,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             message(object, run);
         } else if RESULT.fits(object) {
             let list =
-                ["output", "messages"].iter().map(|key| items(object.get(key))).find(|list| !list.is_empty());
+                ["output", "messages"].iter().map(|key| object.list(key)).find(|list| !list.is_empty());
             let Some(list) = list else {
                 without += 1;
                 continue;
@@ -39,13 +39,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let mut run = Recording::of_agent("agentv");
             run.metadata.task = object.name("test_id").map(Into::into);
             run.metadata.domain = object.name("suite").as_deref().map(Into::into);
-            run.metadata.trial =
-                object.get("attempt").and_then(Raw::integer).and_then(|trial| u64::try_from(trial).ok());
+            run.metadata.trial = object.integer("attempt").and_then(|trial| u64::try_from(trial).ok());
             run.model(object.name("target"));
-            run.reward = number(object.get("score"));
-            run.say(Actor::User, text(object.get("input")));
+            run.reward = object.number("score");
+            run.say(Actor::User, object.text("input"));
             for item in list {
-                message(&members(Some(item)), &mut run);
+                message(&Members::from(item), &mut run);
             }
             run.give(runs);
         } else {
@@ -58,8 +57,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 }
 
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
-    run.turn(message.get("start_time").and_then(time::of_string));
-    let tokens = members(message.get("token_usage"));
+    run.turn(message.time("start_time"));
+    let tokens = message.object("token_usage");
     let count = |key: &str| tokens.get(key).and_then(|count| wire::count(&mut count.json()).ok()).flatten();
     run.spent(Some(Usage {
         input_tokens: count("input"),
@@ -68,8 +67,8 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
         duration_ns: None,
     }));
     let role = message.name("role").unwrap_or(Cow::Borrowed("assistant"));
-    run.say(words::actor_of(&role), text(message.get("content")));
-    for call in items(message.get("tool_calls")) {
+    run.say(words::actor_of(&role), message.text("content"));
+    for call in message.list("tool_calls") {
         let name = call.member("tool").and_then(common::name);
         let number = run.call(ident(call.member("id")), name, call.member("input"));
         let present = |key: &str| call.member(key).filter(|value| value.kind() != Kind::Null);

@@ -1,7 +1,7 @@
 //! Amazon Q Developer CLI: saved conversations, and the rows of its database that hold them.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, json, members, text};
+use super::recorded::{ident, items, json, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AmazonQ,
@@ -24,13 +24,13 @@ fn has_pairs(object: &Members<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let objects = match document {
         Document::Object(object) => vec![object.clone()],
-        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+        document => document.items().iter().map(|item| Members::from(*item)).collect(),
     };
     let mut others = 0;
     for object in objects {
         let row = object.get("value").and_then(Raw::string).filter(|_| ROW.fits(&object));
         if let Some(value) = row.as_deref().and_then(json) {
-            conversation(&members(Some(value)), runs);
+            conversation(&Members::from(value), runs);
         } else if row.is_none() && CONVERSATION.fits(&object) {
             conversation(&object, runs);
         } else {
@@ -43,10 +43,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("amazon-q");
     run.metadata.id = object.name("conversation_id").map(Into::into);
-    let model = members(object.get("model_info")).name("model_id").or_else(|| object.name("model"));
+    let model = object.object("model_info").name("model_id").or_else(|| object.name("model"));
     run.model(model);
     let mut others = 0;
-    for item in items(object.get("history")) {
+    for item in object.list("history") {
         // Older versions write pairs.
         let pair = items(Some(item));
         let user = item.member("user").or_else(|| pair.first().copied());

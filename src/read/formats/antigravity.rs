@@ -2,7 +2,7 @@
 //! their answers, in order.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, members, text};
+use super::recorded::{ident, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Antigravity,
@@ -21,7 +21,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("antigravity");
     let mut others = 0;
     for step in document.items() {
-        let step = members(Some(*step));
+        let step = Members::from(*step);
         others += u64::from(!read_step(&step, &mut run));
     }
     runs.pass_over("steps of other types", others);
@@ -30,7 +30,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 /// Reads a step; `false` if its type is unknown.
 fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
-    run.turn(step.get("created_at").and_then(time::of_string));
+    run.turn(step.time("created_at"));
     run.model(step.name("model"));
     run.spent(step.get("usage").or_else(|| step.get("usage_metadata")).and_then(tokens::usage));
     let content = step.get("content");
@@ -41,7 +41,7 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
             let is_call = kind == "TOOL_CALL";
             let is_user = source.is_some_and(|source| source.starts_with("USER"));
             run.say(if is_user { Actor::User } else { Actor::Agent }, text(content));
-            for call in items(step.get("tool_calls")) {
+            for call in step.list("tool_calls") {
                 let arguments = call.member("args").or_else(|| call.member("arguments"));
                 let number =
                     run.call(ident(call.member("id")), call.member("name").and_then(common::name), arguments);

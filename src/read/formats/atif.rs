@@ -41,8 +41,8 @@ fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>
 }
 
 fn sub_agents(members: &Members<'_>, parent: Option<&String>, runs: &mut Runs<'_>) -> Read<()> {
-    for sub_agent in members.get("subagent_trajectories").and_then(Raw::items).unwrap_or_default() {
-        let sub_agent = Members::of(&mut sub_agent.json());
+    for sub_agent in members.list("subagent_trajectories") {
+        let sub_agent = Members::from(sub_agent);
         if sub_agent.is("steps", Kind::List) {
             trajectory(&sub_agent, parent.cloned(), runs)?;
         } else {

@@ -1,7 +1,7 @@
 //! `AutoGen` since 0.4: the messages and events of a chat, alone, in the result of a task or in a saved state.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, items, members, text};
+use super::recorded::{elements, ident, items, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AutoGen,
@@ -46,7 +46,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
         let mut others = 0;
         for item in list {
-            let item = members(Some(item));
+            let item = Members::from(item);
             others += u64::from(!item.has("content"));
             message(&item, &mut run);
         }
@@ -58,7 +58,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 /// The threads of messages in a state: that of the group chat if it holds calls, or else the contexts of its agents.
 fn threads<'a>(state: &Members<'a>) -> Vec<Vec<Raw<'a>>> {
     let (mut chats, mut contexts) = (Vec::new(), Vec::new());
-    let states = members(state.get("agent_states"));
+    let states = state.object("agent_states");
     let own = state.whole().into_iter();
     for agent in own.chain(states.iter().map(|(_, agent)| agent)) {
         let inner = agent.member("agent_state").unwrap_or(agent);
@@ -67,7 +67,7 @@ fn threads<'a>(state: &Members<'a>) -> Vec<Vec<Raw<'a>>> {
         contexts.extend(context.and_then(|context| context.member("messages")).and_then(Raw::items));
         // A team within the team.
         if inner.member("agent_states").is_some() && agent.member("agent_state").is_some() {
-            contexts.extend(threads(&members(Some(inner))));
+            contexts.extend(threads(&Members::from(inner)));
         }
     }
     let calls = |list: &Vec<Raw<'a>>| list.iter().filter(|message| has_calls(**message)).count();
@@ -81,8 +81,8 @@ fn has_calls(message: Raw<'_>) -> bool {
 
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let content = message.get("content");
-    run.turn(message.get("created_at").and_then(time::of_string));
-    run.spent(message.get("models_usage").and_then(tokens::usage));
+    run.turn(message.time("created_at"));
+    run.spent(message.usage("models_usage"));
     let kind = message.name("type").unwrap_or_default();
     // The summary repeats what the tools returned.
     if matches!(&*kind, "ToolCallSummaryMessage" | "ModelClientStreamingChunkEvent" | "ThoughtEvent") {

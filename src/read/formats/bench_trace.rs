@@ -8,7 +8,6 @@ use crate::json::{Fault, JsonString};
 use crate::names::named;
 use crate::read::format::{Entry as FormatEntry, RecordReader};
 use crate::read::runs::{Header, OpenRun};
-use crate::read::sample::Sample;
 use crate::trace::{Action, Ending, Gate, LabelledFailure, Milestone, ReferenceRoute, Routing, StepInput};
 
 pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {

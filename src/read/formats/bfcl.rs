@@ -1,7 +1,7 @@
 //! BFCL: the results of the Berkeley Function Calling Leaderboard, with the log of each step where there is one.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, members, text};
+use super::recorded::{items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Bfcl,
@@ -18,7 +18,7 @@ const ENTRY: Mark = All(&[
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let entries = match document {
         Document::Object(entry) => vec![entry.clone()],
-        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+        document => document.items().iter().map(|item| Members::from(*item)).collect(),
     };
     let mut others = 0;
     for entry in entries {
@@ -33,13 +33,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn read_entry(entry: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("bfcl");
-    run.metadata.task = ident(entry.get("id")).map(Into::into);
+    run.metadata.task = entry.ident("id").map(Into::into);
     let mut has_steps = false;
-    for turn in items(entry.get("inference_log")) {
-        let turn = members(Some(turn));
-        for message in items(turn.get("begin_of_turn_query")) {
+    for turn in entry.list("inference_log") {
+        let turn = Members::from(turn);
+        for message in turn.objects("begin_of_turn_query") {
             run.turn(None);
-            run.say(Actor::User, text(message.member("content")));
+            run.say(Actor::User, message.text("content"));
         }
         for (_, step) in turn.iter().filter(|(key, _)| key.starts_with("step_")) {
             has_steps = true;
@@ -115,7 +115,7 @@ fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> CallNumber {
         }
         return call;
     }
-    let call = members(Some(call));
+    let call = Members::from(call);
     let named = call.iter().next().map(|(name, given)| (name.to_owned(), given));
     let (name, given) = named.map_or((None, None), |(name, given)| (Some(Cow::Owned(name)), Some(given)));
     run.call(None, name, given)

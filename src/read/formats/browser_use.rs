@@ -1,7 +1,7 @@
 //! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that ran.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, items, members, text};
+use super::recorded::{elements, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::BrowserUse,
@@ -16,7 +16,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("browser-use");
     let mut others = 0;
     for item in elements(document, &["history"]) {
-        let item = members(Some(item));
+        let item = Members::from(item);
         if ENTRY.fits(&item) {
             entry(&item, &mut run);
         } else {
@@ -28,19 +28,19 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 }
 
 fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
-    let metadata = members(entry.get("metadata"));
+    let metadata = entry.object("metadata");
     let time = |key: &str| metadata.get(key).and_then(time::of_seconds);
     run.turn(time("step_start_time"));
-    let tokens = metadata.get("input_tokens").and_then(Raw::integer);
+    let tokens = metadata.integer("input_tokens");
     let duration_ns = time("step_end_time").and_then(|end| end.checked_sub(time("step_start_time")?));
     let input_tokens = tokens.and_then(|tokens| u64::try_from(tokens).ok()).filter(|tokens| *tokens > 0);
     run.spent(Some(Usage { duration_ns, input_tokens, ..Usage::default() }));
-    let output = members(entry.get("model_output"));
-    let thoughts = members(output.get("current_state"));
+    let output = entry.object("model_output");
+    let thoughts = output.object("current_state");
     run.say(Actor::Agent, text(thoughts.get("next_goal").or_else(|| output.get("next_goal"))));
     let mut calls: Vec<CallNumber> = Vec::new();
-    for action in items(output.get("action")) {
-        let action = members(Some(action));
+    for action in output.list("action") {
+        let action = Members::from(action);
         // An action has one name; others that older versions list with it are null.
         let named =
             action.iter().find(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
@@ -49,17 +49,17 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
         }
     }
     let mut calls = calls.into_iter();
-    for result in items(entry.get("result")) {
-        let result = members(Some(result));
+    for result in entry.list("result") {
+        let result = Members::from(result);
         let error = result.get("error").filter(|error| error.kind() == Kind::String);
-        let content = result.get("extracted_content").filter(|content| content.kind() != Kind::Null);
+        let content = result.present("extracted_content");
         let outcome = Outcome::flag(error.is_some());
         let observed = error.or(content).and_then(words::result);
         match calls.next() {
             Some(call) => run.answer_call(call, observed, outcome),
             None => run.say(Actor::Environment, observed),
         }
-        if result.get("is_done").and_then(Raw::boolean) == Some(true) {
+        if result.flag("is_done") == Some(true) {
             run.metadata.termination = Some("done".to_owned());
         }
     }

@@ -215,7 +215,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
                 return Ok(());
             };
-            let usage = members.get("usage").and_then(tokens::usage);
+            let usage = members.usage("usage");
             let conversation = converse(&source, form, usage)?;
             give(conversation, metadata(members), reward(members), runs);
         }
@@ -278,7 +278,7 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
 
 /// What the object around the elements says.
 fn metadata(members: &Members<'_>) -> Metadata {
-    let ident = |key: &str| members.get(key).and_then(common::ident).map(Cow::into_owned);
+    let ident = |key: &str| members.ident(key).map(Cow::into_owned);
     let info = members.get("info");
     let mini = || {
         let written = members.name("trajectory_format")?;

@@ -44,7 +44,7 @@ fn held<'a>(members: &Members<'a>, keys: &[&str], depth: usize) -> Option<(Raw<'
     if let Some(list) = keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list)) {
         return Some((list, members.clone()));
     }
-    let inner = |value: Raw<'a>| held(&Members::of(&mut value.json()), &LISTS, depth - 1);
+    let inner = |value: Raw<'a>| held(&Members::from(value), &LISTS, depth - 1);
     let objects = members.iter().map(|(_, value)| value).filter(|value| value.kind() == Kind::Object);
     if depth == 0 { None } else { objects.into_iter().find_map(inner) }
 }
@@ -52,7 +52,7 @@ fn held<'a>(members: &Members<'a>, keys: &[&str], depth: usize) -> Option<(Raw<'
 /// The messages of an item of a list, with what else it says.
 fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
     match item.kind() {
-        Kind::Object => held(&Members::of(&mut item.json()), &LISTS, 0),
+        Kind::Object => held(&Members::from(item), &LISTS, 0),
         Kind::List if is_conversation(item) => Some((item, Members::default())),
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Claude Managed Agents: the events of a session, alone or as `raw` within those of a client.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, members, text};
+use super::recorded::{elements, ident, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeManaged,
@@ -31,7 +31,7 @@ const EVENT: Mark = All(&[
 /// The event itself, where a client has wrapped it.
 fn event_in<'a>(event: &Members<'a>) -> Members<'a> {
     match event.get("raw") {
-        Some(raw) if raw.kind() == Kind::Object => members(Some(raw)),
+        Some(raw) if raw.kind() == Kind::Object => Members::from(raw),
         _ => event.clone(),
     }
 }
@@ -40,17 +40,17 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("claude-managed");
     let mut others = 0;
     for event in elements(document, &["events", "data"]) {
-        let outer = members(Some(event));
+        let outer = Members::from(event);
         let event = event_in(&outer);
         // The threads of sub-agents are runs of their own.
-        let thread = ident(event.get("session_thread_id"));
+        let thread = event.ident("session_thread_id");
         let session = ident(event.get("session_id").or_else(|| outer.get("session_id")));
         let run = sessions.run(thread.clone().or_else(|| session.clone()));
         if thread.is_some() {
             run.metadata.parent = session.map(Into::into);
         }
-        run.turn(event.get("processed_at").and_then(time::of_string));
-        let id = |key: &str| ident(event.get(key));
+        run.turn(event.time("processed_at"));
+        let id = |key: &str| event.ident(key);
         let content = event.get("content");
         match event.name("type").as_deref() {
             Some("user.message") => run.say(Actor::User, text(content)),
@@ -67,20 +67,20 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             ) => {
                 let call =
                     id("tool_use_id").or_else(|| id("mcp_tool_use_id")).or_else(|| id("custom_tool_use_id"));
-                let is_error = event.get("is_error").and_then(Raw::boolean);
+                let is_error = event.flag("is_error");
                 let outcome = is_error.map_or(Outcome::UNMARKED, Outcome::flag);
                 run.answer(call, None, content.and_then(words::result), outcome);
             }
             Some("user.tool_confirmation") if event.name("result").as_deref() == Some("deny") => {
-                let observed = event.get("deny_message").and_then(words::result);
+                let observed = event.result("deny_message");
                 let refused = Outcome::unknown(UnknownReason::Refused, Provenance::Flag);
                 run.answer(id("tool_use_id"), None, observed, refused);
             }
             Some("span.model_request_end") => {
-                let usage = event.get("model_usage").and_then(tokens::usage);
+                let usage = event.usage("model_usage");
                 run.spent(usage);
             }
-            Some("session.error") => run.say(Actor::Environment, event.get("error").and_then(words::result)),
+            Some("session.error") => run.say(Actor::Environment, event.result("error")),
             Some("session.status_terminated") => run.metadata.termination = Some("terminated".to_owned()),
             Some(kind) if kind.starts_with("session.") || kind.starts_with("span.") => {}
             Some("agent.thinking" | "user.tool_confirmation" | "user.interrupt") => {}

@@ -2,7 +2,7 @@
 //! came of it stands in the request that follows.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, json, members};
+use super::recorded::{json, members};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClineUi,
@@ -21,13 +21,13 @@ const MESSAGE: Mark = All(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     // Some texts are JSON, which has to outlive the reading of its message.
-    let messages: Vec<_> = document.items().iter().map(|message| members(Some(*message))).collect();
+    let messages: Vec<_> = document.items().iter().map(|message| Members::from(*message)).collect();
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
     let mut task =
         Task { run: Recording::of_agent("cline"), open: Vec::new(), asked: None, has_begun: false };
     let (mut partial, mut others) = (0, 0);
     for (message, text) in messages.iter().zip(&texts) {
-        if message.get("partial").and_then(Raw::boolean) == Some(true) {
+        if message.flag("partial") == Some(true) {
             partial += 1;
         } else if MESSAGE.fits(message) {
             others += u64::from(!task.message(message, text.as_deref().unwrap_or_default()));

@@ -1,7 +1,7 @@
 //! Continue: sessions of the editor. The state of a call says how it ended.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, members, text};
+use super::recorded::{ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Continue,
@@ -16,7 +16,7 @@ const SESSION: Mark =
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let sessions = match document {
         Document::Object(session) => vec![session.clone()],
-        document => document.items().iter().map(|item| members(Some(*item))).collect(),
+        document => document.items().iter().map(|item| Members::from(*item)).collect(),
     };
     let (known, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| SESSION.fits(session));
     runs.pass_over("objects of other types", others.len() as u64);
@@ -26,9 +26,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         run.model(session.name("chatModelTitle"));
         let mut others = 0;
         let mut states = TextMap::default();
-        for item in items(session.get("history")) {
+        for item in session.objects("history") {
             run.turn(None);
-            others += u64::from(!message(&members(Some(item)), &mut states, &mut run));
+            others += u64::from(!message(&item, &mut states, &mut run));
         }
         // Results that no message repeats stand in the states alone.
         for (id, state) in states {
@@ -48,7 +48,7 @@ fn message<'a>(
     states: &mut TextMap<Cow<'a, str>, Raw<'a>>,
     run: &mut Recording<'a>,
 ) -> bool {
-    let message = members(item.get("message"));
+    let message = item.object("message");
     let content = message.get("content");
     match message.name("role").as_deref() {
         Some("user") => run.say(Actor::User, text(content)),
@@ -56,17 +56,17 @@ fn message<'a>(
         Some("assistant") => {
             run.say(Actor::Agent, text(content));
             let own = item.get("toolCallState").into_iter();
-            for state in items(item.get("toolCallStates")).into_iter().chain(own) {
+            for state in item.list("toolCallStates").into_iter().chain(own) {
                 states.extend(ident(state.member("toolCallId")).map(|id| (id, state)));
             }
-            for call in items(message.get("toolCalls")) {
+            for call in message.list("toolCalls") {
                 let function = members(call.member("function"));
-                let name = function.get("name").and_then(common::name);
+                let name = function.name("name");
                 run.call(ident(call.member("id")), name, function.get("arguments"));
             }
         }
         Some("tool") => {
-            let id = ident(message.get("toolCallId"));
+            let id = message.ident("toolCallId");
             let state = id.as_ref().and_then(|id| states.remove(id));
             let outcome = state.and_then(outcome).unwrap_or(Outcome::UNMARKED);
             run.answer(id, None, content.and_then(words::result), outcome);

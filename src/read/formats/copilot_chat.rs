@@ -40,8 +40,8 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     let id = members.name("sessionId").map(Cow::into_owned);
     let mut main = Agent::new(id.clone(), None);
     let mut helpers: BTreeMap<Cow<'_, str>, Agent<'_>> = BTreeMap::new();
-    for request in members.get("requests").and_then(Raw::items).unwrap_or_default() {
-        let request = Members::of(&mut request.json());
+    for request in members.list("requests") {
+        let request = Members::from(request);
         let calls = main.request(&request);
         for part in parts(&request, true) {
             let of_call = part.name("toolCallId").and_then(|id| calls.get(&id).copied());
@@ -151,7 +151,7 @@ impl<'a> Agent<'a> {
         let results = result.and_then(|result| result.member("metadata")?.member("toolCallResults"));
         let mut shown: BTreeMap<_, _> =
             parts(request, true).filter_map(|part| Some((part.name("toolCallId")?, shown(&part)?))).collect();
-        let results = results.map(|results| Members::of(&mut results.json())).unwrap_or_default();
+        let results = results.map(|results| Members::from(results)).unwrap_or_default();
         for (id, result) in results.iter() {
             let id = short(id);
             let text = log::text_of(result);

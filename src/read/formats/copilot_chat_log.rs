@@ -7,10 +7,10 @@ use super::prelude::*;
 
 /// The chat in a line that is a snapshot of it.
 pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {
-    let line = Members::of(&mut line.json());
-    let is_snapshot = line.get("kind").and_then(Raw::integer) == Some(0);
+    let line = Members::from(line);
+    let is_snapshot = line.integer("kind") == Some(0);
     let chat = line.get("v").filter(|chat| is_snapshot && chat.kind() == Kind::Object)?;
-    Some(Members::of(&mut chat.json()))
+    Some(Members::from(chat))
 }
 
 /// The chats of a log, as they are after their last changes.
@@ -160,10 +160,10 @@ pub(super) fn told(text: Text<'_>) -> Outcome {
 
 /// The parts of a response that are invocations of tools, or those that are not.
 pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Item = Members<'a>> {
-    let parts = request.get("response").and_then(Raw::items).unwrap_or_default();
+    let parts = request.list("response");
     let parts = parts.into_iter().filter(|part| part.kind() == Kind::Object);
     let is_tool = |part: &Members<'_>| part.name("kind").as_deref() == Some("toolInvocationSerialized");
-    parts.map(|part| Members::of(&mut part.json())).filter(move |part| is_tool(part) == tools)
+    parts.map(|part| Members::from(part)).filter(move |part| is_tool(part) == tools)
 }
 
 /// An id without what VS Code appends to make it unique.

@@ -26,7 +26,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Lines(lines) = document else { return };
     let mut session = Session::default();
     for line in lines {
-        let line = Members::of(&mut line.json());
+        let line = Members::from(*line);
         if line.name("type").as_deref() == Some("session.start") && !session.is_empty() {
             std::mem::take(&mut session).end(runs);
         }
@@ -37,13 +37,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 /// The answer of an execution. That of a command ends with its exit code.
 pub(super) fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
-    let error = data.get("error").filter(|error| error.kind() != Kind::Null);
+    let error = data.present("error");
     let code = error.and_then(|error| error.member("code")).and_then(common::name);
-    let result = data.get("result").filter(|result| result.kind() != Kind::Null);
+    let result = data.present("result");
     let text = result.map(|result| result.member("content").unwrap_or(result));
     let text =
         text.or_else(|| error.map(|error| error.member("message").unwrap_or(error))).and_then(words::result);
-    let outcome = match data.get("success").and_then(Raw::boolean) {
+    let outcome = match data.flag("success") {
         _ if matches!(code.as_deref(), Some("rejected" | "denied")) => {
             Outcome::unknown(UnknownReason::Refused, Provenance::Flag)
         }

@@ -57,8 +57,8 @@ impl<'a> Session<'a> {
 
     /// Reads a line.
     pub(super) fn line(&mut self, line: &Members<'a>) {
-        let data = line.get("data").map(|data| Members::of(&mut data.json())).unwrap_or_default();
-        let time = line.get("timestamp").and_then(time::of_string);
+        let data = line.get("data").map(|data| Members::from(data)).unwrap_or_default();
+        let time = line.time("timestamp");
         let kind = line.name("type").unwrap_or_default();
         if kind == "session.start" {
             self.id = data.name("sessionId").map(Cow::into_owned);
@@ -86,8 +86,8 @@ impl<'a> Session<'a> {
                 let count = data.get("outputTokens").and_then(|count| wire::count(&mut count.json()).ok()?);
                 let usage = count.map(|output| Usage { output_tokens: Some(output), ..Usage::default() });
                 agent.steps.spent(agent.turn, usage);
-                for request in data.get("toolRequests").and_then(Raw::items).unwrap_or_default() {
-                    let request = Members::of(&mut request.json());
+                for request in data.list("toolRequests") {
+                    let request = Members::from(request);
                     self.call(place, &request, request.name("name"), time, usage);
                 }
                 if let Some(agent) = self.agents.get_mut(place) {

@@ -2,7 +2,7 @@
 //! tool pairs these.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, members, text};
+use super::recorded::{elements, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CrewAi,
@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("crewai");
     let (mut is_open, mut others) = (false, 0);
     for item in elements(document, &["events"]) {
-        let event = members(Some(item));
+        let event = Members::from(item);
         // Each kickoff of a crew is a run.
         if is_open && event.name("type").as_deref() == Some("crew_kickoff_started") {
             std::mem::replace(&mut run, Recording::of_agent("crewai")).give(runs);
@@ -51,10 +51,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
     // Uploaded traces hold the members of an event within it.
     let data = match event.get("event_data") {
-        Some(data) if data.kind() == Kind::Object => members(Some(data)),
+        Some(data) if data.kind() == Kind::Object => Members::from(data),
         _ => event.clone(),
     };
-    run.turn(event.get("timestamp").and_then(time::of_string));
+    run.turn(event.time("timestamp"));
     let tool = || data.name("tool_name");
     match event.name("type").as_deref() {
         Some("crew_kickoff_started") => {
@@ -67,9 +67,9 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
         }
         Some("llm_call_completed") => {
             run.model(data.name("model"));
-            run.spent(data.get("usage").and_then(tokens::usage));
+            run.spent(data.usage("usage"));
             if data.name("call_type").as_deref() != Some("tool_call") {
-                run.say(Actor::Agent, text(data.get("response")));
+                run.say(Actor::Agent, data.text("response"));
             }
         }
         Some("tool_usage_started") => {

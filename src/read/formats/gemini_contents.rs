@@ -30,7 +30,7 @@ fn are_contents(document: &Document<'_>) -> bool {
     let is_sure = |content: &Members<'_>| {
         has_parts(content)
             && (content.name("role").as_deref() == Some("model")
-                || recorded::items(content.get("parts")).iter().any(|part| call_of(*part).is_some()))
+                || content.list("parts").iter().any(|part| call_of(*part).is_some()))
     };
     any_of_first(&contents, is_sure) && !any_of_first(&contents, |content| !has_parts(content))
 }
@@ -102,9 +102,9 @@ impl<'a> Contents<'a> {
         for part in parts {
             match call_of(part) {
                 Some((true, call)) => {
-                    self.call(&Members::of(&mut call.json()));
+                    self.call(&Members::from(call));
                 }
-                Some((false, response)) => self.answer(&Members::of(&mut response.json())),
+                Some((false, response)) => self.answer(&Members::from(response)),
                 None if part.member("text").is_some() => {}
                 None => self.others += 1,
             }
@@ -121,16 +121,15 @@ impl<'a> Contents<'a> {
     /// Adds the response to a call.
     pub(super) fn answer(&mut self, response: &Members<'a>) {
         let (id, name) = (response.name("id").filter(|id| self.ids.contains(id)), response.name("name"));
-        let value = response.get("response").filter(|value| value.kind() != Kind::Null);
+        let value = response.present("response");
         let (text, outcome) = outcome(value, name.as_deref());
         self.run.answer(id, name.as_ref(), text, outcome);
     }
 
     /// Adds the first candidate of a response of the API, with its tokens.
     fn response(&mut self, members: &Members<'a>) {
-        let response =
-            members.get("response").map_or_else(|| members.clone(), |inner| Members::of(&mut inner.json()));
-        let candidates = recorded::items(response.get("candidates"));
+        let response = members.get("response").map_or_else(|| members.clone(), |inner| Members::from(inner));
+        let candidates = response.list("candidates");
         if let Some(candidate) = candidates.first() {
             self.add("model", candidate.member("content"), None);
             self.run.spent(usage(response.get("usageMetadata")));

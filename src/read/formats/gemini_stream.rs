@@ -22,7 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Lines(lines) = document else { return };
     let (mut session, mut others) = (Session::new(), 0);
     for line in lines {
-        let line = Members::of(&mut line.json());
+        let line = Members::from(*line);
         if line.name("type").as_deref() == Some("init") && session.run.metadata.id.is_some() {
             std::mem::replace(&mut session, Session::new()).end(runs);
         }
@@ -70,9 +70,8 @@ impl<'a> Session<'a> {
 
     /// Reads a line; `false`: it is of none of the known types.
     fn line(&mut self, line: &Members<'a>) -> bool {
-        let time = line.get("timestamp").and_then(time::of_string);
-        let text =
-            |key: &str| line.get(key).filter(|value| value.kind() != Kind::Null).and_then(words::result);
+        let time = line.time("timestamp");
+        let text = |key: &str| line.present(key).and_then(words::result);
         match line.name("type").as_deref() {
             Some("init") => {
                 self.run.metadata.id = line.name("session_id").map(Cow::into_owned);
@@ -99,7 +98,7 @@ impl<'a> Session<'a> {
                 self.flush();
                 self.responds = false;
                 let id = line.name("tool_id");
-                let error = line.get("error").filter(|error| error.kind() != Kind::Null);
+                let error = line.present("error");
                 let observation =
                     text("output").or_else(|| words::result(error?.member("message").or(error)?));
                 let is_shell = id.as_ref().is_some_and(|id| self.shells.contains(id));

@@ -2,7 +2,7 @@
 //! some are answers.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, items, json, members, text};
+use super::recorded::{elements, ident, items, json, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Goose,
@@ -30,7 +30,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     };
     let (mut others, mut unread) = (0, 0);
     for (message, row) in messages.iter().zip(&rows) {
-        let message = members(Some(*message));
+        let message = Members::from(*message);
         if HEADER.fits(&message) || !message.has("role") {
             others += 1;
             continue;
@@ -42,7 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         let is_agent = message.name("role").as_deref() == Some("assistant");
         let parts = match row {
             Some(row) => items(json(row)),
-            None => items(message.get("content")),
+            None => message.list("content"),
         };
         unread += u64::from(row.as_deref().is_some_and(|row| json(row).is_none()));
         for part in parts {

@@ -121,7 +121,7 @@ fn only_member(scores: Raw<'_>) -> Option<Raw<'_>> {
     if scores.kind() != Kind::Object {
         return None;
     }
-    let members = Members::of(&mut scores.json());
+    let members = Members::from(scores);
     let mut values = members.iter().map(|(_, value)| value);
     values.next().filter(|_| values.next().is_none())
 }
@@ -268,8 +268,7 @@ impl<'a> Attachments<'a> {
         }
         let all = self.all;
         let found = self.found.get_or_insert_with(|| {
-            let members =
-                all.filter(|all| all.kind() == Kind::Object).map(|all| Members::of(&mut all.json()));
+            let members = all.filter(|all| all.kind() == Kind::Object).map(|all| Members::from(all));
             let members = members.unwrap_or_default();
             members.iter().map(|(name, text)| (name.to_owned(), text)).collect()
         });

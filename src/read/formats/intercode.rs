@@ -24,9 +24,7 @@ fn has_episodes(members: &Members<'_>) -> bool {
 fn episodes<'a>(members: &Members<'a>) -> Vec<(String, Raw<'a>)> {
     let of = |members: &Members<'a>| members.iter().map(|(key, value)| (key.to_owned(), value)).collect();
     match members.iter().collect::<Vec<_>>().as_slice() {
-        [(_, first), (_, second)] if first.member("log_dir").is_some() => {
-            of(&Members::of(&mut second.json()))
-        }
+        [(_, first), (_, second)] if first.member("log_dir").is_some() => of(&Members::from(*second)),
         _ => of(members),
     }
 }
@@ -41,7 +39,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
     for (key, episode) in episodes(members) {
         if is_episode(episode) {
-            give(key, &Members::of(&mut episode.json()), runs);
+            give(key, &Members::from(episode), runs);
         } else {
             runs.pass_over("members that are not episodes", 1);
         }
@@ -79,7 +77,7 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     runs.pass_over("observations without an action", unasked as u64);
     let metadata = Metadata {
         id: Some(key),
-        task: episode.get("task_id").and_then(common::ident).map(Cow::into_owned),
+        task: episode.ident("task_id").map(Cow::into_owned),
         domain: environment.map(|name| name.as_ref().into()),
         ..Metadata::default()
     };

@@ -2,7 +2,7 @@
 //! of a graph.
 
 use super::prelude::*;
-use super::recorded::{SHOWN, any_of_first, ident, items, members, text};
+use super::recorded::{any_of_first, ident, items, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LangChain,
@@ -35,7 +35,7 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
 /// The type of a message, if it is one.
 fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     if message.has("lc") && message.is("kwargs", Kind::Object) {
-        let id = items(message.get("id"));
+        let id = message.list("id");
         let class = id.last().and_then(|class| class.string())?;
         let class = class.strip_suffix("Chunk").unwrap_or(&class).strip_suffix("Message")?.to_lowercase();
         return Some(Cow::Owned(class));
@@ -57,19 +57,19 @@ fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let held: Vec<_> = match document {
         Document::Object(object) => vec![within(object)],
-        document => document.items().iter().map(|item| within(&members(Some(*item)))).collect(),
+        document => document.items().iter().map(|item| within(&Members::from(*item))).collect(),
     };
     let mut run = Recording::of_agent("langchain");
     let mut seen = TextSet::default();
     let mut others = held.iter().filter(|held| held.is_empty()).count() as u64;
     for item in held.into_iter().flatten() {
-        let item = members(Some(item));
+        let item = Members::from(item);
         let Some(kind) = kind(&item) else {
             others += 1;
             continue;
         };
         let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
-        let body = body.map_or_else(|| item.clone(), |body| members(Some(body)));
+        let body = body.map_or_else(|| item.clone(), |body| Members::from(body));
         // States that follow each other repeat their messages.
         if body.name("id").is_none_or(|id| seen.insert(id)) {
             others += u64::from(!message(&kind, &body, &mut run));
@@ -87,7 +87,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bo
         "human" | "humanmessage" => run.say(Actor::User, text(content)),
         "system" | "developer" => run.say(Actor::System, text(content)),
         "ai" => {
-            let response = members(message.get("response_metadata"));
+            let response = message.object("response_metadata");
             run.model(response.name("model_name").or_else(|| response.name("model")));
             run.spent(message.get("usage_metadata").and_then(usage));
             run.say(Actor::Agent, text(content));
@@ -100,7 +100,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bo
                 _ => Outcome::UNMARKED,
             };
             let observed = content.and_then(words::result);
-            run.answer(ident(message.get("tool_call_id")), message.name("name").as_ref(), observed, outcome);
+            run.answer(message.ident("tool_call_id"), message.name("name").as_ref(), observed, outcome);
         }
         "remove" => {}
         _ => return false,
@@ -110,11 +110,11 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bo
 
 /// Adds the calls of a message: those that were parsed and those that could not be, or else as the model wrote them.
 fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
-    let mut calls = items(message.get("tool_calls"));
-    calls.extend(items(message.get("invalid_tool_calls")));
-    let kwargs = members(message.get("additional_kwargs"));
+    let mut calls = message.list("tool_calls");
+    calls.extend(message.list("invalid_tool_calls"));
+    let kwargs = message.object("additional_kwargs");
     if calls.is_empty() {
-        calls = items(kwargs.get("tool_calls"));
+        calls = kwargs.list("tool_calls");
         calls.extend(kwargs.get("function_call"));
     }
     for call in calls {

@@ -40,9 +40,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         Document::List(_) | Document::Lines(_) => {
             for item in document.items() {
                 if is_observation(*item) {
-                    spans.push(span(&Members::of(&mut item.json()), None)?);
+                    spans.push(span(&Members::from(*item), None)?);
                 } else if HOLDER.fits_value(*item) {
-                    take(&Members::of(&mut item.json()), &mut spans, &mut others)?;
+                    take(&Members::from(*item), &mut spans, &mut others)?;
                 } else {
                     others += 1;
                 }
@@ -62,7 +62,7 @@ fn take<'a>(members: &Members<'a>, spans: &mut Vec<Observed<'a>>, others: &mut u
     };
     for item in held_by(members).and_then(Raw::items).unwrap_or_default() {
         if is_observation(item) {
-            spans.push(span(&Members::of(&mut item.json()), session.clone())?);
+            spans.push(span(&Members::from(item), session.clone())?);
         } else {
             *others += 1;
         }
@@ -73,7 +73,7 @@ fn take<'a>(members: &Members<'a>, spans: &mut Vec<Observed<'a>>, others: &mut u
 /// The span that an observation is. Those that were sent as spans of OpenTelemetry keep their attributes.
 fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Observed<'a>> {
     let name = |key: &str| observation.name(key);
-    let moment = |key: &str| observation.get(key).and_then(time::of_string);
+    let moment = |key: &str| observation.time(key);
     let parent = name("parentObservationId");
     let mut span = Observed::new(name("traceId").unwrap_or_default(), name("id").unwrap_or_default(), parent);
     span.name(name("name").unwrap_or_default());

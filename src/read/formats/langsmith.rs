@@ -27,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Object(members) => records.take(members),
         Document::List(_) | Document::Lines(_) => {
-            document.items().iter().for_each(|item| records.take(&Members::of(&mut item.json())));
+            document.items().iter().for_each(|item| records.take(&Members::from(*item)));
         }
     }
     runs.pass_over("items that are no runs", records.others);
@@ -49,7 +49,7 @@ impl<'a> Records<'a> {
     fn take(&mut self, members: &Members<'a>) {
         let mut held = LISTS.iter().filter_map(|key| members.get(key)).filter_map(Raw::items).peekable();
         if held.peek().is_some() && !members.is("run_type", Kind::String) {
-            held.flatten().for_each(|run| self.add(&Members::of(&mut run.json()), None));
+            held.flatten().for_each(|run| self.add(&Members::from(run), None));
         } else {
             self.add(members, None);
         }
@@ -73,8 +73,8 @@ impl<'a> Records<'a> {
         record.id.clone_from(&id);
         record.parent = record.parent.take().or_else(|| parent.cloned());
         record.sent.push(members.clone());
-        for child in members.get("child_runs").and_then(Raw::items).unwrap_or_default() {
-            self.add(&Members::of(&mut child.json()), Some(&id));
+        for child in members.objects("child_runs") {
+            self.add(&child, Some(&id));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, items, members, number, text};
+use super::recorded::{any_of_first, elements, ident, number};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Letta,
@@ -29,7 +29,7 @@ const SAMPLE: Mark =
 /// The sample of letta-evals that an object is: a result in a file, or in a line of its own.
 fn evaluated<'a>(object: &Members<'a>) -> Option<Members<'a>> {
     let result = match object.get("result") {
-        Some(result) if object.name("type").as_deref() == Some("result") => members(Some(result)),
+        Some(result) if object.name("type").as_deref() == Some("result") => Members::from(result),
         _ => object.clone(),
     };
     let turns = result.get("trajectory").and_then(Raw::items)?;
@@ -50,7 +50,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         items.reverse();
     }
     for item in items {
-        let object = members(Some(item));
+        let object = Members::from(item);
         if let Some(result) = evaluated(&object) {
             sample(document, &result, runs);
         } else if object.has("message_type") {
@@ -69,18 +69,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 /// Hands on the run of a sample of letta-evals.
 fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("letta");
-    let sample = members(result.get("sample"));
+    let sample = result.object("sample");
     run.metadata.id = result.name("agent_id").map(Into::into);
-    run.metadata.task = ident(sample.get("id")).map(Into::into);
+    run.metadata.task = sample.ident("id").map(Into::into);
     run.model(result.name("model_name"));
     if let Document::Object(results) = document {
         run.metadata.domain = results.name("suite").as_deref().map(Into::into);
     }
     run.reward = number(result.get("grade").and_then(|grade| grade.member("score")));
-    run.say(Actor::User, text(sample.get("input")));
+    run.say(Actor::User, sample.text("input"));
     let mut others = 0;
-    for sent in items(result.get("trajectory")).into_iter().filter_map(Raw::items).flatten() {
-        others += u64::from(!message(&members(Some(sent)), &mut run));
+    for sent in result.list("trajectory").into_iter().filter_map(Raw::items).flatten() {
+        others += u64::from(!message(&Members::from(sent), &mut run));
     }
     runs.pass_over("elements of other types", others);
     run.give(runs);
@@ -88,15 +88,15 @@ fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
 
 /// Reads a message; `false` if its type is unknown.
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
-    run.turn(message.get("date").and_then(time::of_string));
-    let content = || text(message.get("content"));
+    run.turn(message.time("date"));
+    let content = || message.text("content");
     match message.name("message_type").as_deref() {
         Some("user_message") => run.say(Actor::User, content()),
         Some("system_message" | "event_message" | "summary_message") => run.say(Actor::System, content()),
         Some("assistant_message") => run.say(Actor::Agent, content()),
         Some("reasoning_message" | "hidden_reasoning_message" | "ping") => {}
         Some("tool_call_message" | "approval_request_message") => {
-            let calls = items(message.get("tool_calls"));
+            let calls = message.list("tool_calls");
             let calls = if calls.is_empty() { message.get("tool_call").into_iter().collect() } else { calls };
             for call in calls {
                 let name = call.member("name").and_then(common::name);
@@ -104,18 +104,18 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
             }
         }
         Some("tool_return_message") => {
-            let returns = items(message.get("tool_returns"));
+            let returns = message.list("tool_returns");
             if returns.is_empty() {
                 tool_return(message, run);
             }
             for answer in returns {
-                tool_return(&members(Some(answer)), run);
+                tool_return(&Members::from(answer), run);
             }
         }
         Some("approval_response_message") => {
             // Tools that run at the client return their results here.
-            for answer in items(message.get("approvals")) {
-                let answer = members(Some(answer));
+            for answer in message.list("approvals") {
+                let answer = Members::from(answer);
                 if answer.has("tool_return") {
                     tool_return(&answer, run);
                 }
@@ -132,9 +132,9 @@ fn tool_return<'a>(answer: &Members<'a>, run: &mut Recording<'a>) {
     let outcome = match answer.name("status").as_deref() {
         Some("success") => Outcome::flag(false),
         Some("error") => Outcome::flag(true),
-        _ if answer.get("is_err").and_then(Raw::boolean) == Some(true) => Outcome::error(Provenance::Flag),
+        _ if answer.flag("is_err") == Some(true) => Outcome::error(Provenance::Flag),
         _ => Outcome::UNMARKED,
     };
-    let observation = answer.get("tool_return").and_then(words::result);
-    run.answer(ident(answer.get("tool_call_id")), answer.name("name").as_ref(), observation, outcome);
+    let observation = answer.result("tool_return");
+    run.answer(answer.ident("tool_call_id"), answer.name("name").as_ref(), observation, outcome);
 }

@@ -19,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 };
 
 fn exchange(item: Raw<'_>) -> Option<Exchange<'_>> {
-    if item.kind() == Kind::Object { Exchange::of(&Members::of(&mut item.json())) } else { None }
+    if item.kind() == Kind::Object { Exchange::of(&Members::from(item)) } else { None }
 }
 
 /// A request and its response, as they are logged.

@@ -14,7 +14,7 @@ const TRACE: Mark =
     Test("`info`, and `spans` under `data` with attributes `mlflow.…`", |object| spans(object).is_some());
 
 fn of_item(item: Raw<'_>) -> Option<Vec<Raw<'_>>> {
-    if item.kind() == Kind::Object { spans(&Members::of(&mut item.json())) } else { None }
+    if item.kind() == Kind::Object { spans(&Members::from(item)) } else { None }
 }
 
 fn spans<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
@@ -47,7 +47,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             }
         }
     }
-    let spans = found.into_iter().map(|span| self::span(&Members::of(&mut span.json())));
+    let spans = found.into_iter().map(|span| self::span(&Members::from(span)));
     observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
     Ok(())
 }

@@ -143,7 +143,7 @@ fn add<'a>(
 
 /// The members of an action, without its class and what the model thought.
 fn arguments(action: Raw<'_>) -> Content<Arguments<'static>> {
-    let members = Members::of(&mut action.json());
+    let members = Members::from(action);
     let kept =
         members.iter().filter(|(key, _)| !matches!(*key, "thoughts" | "scratch_pad" | "action_args_class"));
     let kept: Vec<_> =

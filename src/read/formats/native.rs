@@ -5,7 +5,6 @@ use crate::error::Error;
 use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::runs::{Header, OpenRun};
-use crate::read::sample::Sample;
 use crate::trace::Trace;
 
 pub(in crate::read) const FORMAT: Entry = Entry {

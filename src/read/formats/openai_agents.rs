@@ -1,7 +1,7 @@
 //! `OpenAI` Agents SDK: exported traces and their spans. A span of a function is a call and its result.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, items, members, text};
+use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenAiAgents,
@@ -19,7 +19,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut traces = Recordings::of_agent("openai-agents");
     let (mut spans, mut others) = (Vec::new(), 0);
     for item in elements(document, &LISTS) {
-        let item = members(Some(item));
+        let item = Members::from(item);
         if SPAN.fits(&item) {
             spans.push(item);
         } else if TRACE.fits(&item) {
@@ -30,13 +30,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
     }
     // Spans are exported when they end.
-    let started = |span: &Members<'_>| span.get("started_at").and_then(time::of_string);
+    let started = |span: &Members<'_>| span.time("started_at");
     spans.sort_by_key(started);
     for span in &spans {
         let run = traces.run(span.name("trace_id"));
-        let data = members(span.get("span_data"));
+        let data = span.object("span_data");
         let start = started(span);
-        let end = span.get("ended_at").and_then(time::of_string);
+        let end = span.time("ended_at");
         run.turn(start);
         let error = span.get("error").filter(|error| error.kind() == Kind::Object);
         match data.name("type").as_deref() {
@@ -56,8 +56,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             }
             Some("generation") => {
                 run.model(data.name("model"));
-                for message in items(data.get("output")) {
-                    run.say(Actor::Agent, text(message.member("content")));
+                for message in data.objects("output") {
+                    run.say(Actor::Agent, message.text("content"));
                 }
             }
             Some(

@@ -2,7 +2,6 @@
 //! result.
 
 use memchr::memmem::Finder;
-use std::ops::ControlFlow::{Break, Continue};
 use std::sync::LazyLock;
 
 use super::codex_text::is_failure_code;

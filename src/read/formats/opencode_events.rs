@@ -46,17 +46,6 @@ impl<'a> Event<'a> {
         self.data.member("part").filter(|part| part.kind() == Kind::Object)
     }
 
-    fn is_decisive(&self) -> bool {
-        match &*self.kind {
-            "tool_use" | "step_start" | "step_finish" | "text" => {
-                self.line.member("sessionID").is_some()
-                    && self.part().is_some_and(|part| part.member("messageID").is_some())
-            }
-            "message.part.updated" => self.part().is_some_and(|part| part.member("messageID").is_some()),
-            _ => false,
-        }
-    }
-
     /// The session that it belongs to.
     fn session(&self) -> Option<Cow<'a, str>> {
         let of = |value: Raw<'a>| value.member("sessionID").and_then(common::name);

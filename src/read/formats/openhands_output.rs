@@ -55,7 +55,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let setting = |key: &str| settings.and_then(|settings| settings.member(key));
     let model = setting("llm_config").or_else(|| setting("llm")).and_then(|llm| llm.member("model"));
     let model = model.or_else(|| setting("model_name")).and_then(common::name);
-    let instance = members.get("instance_id").and_then(common::ident).map(Cow::into_owned);
+    let instance = members.ident("instance_id").map(Cow::into_owned);
     let metadata = Metadata {
         id: instance.clone(),
         task: instance,
@@ -96,7 +96,7 @@ fn reward(result: Raw<'_>, depth: u8) -> Option<f64> {
         Kind::Bool => result.boolean().map(|passed| f64::from(u8::from(passed))),
         Kind::Number => result.json().float().ok().filter(|score| score.is_finite()),
         Kind::Object if depth < 3 => {
-            let members = Members::of(&mut result.json());
+            let members = Members::from(result);
             VERDICTS.iter().find_map(|key| reward(members.get(key)?, depth + 1))
         }
         _ => None,

@@ -40,29 +40,6 @@ pub(super) const EVENT: Mark = All(&[
     ),
 ]);
 
-/// The kinds of events that the SDK writes.
-const KINDS: [&str; 19] = [
-    "ActionEvent",
-    "ObservationEvent",
-    "AgentErrorEvent",
-    "UserRejectObservation",
-    "MessageEvent",
-    "SystemPromptEvent",
-    "ACPToolCallEvent",
-    "Condensation",
-    "CondensationRequest",
-    "CondensationSummaryEvent",
-    "ConversationErrorEvent",
-    "ConversationStateUpdateEvent",
-    "HookExecutionEvent",
-    "InterruptEvent",
-    "LLMCompletionLogEvent",
-    "PauseEvent",
-    "ResumeTranscriptEvent",
-    "StreamingDeltaEvent",
-    "TokenEvent",
-];
-
 /// The name of a class without its module, which the first versions wrote as well.
 pub(super) fn short(kind: &str) -> &str {
     kind.rsplit('.').next().unwrap_or(kind)
@@ -87,8 +64,8 @@ pub(super) fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
 
 /// The answer that an observation is.
 pub(super) fn answer_of(observation: Raw<'_>) -> Answer<'_> {
-    let members = Members::of(&mut observation.json());
-    let present = |key: &str| members.get(key).filter(|value| value.kind() != Kind::Null);
+    let members = Members::from(observation);
+    let present = |key: &str| members.present(key);
     let full = |key: &str| {
         let value = present(key).filter(|value| value.kind() != Kind::Bool)?;
         words::result(value).filter(|text| !wire::is_blank(text.text()))

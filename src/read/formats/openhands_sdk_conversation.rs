@@ -53,7 +53,7 @@ impl<'a> Conversation<'a> {
         }
         let event = Members::of(json);
         let kind = event.name("kind").unwrap_or_default();
-        let time = event.get("timestamp").and_then(time::of_string);
+        let time = event.time("timestamp");
         match short(&kind) {
             "ActionEvent" => self.action(&event, time),
             "ObservationEvent" => {
@@ -64,11 +64,11 @@ impl<'a> Conversation<'a> {
                 );
             }
             "AgentErrorEvent" => {
-                let error = event.get("error").and_then(words::result);
+                let error = event.result("error");
                 self.answer(&event, Outcome::flag(true).answer(error.into()));
             }
             "UserRejectObservation" => {
-                let reason = event.get("rejection_reason").and_then(words::result);
+                let reason = event.result("rejection_reason");
                 let refused = Outcome::unknown(UnknownReason::Refused, Provenance::Flag);
                 self.answer(&event, refused.answer(reason.into()));
             }
@@ -173,19 +173,19 @@ impl<'a> Conversation<'a> {
             }
             number
         });
-        if let Some(input) = event.get("raw_input").filter(|input| input.kind() != Kind::Null)
+        if let Some(input) = event.present("raw_input")
             && let Some(call) = self.steps.call_mut(number)
         {
             call.arguments = common::arguments(input);
         }
-        let failed = event.get("is_error").and_then(Raw::boolean) == Some(true);
+        let failed = event.flag("is_error") == Some(true);
         let outcome = match event.name("status").as_deref() {
             _ if failed => Outcome::flag(true),
             Some("failed") => Outcome::flag(true),
             Some("completed") => Outcome::flag(false),
             _ => return,
         };
-        let present = |key: &str| event.get(key).filter(|value| value.kind() != Kind::Null);
+        let present = |key: &str| event.present(key);
         let text = present("raw_output").or_else(|| present("content")).and_then(words::result);
         self.steps.answer_call(number, outcome.answer(text.into()));
     }

@@ -1,7 +1,7 @@
 //! `OSWorld`: the steps of a trajectory (`traj.jsonl`). Screenshots show the effects of actions, in files of their own.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, members, text};
+use super::recorded::text;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OsWorld,
@@ -16,7 +16,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("osworld");
     let (mut others, mut response) = (0, None);
     for item in document.items() {
-        let item = members(Some(*item));
+        let item = Members::from(*item);
         run.turn(None);
         if STEP.fits(&item) {
             // The actions of one response repeat it.
@@ -27,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             }
             step(&item, &mut run);
         } else if item.has("Error") {
-            run.say(Actor::Environment, text(item.get("Error")));
+            run.say(Actor::Environment, item.text("Error"));
             run.metadata.termination = Some("error".to_owned());
         } else {
             others += 1;
@@ -53,9 +53,9 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         }
         call
     } else {
-        let fields = members(Some(action));
+        let fields = Members::from(action);
         let name = ["action_type", "action", "name"].iter().find_map(|key| fields.name(key));
-        run.call(ident(fields.get("id")), name.map(|name| Cow::Owned(name.to_lowercase())), Some(action))
+        run.call(fields.ident("id"), name.map(|name| Cow::Owned(name.to_lowercase())), Some(action))
     };
     let info = step.get("info").filter(|info| !matches!(info.bytes(), b"{}" | b"null"));
     let observed = info.and_then(words::result);
@@ -63,7 +63,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         Some(observed) => run.answer_call(call, Some(observed), Outcome::UNMARKED),
         None => run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None)),
     }
-    if step.get("done").and_then(Raw::boolean) == Some(true) {
+    if step.flag("done") == Some(true) {
         run.metadata.termination = Some("done".to_owned());
     }
 }

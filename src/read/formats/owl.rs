@@ -1,7 +1,7 @@
 //! OWL, of CAMEL: the exchanges of two agents. Those with the tools are the run; each call has its result.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, members, number, text};
+use super::recorded::items;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Owl,
@@ -22,7 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             give(Recording::of_agent("owl"), document.items(), runs);
         }
         document => {
-            let tasks = document.items().iter().map(|task| members(Some(*task)));
+            let tasks = document.items().iter().map(|task| Members::from(*task));
             let (known, others): (Vec<_>, Vec<_>) = tasks.partition(|task| TASK.fits(task));
             runs.pass_over("elements of other types", others.len() as u64);
             for task in &known {
@@ -35,10 +35,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 /// Hands on the run of a task.
 fn run(task: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("owl");
-    run.metadata.task = ident(task.get("task_id")).map(Into::into);
-    run.reward = number(task.get("score"))
-        .or_else(|| task.get("score").and_then(Raw::boolean).map(|passed| f64::from(u8::from(passed))));
-    run.say(Actor::User, text(task.get("question")));
+    run.metadata.task = task.ident("task_id").map(Into::into);
+    run.reward =
+        task.number("score").or_else(|| task.flag("score").map(|passed| f64::from(u8::from(passed))));
+    run.say(Actor::User, task.text("question"));
     let list = LISTS.iter().find_map(|key| task.get(key));
     give(run, &items(list), runs);
 }
@@ -46,19 +46,19 @@ fn run(task: &Members<'_>, runs: &mut Runs<'_>) {
 fn give<'a>(mut run: Recording<'a>, exchanges: &[Raw<'a>], runs: &mut Runs<'_>) {
     let mut others = 0;
     for exchange in exchanges {
-        let exchange = members(Some(*exchange));
+        let exchange = Members::from(*exchange);
         others += u64::from(!EXCHANGE.fits(&exchange));
         run.turn(None);
-        run.say(Actor::User, text(exchange.get("user")));
-        for call in items(exchange.get("tool_calls")) {
-            let call = members(Some(call));
+        run.say(Actor::User, exchange.text("user"));
+        for call in exchange.list("tool_calls") {
+            let call = Members::from(call);
             let name = call.name("tool_name").or_else(|| call.name("func_name"));
-            let number = run.call(ident(call.get("tool_call_id")), name, call.get("args"));
+            let number = run.call(call.ident("tool_call_id"), name, call.get("args"));
             if let Some(result) = call.get("result") {
                 run.answer_call(number, words::result(result), Outcome::UNMARKED);
             }
         }
-        run.say(Actor::Agent, text(exchange.get("assistant")));
+        run.say(Actor::Agent, exchange.text("assistant"));
     }
     runs.pass_over("elements of other types", others);
     run.give(runs);

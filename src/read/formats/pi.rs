@@ -31,7 +31,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Lines(lines) = document else { return };
-    let lines: Vec<_> = lines.iter().map(|line| Members::of(&mut line.json())).collect();
+    let lines: Vec<_> = lines.iter().map(|line| Members::from(*line)).collect();
     let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
     let mut rest = &lines[..];
     while let Some(first) = rest.first() {
@@ -133,7 +133,7 @@ fn not_run(text: Text<'_>) -> Option<Outcome> {
 
 /// The tokens of a response. Those that came from or went to a cache are counted apart.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
-    let members = Members::of(&mut value.json());
+    let members = Members::from(value);
     let count = |key: &str| wire::count(&mut members.get(key)?.json()).ok().flatten();
     let usage = Usage {
         duration_ns: None,

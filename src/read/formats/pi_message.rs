@@ -34,7 +34,7 @@ impl<'a> Branch<'a> {
     /// Reads a line. Of the kinds that hold messages, `whole` is the one that counts.
     pub(super) fn line(&mut self, line: &Members<'a>, whole: Option<&str>) {
         let kind = line.name("type").unwrap_or_default();
-        let time = line.get("timestamp").and_then(time::of_string);
+        let time = line.time("timestamp");
         match &*kind {
             "message" => self.message(line.get("message"), time),
             kind if Some(kind) == whole => {
@@ -99,7 +99,7 @@ impl<'a> Branch<'a> {
     }
 
     fn message(&mut self, message: Option<Raw<'a>>, time: Option<u64>) {
-        let Some(message) = message.map(|message| Members::of(&mut message.json())) else { return };
+        let Some(message) = message.map(|message| Members::from(message)) else { return };
         let time = message.get("timestamp").and_then(time::of_milliseconds).or(time);
         match message.name("role").as_deref() {
             Some("assistant") => self.response(&message, time),
@@ -126,8 +126,8 @@ impl<'a> Branch<'a> {
         let usage = message.get("usage").and_then(usage);
         self.say(Actor::Agent, message.get("content"), time);
         self.steps.spent(self.turn, usage);
-        for part in message.get("content").and_then(Raw::items).unwrap_or_default() {
-            let part = Members::of(&mut part.json());
+        for part in message.list("content") {
+            let part = Members::from(part);
             if let Some("toolCall") = part.name("type").as_deref() {
                 let id = part.name("id");
                 if let Some(id) = &id {
@@ -147,13 +147,13 @@ impl<'a> Branch<'a> {
         let command = message.name("command").unwrap_or_default();
         call.arguments = Content::Present(common::sole_text("command", &command));
         call.time = time;
-        let outcome = if message.get("cancelled").and_then(Raw::boolean) == Some(true) {
+        let outcome = if message.flag("cancelled") == Some(true) {
             Outcome::unknown(UnknownReason::Interrupted, Provenance::Flag)
         } else {
             message.get("exitCode").and_then(is_failure_code).map_or(Outcome::UNMARKED, Outcome::exit_code)
         };
         let number = self.steps.call(call);
-        self.steps.answer_call(number, outcome.answer(message.get("output").and_then(words::result).into()));
+        self.steps.answer_call(number, outcome.answer(message.result("output").into()));
         self.turn += 1;
     }
 }

@@ -1,7 +1,7 @@
 //! Pydantic AI: messages with parts, as the library dumps them, and the events of a run that is streamed.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, items, members, text};
+use super::recorded::{elements, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::PydanticAi,
@@ -23,7 +23,7 @@ const EVENT: Mark = Any(&[
 const LISTS: [&str; 4] = ["messages", "all_messages", "message_history", "new_messages"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let items: Vec<_> = elements(document, &LISTS).into_iter().map(|item| members(Some(item))).collect();
+    let items: Vec<_> = elements(document, &LISTS).into_iter().map(|item| Members::from(item)).collect();
     let mut reader =
         Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
     // A stream that ends with its messages repeats its events in them.
@@ -53,13 +53,13 @@ impl<'a> Reading<'a> {
             self.others += u64::from(!EVENT.fits(message) && !message.has("event_kind"));
             return;
         }
-        let id = ident(message.get("conversation_id"));
+        let id = message.ident("conversation_id");
         let run = self.runs.run(id.clone());
-        run.turn(message.get("timestamp").and_then(time::of_string));
+        run.turn(message.time("timestamp"));
         run.model(message.name("model_name"));
         run.spent(message.get("usage").map(usage));
-        for part in items(message.get("parts")) {
-            self.part(id.clone(), &members(Some(part)));
+        for part in message.list("parts") {
+            self.part(id.clone(), &Members::from(part));
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Reading<'a> {
             Some("part_end" | "function_tool_call")
                 if part.name("part_kind").as_deref() == Some("tool-call") =>
             {
-                let is_new = ident(part.get("tool_call_id")).is_none_or(|id| self.seen.insert(id));
+                let is_new = part.ident("tool_call_id").is_none_or(|id| self.seen.insert(id));
                 if is_new {
                     self.runs.run(None).turn(None);
                     self.part(None, &part);
@@ -87,7 +87,7 @@ impl<'a> Reading<'a> {
     fn part(&mut self, run: Option<Cow<'a, str>>, part: &Members<'a>) {
         let run = self.runs.run(run);
         let content = part.get("content");
-        let id = ident(part.get("tool_call_id"));
+        let id = part.ident("tool_call_id");
         let name = part.name("tool_name");
         match part.name("part_kind").as_deref() {
             Some("system-prompt") => run.say(Actor::System, text(content)),

@@ -1,7 +1,7 @@
 //! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text of what came of them.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, items, members, text};
+use super::recorded::{elements, ident, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Smolagents,
@@ -22,23 +22,23 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("smolagents");
     if let Document::Object(around) = document {
         let task = around.get("task").or_else(|| around.get("question"));
-        run.metadata.task = ident(around.get("task_id")).map(Into::into);
+        run.metadata.task = around.ident("task_id").map(Into::into);
         run.model(around.name("model_id"));
         run.say(Actor::User, text(task));
     }
     let mut others = 0;
     for item in elements(document, &LISTS) {
-        let item = members(Some(item));
-        let timing = members(item.get("timing"));
+        let item = Members::from(item);
+        let timing = item.object("timing");
         run.turn(timing.get("start_time").or_else(|| item.get("start_time")).and_then(time::of_seconds));
         if STEP.fits(&item) {
             step(&item, &mut run);
         } else if item.has("task") {
-            run.say(Actor::User, text(item.get("task")));
+            run.say(Actor::User, item.text("task"));
         } else if item.has("system_prompt") {
-            run.say(Actor::System, text(item.get("system_prompt")));
+            run.say(Actor::System, item.text("system_prompt"));
         } else if item.has("plan") {
-            run.say(Actor::Agent, text(item.get("plan")));
+            run.say(Actor::Agent, item.text("plan"));
         } else {
             others += 1;
         }
@@ -48,11 +48,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 }
 
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
-    run.spent(step.get("token_usage").and_then(tokens::usage));
-    let output = step.get("model_output").filter(|output| output.kind() != Kind::Null);
+    run.spent(step.usage("token_usage"));
+    let output = step.present("model_output");
     let message = step.get("model_output_message");
     run.say(Actor::Agent, text(output.or_else(|| message.and_then(|message| message.member("content")))));
-    let calls = items(step.get("tool_calls"));
+    let calls = step.list("tool_calls");
     let mut numbers: Vec<_> = calls.iter().map(|call| add(*call, run)).collect();
     if let Some(code) = step.get("code_action").and_then(Raw::string)
         && numbers.is_empty()
@@ -63,12 +63,12 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         }
         numbers.push(call);
     }
-    let error = step.get("error").filter(|error| error.kind() != Kind::Null);
-    let observations = step.get("observations").filter(|text| text.kind() != Kind::Null);
+    let error = step.present("error");
+    let observations = step.present("observations");
     let outcome = if error.is_some() { Outcome::flag(true) } else { Outcome::UNMARKED };
     let failure = error.and_then(|error| words::result(error.member("message").unwrap_or(error)));
     let observed = failure.or_else(|| observations.and_then(words::result));
-    let observed = observed.or_else(|| step.get("action_output").and_then(words::result));
+    let observed = observed.or_else(|| step.result("action_output"));
     match numbers.pop() {
         // The text is of all calls of the step together.
         Some(last) => {

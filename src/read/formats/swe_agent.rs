@@ -1,7 +1,5 @@
 //! SWE-agent `.traj`: steps of a response, a command and what it printed. There is neither a flag nor an exit code.
 
-use std::ops::ControlFlow::{Break, Continue};
-
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -16,19 +14,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 /// A command and what came of it. Parts of trajectories name the instance instead of their history.
 const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
-
-fn is_step(json: &mut Json<'_>) -> Read<bool> {
-    let (mut has_action, mut has_observation) = (false, false);
-    wire::object(json, |key, value| {
-        match key {
-            b"action" => has_action = value.kind()? == Kind::String,
-            b"observation" => has_observation = true,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(has_action && has_observation)
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };

@@ -12,7 +12,6 @@ use crate::error::{Error, echo};
 use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::runs::{Header, OpenRun, Tasks};
-use crate::read::sample::Sample;
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, Routing};
 
 pub(in crate::read) const FORMAT: Entry = Entry {

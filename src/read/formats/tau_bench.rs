@@ -8,7 +8,6 @@ use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::in_order::InOrder;
 use crate::read::runs::{Header, OpenRun};
-use crate::read::sample::Sample;
 use crate::trace::{Ending, Milestone, ReferenceAction, ReferenceRoute, Routing};
 
 pub(in crate::read) const FORMAT: Entry = Entry {

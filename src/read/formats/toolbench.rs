@@ -1,7 +1,7 @@
 //! `ToolBench`: the answer of a search over calls. A node names a tool, the next one its arguments and what came of them.
 
 use super::prelude::*;
-use super::recorded::{items, members, text};
+use super::recorded::{items, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ToolBench,
@@ -15,21 +15,20 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(answer) = document else { return };
-    let generated = members(answer.get("answer_generation"));
+    let generated = answer.object("answer_generation");
     let mut search = Search { run: Recording::of_agent("toolbench"), open: None, others: 0 };
-    search.run.metadata.termination =
-        answer.get("win").and_then(Raw::boolean).map(|win| if win { "win" } else { "lose" }.into());
-    search.run.say(Actor::User, text(generated.get("query")));
+    search.run.metadata.termination = answer.flag("win").map(|win| if win { "win" } else { "lose" }.into());
+    search.run.say(Actor::User, generated.text("query"));
     // The chain that won is one branch of the tree.
     let tree = answer
         .get("tree")
         .map(|tree| tree.member("tree").unwrap_or(tree))
         .filter(|tree| tree.kind() == Kind::Object);
-    let tries = items(answer.get("trys"));
+    let tries = answer.list("trys");
     if let Some(tree) = tree {
         search.nodes(vec![tree]);
     } else if tries.is_empty() {
-        search.nodes(items(generated.get("chain")));
+        search.nodes(generated.list("chain"));
     } else {
         for attempt in tries {
             search.nodes(items(attempt.member("chain")));
@@ -51,9 +50,9 @@ impl<'a> Search<'a> {
     fn nodes(&mut self, nodes: Vec<Raw<'a>>) {
         let mut waiting: Vec<_> = nodes.into_iter().rev().collect();
         while let Some(node) = waiting.pop() {
-            let node = members(Some(node));
+            let node = Members::from(node);
             self.node(&node);
-            waiting.extend(items(node.get("children")).into_iter().rev());
+            waiting.extend(node.list("children").into_iter().rev());
         }
     }
 
@@ -89,7 +88,7 @@ impl<'a> Search<'a> {
             .get("observation")
             .filter(|observed| observed.kind() != Kind::Null && observed.bytes() != b"\"\"");
         if let (Some(call), Some(observed)) = (self.open, observed) {
-            let code = node.get("observation_code").and_then(Raw::integer);
+            let code = node.integer("observation_code");
             // 3 and 4 end a run: with an answer, or giving up.
             let outcome = match code {
                 Some(0 | 3 | 4) => Outcome::flag(false),

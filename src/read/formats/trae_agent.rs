@@ -1,7 +1,7 @@
 //! trae-agent: a trajectory of steps with the calls of a response and their results.
 
 use super::prelude::*;
-use super::recorded::{ident, items, members, text};
+use super::recorded::ident;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::TraeAgent,
@@ -17,37 +17,36 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(trajectory) = document else { return };
     let mut run = Recording::of_agent("trae-agent");
     run.model(trajectory.name("model"));
-    run.metadata.termination = match trajectory.get("success").and_then(Raw::boolean) {
+    run.metadata.termination = match trajectory.flag("success") {
         Some(true) => Some("success".to_owned()),
         Some(false) => Some("failure".to_owned()),
         None => None,
     };
-    run.say(Actor::User, text(trajectory.get("task")));
-    let mut steps = items(trajectory.get("agent_steps"));
+    run.say(Actor::User, trajectory.text("task"));
+    let mut steps = trajectory.list("agent_steps");
     // The port to Rust keeps each step in the interaction with the model.
-    steps
-        .extend(items(trajectory.get("llm_interaction")).into_iter().filter_map(|step| step.member("steps")));
+    steps.extend(trajectory.list("llm_interaction").into_iter().filter_map(|step| step.member("steps")));
     for item in steps {
-        let item = members(Some(item));
+        let item = Members::from(item);
         step(&item, &mut run);
     }
     run.give(runs);
 }
 
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
-    let response = members(step.get("llm_response"));
-    run.turn(step.get("timestamp").and_then(time::of_string));
-    run.spent(response.get("usage").and_then(tokens::usage));
-    run.say(Actor::Agent, text(response.get("content")));
-    let mut calls = items(step.get("tool_calls"));
+    let response = step.object("llm_response");
+    run.turn(step.time("timestamp"));
+    run.spent(response.usage("usage"));
+    run.say(Actor::Agent, response.text("content"));
+    let mut calls = step.list("tool_calls");
     if calls.is_empty() {
-        calls = items(response.get("tool_calls"));
+        calls = response.list("tool_calls");
     }
     for call in calls {
         let name = call.member("name").and_then(common::name);
         run.call(id(call), name, call.member("arguments").or_else(|| call.member("input")));
     }
-    for result in items(step.get("tool_results")) {
+    for result in step.list("tool_results") {
         let failed = result.member("success").and_then(Raw::boolean).map(|success| !success);
         let error =
             result.member("error").filter(|error| error.kind() == Kind::String && error.bytes() != b"\"\"");
@@ -59,8 +58,8 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         let name = result.member("name").and_then(common::name);
         run.answer(id(result), name.as_ref(), observed.and_then(words::result), outcome);
     }
-    run.say(Actor::Environment, text(step.get("error")));
-    run.say(Actor::Environment, text(step.get("reflection")));
+    run.say(Actor::Environment, step.text("error"));
+    run.say(Actor::Environment, step.text("reflection"));
 }
 
 fn id(value: Raw<'_>) -> Option<Cow<'_, str>> {

@@ -1,55 +1,23 @@
 //! Formats that are known by their marks and not read. An input of one is an error with its name.
 
+use super::prelude::*;
 use crate::error::{Error, ErrorKind};
-use crate::read::document::Document;
-use crate::read::members::Members;
 
-use super::recorded::any_of_first;
-
-/// A format that is not read.
-struct Known {
-    name: &'static str,
-    /// Keys that an object of the format has: the document, one of its items, or one of its lines.
-    keys: &'static [&'static str],
-    /// A key among these whose value begins with a text.
-    begins: Option<(&'static str, &'static str)>,
-}
-
-impl Known {
-    const fn by_keys(name: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { name, keys, begins: None }
-    }
-
-    const fn by_text(
-        name: &'static str,
-        keys: &'static [&'static str],
-        begins: (&'static str, &'static str),
-    ) -> Self {
-        Self { name, keys, begins: Some(begins) }
-    }
-
-    fn fits(&self, object: &Members<'_>) -> bool {
-        let begins =
-            |(key, text): (&str, &str)| object.name(key).is_some_and(|value| value.starts_with(text));
-        self.keys.iter().all(|key| object.has(key)) && self.begins.is_none_or(begins)
-    }
-}
-
-/// Formats of JSON. Each has keys that no other format has together.
-const OF_JSON: [Known; 13] = [
-    Known::by_keys("Aider analytics", &["event", "properties", "user_id", "time"]),
-    Known::by_keys("Aider benchmark result", &["testdir", "testcase", "edit_format", "tests_outcomes"]),
-    Known::by_keys("Braintrust log", &["span_attributes", "root_span_id", "_xact_id"]),
-    Known::by_keys("ChatGPT export", &["mapping", "current_node", "create_time"]),
-    Known::by_keys("Cursor composer", &["composerId", "fullConversationHeadersOnly"]),
-    Known::by_keys("HAL upload, which is encrypted", &["encrypted_data", "salt"]),
-    Known::by_keys("LangGraph checkpoint", &["channel_versions", "versions_seen", "channel_values"]),
-    Known::by_keys("LlamaIndex event", &["qualified_name", "__is_pydantic", "value"]),
-    Known::by_keys("n8n execution", &["workflowData", "mode", "startedAt"]),
-    Known::by_text("OpenAI Assistants thread", &["object", "thread_id"], ("object", "thread.")),
-    Known::by_keys("Semantic Kernel chat history", &["Role", "Items"]),
-    Known::by_keys("spans without ids", &["start_time_unix_nano", "end_time_unix_nano", "attributes"]),
-    Known::by_keys("Weave call", &["op_name", "trace_id", "inputs"]),
+/// Formats of JSON, by the marks of an object: of the document, one of its items, or one of its lines.
+const OF_JSON: [(&str, Mark); 13] = [
+    ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
+    ("Aider benchmark result", Has(&["testdir", "testcase", "edit_format", "tests_outcomes"])),
+    ("Braintrust log", Has(&["span_attributes", "root_span_id", "_xact_id"])),
+    ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
+    ("Cursor composer", Has(&["composerId", "fullConversationHeadersOnly"])),
+    ("HAL upload, which is encrypted", Has(&["encrypted_data", "salt"])),
+    ("LangGraph checkpoint", Has(&["channel_versions", "versions_seen", "channel_values"])),
+    ("LlamaIndex event", Has(&["qualified_name", "__is_pydantic", "value"])),
+    ("n8n execution", Has(&["workflowData", "mode", "startedAt"])),
+    ("OpenAI Assistants thread", All(&[Has(&["thread_id"]), Says("object", &["thread.*"])])),
+    ("Semantic Kernel chat history", Has(&["Role", "Items"])),
+    ("spans without ids", Has(&["start_time_unix_nano", "end_time_unix_nano", "attributes"])),
+    ("Weave call", Has(&["op_name", "trace_id", "inputs"])),
 ];
 
 /// Formats of text, by how they begin.
@@ -63,11 +31,10 @@ pub(in crate::read) fn error(name: &str) -> Error {
 
 /// The name of the format of a document, if it is one that is known and not read.
 pub(in crate::read) fn of_document(document: &Document<'_>) -> Option<&'static str> {
-    let known = |known: &&Known| match document {
-        Document::Object(object) => known.fits(object),
-        document => any_of_first(document.items(), |object| known.fits(object)),
-    };
-    OF_JSON.iter().find(known).map(|known| known.name)
+    let shown = signature::shown(document);
+    let look = Look::at(document, &shown);
+    let known = OF_JSON.iter().find(|(_, mark)| look.objects().iter().any(|object| mark.fits(object)));
+    known.map(|(name, _)| *name)
 }
 
 /// The name of the format of a text that is not JSON, if it is one that is known and not read.
@@ -80,25 +47,26 @@ mod tests {
     use super::*;
     use crate::read::{ReadOptions, read_traces};
 
-    /// An object with the marks of a format and nothing else.
-    fn marked(known: &Known) -> String {
-        let member = |key: &&str| match known.begins {
-            Some((begins, text)) if begins == *key => format!("{key:?}: {text:?}"),
-            _ => format!("{key:?}: null"),
-        };
-        format!("{{{}}}", known.keys.iter().map(member).collect::<Vec<_>>().join(", "))
+    /// The members that a format is known by.
+    fn members(mark: &Mark) -> Vec<String> {
+        match mark {
+            Has(keys) => keys.iter().map(|key| format!("{key:?}: null")).collect(),
+            Says(key, patterns) => vec![format!("{key:?}: {:?}", patterns.concat())],
+            All(marks) => marks.iter().flat_map(members).collect(),
+            other => unreachable!("a mark without an example: {other}"),
+        }
     }
 
     #[test]
     fn the_error_names_the_format() {
-        for known in &OF_JSON {
-            let object = marked(known);
+        for (name, mark) in &OF_JSON {
+            let object = format!("{{{}}}", members(mark).join(", "));
             for input in [format!("[{object}]"), format!("{{\"other\": 1}}\n{object}\n{object}\n"), object] {
                 let (traces, reading) = read_traces(input.as_bytes(), &ReadOptions::default());
                 assert!(traces.is_empty(), "{input}");
                 let errors: Vec<_> =
                     reading.errors.iter().map(|error| (error.kind(), error.message())).collect();
-                assert_eq!(errors, [(ErrorKind::Format, format!("{}: not read", known.name))], "{input}");
+                assert_eq!(errors, [(ErrorKind::Format, format!("{name}: not read"))], "{input}");
             }
         }
         for (name, begins) in OF_TEXT {
@@ -110,12 +78,10 @@ mod tests {
 
     #[test]
     fn one_missing_mark_is_another_format() {
-        for known in &OF_JSON {
-            let Some((_, fewer)) = known.keys.split_last() else { continue };
-            let object = format!(
-                "{{{}}}",
-                fewer.iter().map(|key| format!("{key:?}: null")).collect::<Vec<_>>().join(", ")
-            );
+        for (_, mark) in &OF_JSON {
+            let members = members(mark);
+            let fewer = members.get(1..).unwrap_or_default();
+            let object = format!("{{{}}}", fewer.join(", "));
             let (_, reading) = read_traces(object.as_bytes(), &ReadOptions::default());
             let error = reading.errors.first().map(Error::message).unwrap_or_default();
             assert!(!error.contains(": not read"), "{object}: {error}");
@@ -125,7 +91,7 @@ mod tests {
     #[test]
     fn the_guide_names_every_format() {
         let guide = include_str!("../../guide/formats.md");
-        let names = OF_JSON.iter().map(|known| known.name).chain(OF_TEXT.iter().map(|(name, _)| *name));
+        let names = OF_JSON.iter().map(|(name, _)| *name).chain(OF_TEXT.iter().map(|(name, _)| *name));
         for name in names {
             assert!(guide.contains(name), "{name} is missing in the guide");
         }

@@ -51,7 +51,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn entry(&mut self, entry: &Members<'a>) {
-        let time = entry.get("timestamp").and_then(time::of_string);
+        let time = entry.time("timestamp");
         match entry.name("type").as_deref() {
             Some("llm_call") => self.response(entry, time),
             Some("tool_call") => self.call(entry, time),
@@ -62,7 +62,7 @@ impl<'a> Session<'a> {
     }
 
     fn response(&mut self, entry: &Members<'a>, time: Option<u64>) {
-        for message in entry.get("task_prompt").and_then(Raw::items).unwrap_or_default() {
+        for message in entry.list("task_prompt") {
             let role = message.member("role").and_then(Raw::string).unwrap_or_default();
             if let Some(text) = message.member("content").and_then(words::message) {
                 self.steps.message_at(words::actor_of(&role), self.turn, text, time);
@@ -86,7 +86,7 @@ impl<'a> Session<'a> {
         call.time = time;
         call.arguments = entry.get("arguments").map_or(Content::Absent, common::arguments);
         let call = self.steps.call(call);
-        if let Some(result) = entry.get("result").filter(|result| result.kind() != Kind::Null) {
+        if let Some(result) = entry.present("result") {
             let text = printed(result).or_else(|| words::result(result));
             let outcome = outcome(result, text.as_ref());
             self.steps.answer_call(call, outcome.answer(text.into()));
