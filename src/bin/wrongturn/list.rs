@@ -33,7 +33,7 @@ pub(crate) struct Detectors {
 
 pub(crate) fn formats(arguments: &Formats) -> Result<u8, common::Failure> {
     if arguments.json {
-        let format = |format: &Format| json!({"name": format.name(), "about": format.about()});
+        let format = |format: &Format| json!({"name": format.name(), "about": format.about(), "signature": format.signature()});
         print_json(&Format::VARIANTS.iter().map(format).collect())?;
     } else {
         let rows = Format::VARIANTS.iter().map(|format| (format.name(), format.about()));

@@ -39,7 +39,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let mut run = Recording::of_agent("agentv");
             run.metadata.task = object.name("test_id").map(Into::into);
             run.metadata.domain = object.name("suite").as_deref().map(Into::into);
-            run.metadata.trial = object.integer("attempt").and_then(|trial| u64::try_from(trial).ok());
+            run.metadata.trial = object.count("attempt");
             run.model(object.name("target"));
             run.reward = object.number("score");
             run.say(Actor::User, object.text("input"));

@@ -151,7 +151,7 @@ impl<'a> Agent<'a> {
         let results = result.and_then(|result| result.member("metadata")?.member("toolCallResults"));
         let mut shown: BTreeMap<_, _> =
             parts(request, true).filter_map(|part| Some((part.name("toolCallId")?, shown(&part)?))).collect();
-        let results = results.map(|results| Members::from(results)).unwrap_or_default();
+        let results = results.map(Members::from).unwrap_or_default();
         for (id, result) in results.iter() {
             let id = short(id);
             let text = log::text_of(result);

@@ -163,7 +163,7 @@ pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Ite
     let parts = request.list("response");
     let parts = parts.into_iter().filter(|part| part.kind() == Kind::Object);
     let is_tool = |part: &Members<'_>| part.name("kind").as_deref() == Some("toolInvocationSerialized");
-    parts.map(|part| Members::from(part)).filter(move |part| is_tool(part) == tools)
+    parts.map(Members::from).filter(move |part| is_tool(part) == tools)
 }
 
 /// An id without what VS Code appends to make it unique.

@@ -57,7 +57,7 @@ impl<'a> Session<'a> {
 
     /// Reads a line.
     pub(super) fn line(&mut self, line: &Members<'a>) {
-        let data = line.get("data").map(|data| Members::from(data)).unwrap_or_default();
+        let data = line.get("data").map(Members::from).unwrap_or_default();
         let time = line.time("timestamp");
         let kind = line.name("type").unwrap_or_default();
         if kind == "session.start" {
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
             "system.message" => say(agent, Actor::System, "content"),
             "assistant.message" => {
                 say(agent, Actor::Agent, "content");
-                let count = data.get("outputTokens").and_then(|count| wire::count(&mut count.json()).ok()?);
+                let count = data.count("outputTokens");
                 let usage = count.map(|output| Usage { output_tokens: Some(output), ..Usage::default() });
                 agent.steps.spent(agent.turn, usage);
                 for request in data.list("toolRequests") {

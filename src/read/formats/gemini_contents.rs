@@ -128,7 +128,7 @@ impl<'a> Contents<'a> {
 
     /// Adds the first candidate of a response of the API, with its tokens.
     fn response(&mut self, members: &Members<'a>) {
-        let response = members.get("response").map_or_else(|| members.clone(), |inner| Members::from(inner));
+        let response = members.get("response").map_or_else(|| members.clone(), Members::from);
         let candidates = response.list("candidates");
         if let Some(candidate) = candidates.first() {
             self.add("model", candidate.member("content"), None);

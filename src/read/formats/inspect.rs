@@ -268,7 +268,7 @@ impl<'a> Attachments<'a> {
         }
         let all = self.all;
         let found = self.found.get_or_insert_with(|| {
-            let members = all.filter(|all| all.kind() == Kind::Object).map(|all| Members::from(all));
+            let members = all.filter(|all| all.kind() == Kind::Object).map(Members::from);
             let members = members.unwrap_or_default();
             members.iter().map(|(name, text)| (name.to_owned(), text)).collect()
         });

@@ -69,7 +69,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             continue;
         };
         let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
-        let body = body.map_or_else(|| item.clone(), |body| Members::from(body));
+        let body = body.map_or_else(|| item.clone(), Members::from);
         // States that follow each other repeat their messages.
         if body.name("id").is_none_or(|id| seen.insert(id)) {
             others += u64::from(!message(&kind, &body, &mut run));

@@ -99,7 +99,7 @@ impl<'a> Branch<'a> {
     }
 
     fn message(&mut self, message: Option<Raw<'a>>, time: Option<u64>) {
-        let Some(message) = message.map(|message| Members::from(message)) else { return };
+        let Some(message) = message.map(Members::from) else { return };
         let time = message.get("timestamp").and_then(time::of_milliseconds).or(time);
         match message.name("role").as_deref() {
             Some("assistant") => self.response(&message, time),

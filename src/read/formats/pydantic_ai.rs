@@ -23,7 +23,7 @@ const EVENT: Mark = Any(&[
 const LISTS: [&str; 4] = ["messages", "all_messages", "message_history", "new_messages"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let items: Vec<_> = elements(document, &LISTS).into_iter().map(|item| Members::from(item)).collect();
+    let items: Vec<_> = elements(document, &LISTS).into_iter().map(Members::from).collect();
     let mut reader =
         Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
     // A stream that ends with its messages repeats its events in them.

@@ -69,7 +69,7 @@ fn first_of(list: Option<Raw<'_>>) -> Option<Raw<'_>> {
 /// Whether an object is a span that stands by itself.
 fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
     let is_id = |raw: Option<Raw<'_>>| raw.and_then(Raw::string).is_some_and(|text| relatives::is_id(&text));
-    let inner = ["context", "spanContext", "span_context"].iter().find_map(|key| members.get(key));
+    let inner = members.first(&["context", "spanContext", "span_context"]);
     let id = |names: [(&str, &str); 2]| {
         names.iter().any(|(name, dotted)| {
             is_id(members.get(name))
