@@ -1,4 +1,4 @@
-//! Answers that no tool span holds: what the model was shown later, by the ids of the calls.
+//! Answers that no tool span holds: taken from later model inputs by the ids of the calls.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -15,33 +15,33 @@ use super::model::Span;
 use super::request::Request;
 use super::tree::{At, Tree};
 
-/// In how many later places the answer to a call is looked for.
+/// Number of later places that are searched for the answer to a call.
 const MOST_TRIED: usize = 64;
 
-/// Where answers stand.
+/// Kinds of places with answers.
 enum Source<'r, 's> {
-    /// In what a model was given.
+    /// The input of a model.
     Input(At),
-    /// In what a node or an agent gave back.
+    /// The output of a node or an agent.
     Output(At),
-    /// In the input of a request that records alone show.
+    /// The input of a request that only records show.
     Records(&'r [Block<'s>]),
 }
 
 /// The replies of one place, by the ids of their calls.
 type Replies<'s> = BTreeMap<Cow<'s, str>, Reply<'s>>;
 
-/// A place where answers may stand.
+/// A place that may have answers.
 struct Place<'r, 's> {
     time: u64,
     source: Source<'r, 's>,
-    /// Whether it has been read: the run of the only agent of a trace reads each once, and keeps none.
+    /// True once it was read. The run of the only agent of a trace reads each place once, and keeps nothing.
     was_read: Cell<bool>,
-    /// All its replies, from when it is read again.
+    /// All its replies, once it is read a second time.
     kept: OnceCell<Replies<'s>>,
 }
 
-/// Places where answers may stand, in the order of their times.
+/// Places that may have answers, by time.
 pub(super) struct Sources<'r, 's>(Vec<Place<'r, 's>>);
 
 impl<'r, 's> Sources<'r, 's> {
@@ -69,7 +69,7 @@ impl<'r, 's> Sources<'r, 's> {
         Self(places.collect())
     }
 
-    /// Looks for the answers to calls that were asked for at these times. Of what one place repeats, the last counts.
+    /// Finds the answers to calls made at these times. The last of repeated answers counts.
     pub(super) fn find(
         &self,
         tree: &Tree<'s, '_>,
@@ -77,7 +77,7 @@ impl<'r, 's> Sources<'r, 's> {
         wanted: &[(Cow<'s, str>, u64)],
     ) -> Vec<Option<Reply<'s>>> {
         let mut found: Vec<Option<Reply<'s>>> = vec![None; wanted.len()];
-        // By id, the calls that wait, with how often they have been looked for.
+        // The waiting calls by id, with the number of places searched.
         let mut waiting: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
         let mut order: Vec<usize> = (0..wanted.len()).collect();
         order.sort_by_key(|number| wanted.get(*number).map(|(_, time)| *time));
@@ -85,7 +85,7 @@ impl<'r, 's> Sources<'r, 's> {
         let mut at = 0;
         loop {
             if waiting.is_empty() {
-                // Nothing is looked for until the next call.
+                // Nothing to search until the next call.
                 let Some((_, next)) = next.peek().and_then(|number| wanted.get(*number)) else { break };
                 at = at.max(self.0.partition_point(|place| place.time < *next));
             }
@@ -130,7 +130,7 @@ fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
     ])
 }
 
-/// Replies that were read for one call of [`Sources::find`], or for all.
+/// The replies that were read for one call of [`Sources::find`], or for all.
 enum Found<'p, 's> {
     Own(Replies<'s>),
     Kept(&'p Replies<'s>),
@@ -146,7 +146,7 @@ impl<'s> Found<'_, 's> {
 }
 
 impl<'s> Place<'_, 's> {
-    /// The replies to the calls of these ids, and maybe others. However often it is asked, it reads twice at most.
+    /// Returns the replies to the calls of these ids, possibly with others. Reads a place at most twice.
     fn replies(
         &self,
         tree: &Tree<'s, '_>,
@@ -162,7 +162,7 @@ impl<'s> Place<'_, 's> {
 }
 
 impl<'s> Source<'_, 's> {
-    /// The replies to the calls of these ids; of several to one, the last.
+    /// Returns the replies to the calls of these ids, the last for each.
     fn replies_by_id(
         &self,
         tree: &Tree<'s, '_>,
@@ -173,7 +173,7 @@ impl<'s> Source<'_, 's> {
         for reply in self.replies(tree, records) {
             let Some(id) = reply.id.clone().filter(|id| is_wanted(id)) else { continue };
             match replies.get_mut(&id) {
-                // The same answer in two dialects, of which one may hold more.
+                // The same answer in two dialects, one with more content.
                 Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
                     twin.is_error |= reply.is_error;
                 }
@@ -205,7 +205,7 @@ impl<'s> Source<'_, 's> {
     }
 }
 
-/// The parts of a value that is no plain text.
+/// The parts of a value that is not plain text.
 fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
     let value = value.to_data();
     let is_structured = match &value {
@@ -218,7 +218,7 @@ fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
     parts
 }
 
-/// What a model was given, in each of the dialects that its span holds it in, read one after the other.
+/// Reads a model's input in each of the dialects of its span, one after the other.
 pub(super) fn inputs<'s>(
     span: &'s Span<'_>,
     at: At,

@@ -1,5 +1,4 @@
-//! What tool spans say of their calls: arguments without the wrappers of frameworks, and ids. Equal calls are then
-//! equal.
+//! Arguments and ids of calls in tool spans, without the wrappers of frameworks, to make equal calls equal.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -20,7 +19,7 @@ use super::tree::{At, Tree};
 use crate::json::Json;
 use crate::trace::Content;
 
-/// Where arguments stand, the surest first.
+/// Attributes with arguments, most reliable first.
 const ARGUMENTS: &[&str] = &[
     "gen_ai.tool.call.arguments",
     "tool_arguments",
@@ -30,7 +29,7 @@ const ARGUMENTS: &[&str] = &[
     "traceloop.entity.input",
 ];
 
-/// The arguments of a tool span's call: as JSON or, where it is none, as text.
+/// Returns the arguments of a tool span's call, as JSON or, if invalid, as text.
 pub(super) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
     let mut found = Content::NotRecorded;
     for name in ARGUMENTS {
@@ -62,12 +61,12 @@ pub(super) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
     found
 }
 
-/// Whether a value only says that content is switched off: ADK writes an empty object then.
+/// Returns true if a value only says that content is switched off: ADK writes an empty object then.
 pub(super) fn is_left_out(name: &str, value: &Value<'_>) -> bool {
     name.starts_with("gcp.") && value.as_str() == Some("{}")
 }
 
-/// Whether a value describes parameters instead of giving them.
+/// Returns true if a value describes parameters instead of giving them.
 fn is_schema(value: &Data<'_>) -> bool {
     let Data::Object(members) = value else { return true };
     let describes = |value: &Data<'_>| {
@@ -94,14 +93,14 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     }
 }
 
-/// Whether a text may hold a wrapper: `false` only where it does not.
+/// Returns false only if a text cannot hold a wrapper.
 fn may_wrap(text: &str) -> bool {
     static MARKS: LazyLock<[Finder<'_>; 3]> =
         LazyLock::new(|| ["kwargs", "input_str", "\\u"].map(Finder::new));
     MARKS.iter().any(|mark| mark.find(text.as_bytes()).is_some())
 }
 
-/// The arguments within a wrapper; `None` where the object is none.
+/// Returns the arguments inside a wrapper, or `None` if the object is not one.
 fn own_arguments<'s>(members: &Members<'s>) -> Option<Data<'s>> {
     const WRAPPER: &[&str] = &["args", "kwargs", "sanitize_inputs_outputs"];
     if let Some(kwargs) = members.object("kwargs")
@@ -129,20 +128,20 @@ fn own_arguments<'s>(members: &Members<'s>) -> Option<Data<'s>> {
     None
 }
 
-/// Whether a text is a JSON object or list, or nothing.
+/// Returns true if a text is a JSON object or list, or empty.
 pub(super) fn is_structured(arguments: &str) -> bool {
     arguments.trim_start().starts_with(['{', '[']) && !is_broken(arguments)
 }
 
-/// Whether a text is no JSON at all.
+/// Returns true if a text is not JSON.
 pub(super) fn is_broken(arguments: &str) -> bool {
-    // Nearly all are sound, which our own reader sees soonest; it allows one level more.
+    // Nearly all texts are valid, which our reader detects faster; it allows one level more.
     let mut json = Json::starting_at(arguments.as_bytes(), 0, 1);
     let is_sound = json.check().is_ok() && json.peek_byte().is_none();
     !is_sound && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_err()
 }
 
-/// The one value of an object of one member, as text.
+/// Returns the value of an object with one member, as text.
 pub(super) fn only_value(arguments: &str) -> Option<Cow<'_, str>> {
     let Data::Object(members) = Data::of_text(arguments)? else { return None };
     let mut values = members.into_iter().map(|(_, value)| value);
@@ -153,19 +152,19 @@ pub(super) fn only_value(arguments: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The calls that spans around tool spans hold, as far as they have been looked for.
+/// The calls in spans around tool spans, as far as they were read.
 #[derive(Default)]
 pub(super) struct CallsAround<'s>(RefCell<BTreeMap<At, Option<CallAround<'s>>>>);
 
-/// The only call that a span around tool spans holds.
+/// The only call in a span around tool spans.
 struct CallAround<'s> {
-    /// The tool, where it is known.
+    /// The tool, if known.
     name: Option<Cow<'s, str>>,
     id: Cow<'s, str>,
 }
 
 impl<'s> CallsAround<'s> {
-    /// The id of a call of this tool, from a span around its own, which is read once.
+    /// Returns the id of a call of this tool, from a span around its own, which is read once.
     pub(super) fn id(&self, tree: &Tree<'s, '_>, around: At, tool: &str) -> Option<Cow<'s, str>> {
         let mut read = self.0.borrow_mut();
         let call = read.entry(around).or_insert_with(|| call_around(tree.span(around)?)).as_ref()?;
@@ -173,8 +172,8 @@ impl<'s> CallsAround<'s> {
     }
 }
 
-/// The call that a span around tool spans holds: `LangGraph`'s node of tools the one call that it runs, `LlamaIndex`'s
-/// step the call as Python writes it.
+/// Reads the call in a span around tool spans: LangGraph's tool node holds the one call that it runs, LlamaIndex's step
+/// holds the call as a Python repr.
 fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
     let value =
         around.attributes.first_of(&["input.value", "gen_ai.task.input", "traceloop.entity.input"])?;
@@ -208,7 +207,7 @@ fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
     None
 }
 
-/// The id of a call, from the wrapper of its arguments.
+/// Returns the id of a call, from the wrapper of its arguments.
 pub(super) fn id_in_wrapper<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     let value = span.attributes.first_of(&["gen_ai.tool.call.arguments", "traceloop.entity.input"])?;
     let Data::Object(members) = value.to_data() else { return None };

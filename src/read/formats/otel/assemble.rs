@@ -1,4 +1,4 @@
-//! From the spans and log records of one trace to the runs of its agents.
+//! Builds the runs of agents from the spans and log records of one trace.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -13,17 +13,17 @@ use super::requests;
 use super::run::AgentRun;
 use super::tree::{At, Owner, Tree};
 
-/// What conversations are known by.
+/// Attributes that identify conversations.
 const CONVERSATION: &[&str] = &["gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id"];
 
-/// The runs of the agents of one trace. The spans are in the order of their starts, the records in that of their
-/// times. Empty where there is no span of an agent, a model or a tool, and no record of a request.
+/// Returns the runs of the agents of one trace. Spans are in the order of their starts, records in the order of their
+/// times. Empty if there is no span of an agent, a model or a tool, and no record of a request.
 pub(crate) fn runs(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
     of_tree(&Tree::new(spans), logs, text_rule)
 }
 
-/// As [`runs`], of a trace that is open, as far as it is settled: what lies below spans that have not come is of runs of
-/// their own, and a last turn in which a call waits for its answer is left out.
+/// Like [`runs`], for the settled part of an open trace: anything below a missing span is a run of its own, and a last
+/// turn with an unanswered call is left out.
 pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
     let mut runs = of_tree(&Tree::open(spans), logs, text_rule);
     for run in &mut runs {
@@ -32,7 +32,7 @@ pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule:
     runs
 }
 
-/// Returns whether a trace without a root span is over: spans whose parents are not there have ended, and some of them
+/// Returns true if a trace without a root span is over: spans whose parents are missing have ended, and some of them
 /// are of agents, or have a parent in another process.
 pub(crate) fn are_whole_below(spans: &[Span<'_>]) -> bool {
     let ids: HashSet<&str> = spans.iter().map(|span| &*span.span_id).collect();
@@ -50,7 +50,7 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
     let of_agents = requests::requests(tree, &records, &tools);
     let mut owners: BTreeSet<Owner> = of_agents.keys().chain(tools.keys()).cloned().collect();
     if owners.is_empty() {
-        // Somebody was there, and did nothing.
+        // An agent was there and did nothing.
         owners.extend(tree.of_kind(Kind::Agent).next().map(|at| Owner::Agent(tree.outermost_agent(at))));
     }
     let none = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ fn of_tree<'s>(tree: &Tree<'s, 's>, log_records: &'s [LogRecord<'_>], text_rule:
     trace.runs(&drafts)
 }
 
-/// What is known of an agent's run before it is put together.
+/// Facts about an agent's run before it is built.
 pub(super) struct Draft<'r, 's> {
     pub(super) owner: &'r Owner,
     pub(super) requests: &'r [Request<'s>],
@@ -108,22 +108,22 @@ pub(super) struct Draft<'r, 's> {
     pub(super) start: u64,
 }
 
-/// What the runs of a trace are put together from.
+/// The inputs for the runs of a trace.
 pub(super) struct TraceContext<'t, 's> {
     pub(super) tree: &'t Tree<'s, 's>,
     trace_id: &'t str,
     pub(super) records: &'t Records<'s>,
     pub(super) sources: &'t Sources<'t, 's>,
-    /// The names of agents, each with the first agent span of it.
+    /// Names of agents, each with the first agent span of that name.
     pub(super) names: &'t BTreeMap<&'t str, Option<At>>,
     /// The outermost agent spans that each owner calls.
     pub(super) agents: &'t BTreeMap<Owner, Vec<At>>,
     pub(super) text_rule: bool,
-    /// Whether any span names a conversation.
+    /// True if any span names a conversation.
     has_conversation: bool,
-    /// Whether any span is of Pydantic AI.
+    /// True if any span is of Pydantic AI.
     pub(super) is_pydantic: bool,
-    /// How many requests each failed step holds, once that is asked for.
+    /// Number of requests in each failed step, computed on demand.
     pub(super) failed_steps: OnceCell<HashMap<At, usize>>,
 }
 
@@ -131,7 +131,7 @@ impl<'s> TraceContext<'_, 's> {
     fn runs(&self, drafts: &[Draft<'_, 's>]) -> Vec<AgentRun> {
         let mut ids: Vec<String> = Vec::with_capacity(drafts.len());
         let mut runs: Vec<AgentRun> = Vec::with_capacity(drafts.len());
-        // An agent that calls may do nothing of its own before.
+        // An agent that calls another may do nothing itself before.
         let mut finder = Callers::new(self.tree, drafts.iter().map(|draft| draft.owner));
         let callers: Vec<Option<usize>> = drafts.iter().map(|draft| finder.caller(draft.owner)).collect();
         let trace_id = self.trace_id;
@@ -166,7 +166,7 @@ impl<'s> TraceContext<'_, 's> {
         runs
     }
 
-    /// The span that an agent is known by.
+    /// Returns the span that identifies an agent.
     fn own_span(&self, draft: &Draft<'_, 's>) -> Option<At> {
         match draft.owner {
             Owner::Agent(at) => return Some(*at),

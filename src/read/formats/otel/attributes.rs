@@ -1,4 +1,4 @@
-//! Attributes of spans and log records: their values, and which of them any rule reads.
+//! Attributes of spans and log records. Only attributes that a rule reads are kept.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use super::data::Data;
 use super::names;
 use crate::json::{Escapes, JsonString};
 
-/// A value of an attribute. Lists are boxed so that it is as small as a text, whose spare bits then say what it is.
+/// A value of an attribute. Lists are boxed to make it as small as a text, whose spare bits then hold the variant.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Value<'a> {
     #[serde(rename = "t")]
@@ -23,7 +23,7 @@ pub(crate) enum Value<'a> {
     Null,
 }
 
-/// Writes a number by its bits: JSON knows neither infinities nor the number that is none.
+/// Writes a number by its bits: JSON has no infinities and no NaN.
 mod bits {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -59,7 +59,7 @@ impl Wording<'_> {
         }
     }
 
-    /// The text in its JSON spelling, where that is how it is held.
+    /// Returns the text in its JSON spelling, if it is stored that way.
     pub(super) fn spelled(&self) -> Option<JsonString<'_>> {
         match self {
             Self::Plain(_) => None,
@@ -98,12 +98,12 @@ impl<'a> From<JsonString<'a>> for Wording<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A text that was made or borrowed.
+    /// A text, borrowed or owned.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text(Wording::Plain(text.into()))
     }
 
-    /// The value where it is a text.
+    /// Returns the value if it is a text.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text.as_str()),
@@ -111,7 +111,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a whole number that is not negative, also where it is spelled as a text or as `3.0`.
+    /// Returns the value as a non-negative integer, also from a text or from `3.0`.
     pub(crate) fn as_count(&self) -> Option<u64> {
         match self {
             Self::Integer(integer) => u64::try_from(*integer).ok(),
@@ -128,7 +128,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The member of this name.
+    /// Returns the member of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Map(members) => members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value),
@@ -136,7 +136,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as JSON: a text that holds a JSON list or object is that, another is a string.
+    /// Returns the value as JSON. A text that holds a JSON list or object is parsed, any other is a string.
     pub(crate) fn to_data(&self) -> Data<'_> {
         match self {
             Self::Text(text) => Data::of_text(text.as_str()).unwrap_or_else(|| self.to_plain_data()),
@@ -144,7 +144,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as JSON, with texts as strings whatever they hold.
+    /// Returns the value as JSON, with all texts as strings.
     pub(crate) fn to_plain_data(&self) -> Data<'_> {
         match self {
             Self::Text(text) => Data::Text(Cow::Borrowed(text.as_str())),
@@ -159,7 +159,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a text: of what is no text, its JSON.
+    /// Returns the value as a text, or as JSON if it is not a text.
     pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Null => None,
@@ -168,7 +168,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same on its own.
+    /// Returns an owned copy.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Self::Text(text) => Value::Text(text.into_owned()),
@@ -187,25 +187,24 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The attributes of a span, of an event, or of a log record, in the order in which they stand. Only those that some
-/// rule reads are kept.
+/// The attributes of a span, an event or a log record, in order. Only attributes that a rule reads are kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attributes<'a> {
     entries: Vec<(Cow<'a, str>, Value<'a>)>,
-    /// A bit for each name that is there. Rules ask for many names, of which few are.
+    /// A bit for each name that is present. Rules ask for many names, and few are present.
     names: u64,
 }
 
-/// The bit of a name, which others share.
+/// Returns the bit of a name, which other names share.
 fn bit(name: &str) -> u64 {
     1 << (names::place(name.as_bytes()) % 64)
 }
 
 impl<'a> Attributes<'a> {
-    /// How many are made room for at first.
+    /// Initial capacity.
     const ROOM: usize = 12;
 
-    /// One more; of several of one name the last counts.
+    /// Adds an attribute; the last one of a name counts.
     pub(crate) fn push(&mut self, key: Cow<'a, str>, value: Value<'a>) {
         if !matches!(value, Value::Null) {
             if self.entries.capacity() == 0 {
@@ -216,7 +215,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Leaves the first `count` alone. The bits of the other names stay, and cost a search at most.
+    /// Keeps the first `count` attributes. Bits of dropped names stay, and cost at most a search.
     pub(super) fn truncate(&mut self, count: usize) {
         self.entries.truncate(count);
     }
@@ -229,22 +228,22 @@ impl<'a> Attributes<'a> {
         self.entries.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// The value of a name where it is a text that is not empty.
+    /// Returns the value of a name if it is a non-empty text.
     pub(crate) fn name(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// The first of these that is there.
+    /// Returns the first of these that is present.
     pub(crate) fn first_of(&self, names: &[&str]) -> Option<&Value<'a>> {
         names.iter().find_map(|name| self.get(name))
     }
 
-    /// The first of these that is a text that is not empty.
+    /// Returns the first of these that is a non-empty text.
     pub(crate) fn first_name(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.name(name))
     }
 
-    /// The first of these that is a whole number.
+    /// Returns the first of these that is an integer.
     pub(crate) fn first_count(&self, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| self.get(name)?.as_count())
     }
@@ -253,7 +252,7 @@ impl<'a> Attributes<'a> {
         self.entries.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// As they are held.
+    /// Iterates in stored order.
     pub(super) fn iter_all(&self) -> impl Iterator<Item = &(Cow<'a, str>, Value<'a>)> {
         self.entries.iter()
     }
@@ -265,7 +264,7 @@ impl<'a> Attributes<'a> {
     pub(super) fn into_owned(self) -> Attributes<'static> {
         let own = self.entries.into_iter().map(|(key, value)| (names::owned(key), value.into_owned()));
         let mut entries: Vec<_> = own.collect();
-        // What is owned is held.
+        // Owned texts are counted.
         entries.shrink_to_fit();
         Attributes { entries, names: self.names }
     }

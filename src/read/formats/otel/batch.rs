@@ -1,4 +1,4 @@
-//! Spans and log records of one body, on their own: what a receiver hands on.
+//! Spans and log records of one body, without the input: the form in which a receiver passes them on.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::model::SpanEvent;
 use super::{LogRecord, Span, SpanJoin};
 use crate::read::{ReadOptions, Reading};
 
-/// The spans and log records of one input, without the input: what a receiver hands to a
+/// The spans and log records of one input, without the input. A receiver passes them to a
 /// [`TraceAssembler`](crate::TraceAssembler).
 ///
 /// ```
@@ -25,7 +25,8 @@ pub struct SpanBatch {
 }
 
 impl SpanBatch {
-    /// Reads an input. `None`: it holds no spans and no log records. The reading says what was passed over and what was
+    /// Reads an input, or returns `None` if it holds no spans or log records. The reading has skipped elements and
+    /// errors.
     /// wrong.
     #[must_use]
     pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, Reading)> {
@@ -34,41 +35,41 @@ impl SpanBatch {
         Some((join.collection.into_batch(), reading))
     }
 
-    /// Puts what another holds behind.
+    /// Appends another batch.
     pub(in crate::read) fn append(&mut self, mut other: Self) {
         self.spans.append(&mut other.spans);
         self.logs.append(&mut other.logs);
     }
 
-    /// How many spans there are.
+    /// Returns the number of spans.
     #[must_use]
     pub fn spans(&self) -> usize {
         self.spans.len()
     }
 
-    /// How many log records there are.
+    /// Returns the number of log records.
     #[must_use]
     pub fn logs(&self) -> usize {
         self.logs.len()
     }
 }
 
-/// What an allocation costs beside what it holds.
+/// Overhead of an allocation.
 const ALLOCATION: usize = 16;
 
-/// What is allocated for a text.
+/// Returns the allocation of a text.
 fn text(text: &str) -> usize {
     if text.is_empty() { 0 } else { text.len() + ALLOCATION }
 }
 
-/// What is allocated for a key.
+/// Returns the allocation of a key.
 #[expect(clippy::ptr_arg, reason = "whether it is owned is the question")]
 fn owned(key: &Cow<'_, str>) -> usize {
     if matches!(key, Cow::Owned(_)) { text(key) } else { 0 }
 }
 
 impl Span<'_> {
-    /// About how many bytes it takes.
+    /// Returns about how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         let events = self
             .events
@@ -87,7 +88,7 @@ impl Span<'_> {
 }
 
 impl LogRecord<'_> {
-    /// About how many bytes it takes.
+    /// Returns about how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         let record = &self.record;
         let body = text(&record.name) + record.body.bytes() + record.attributes.bytes();
@@ -103,7 +104,7 @@ impl Attributes<'_> {
 }
 
 impl Value<'_> {
-    /// With its own place.
+    /// With its own size.
     fn bytes(&self) -> usize {
         let inside = match self {
             Self::Text(wording) => text(wording.as_str()),

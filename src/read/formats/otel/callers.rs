@@ -1,15 +1,15 @@
-//! Whose run started each run.
+//! Finds the run that started each run.
 
 use std::collections::BTreeMap;
 
 use super::tree::{MOST_AROUND, Owner, Tree};
 
-/// Finds the callers of runs. What is found on the way to one is kept for the others.
+/// Finds the callers of runs, with a cache of intermediate results.
 pub(super) struct Callers<'t, 's, 'a> {
     tree: &'t Tree<'s, 'a>,
-    /// The numbers of the owners that have steps of their own.
+    /// The indexes of owners that have steps.
     owners: BTreeMap<&'t Owner, usize>,
-    /// Of owners without steps the number of the nearest around them that has some, and how far around it is.
+    /// For owners without steps, the nearest enclosing owner with steps, and the distance to it.
     nearest: BTreeMap<Owner, Option<(usize, usize)>>,
 }
 
@@ -20,13 +20,13 @@ impl<'t, 's, 'a> Callers<'t, 's, 'a> {
         Self { tree, owners, nearest: BTreeMap::new() }
     }
 
-    /// The number of the owner whose run started an owner's run: the nearest one around it that has steps of its own.
+    /// Returns the index of the owner whose run started an owner's run: the nearest enclosing one with steps.
     pub(super) fn caller(&mut self, owner: &Owner) -> Option<usize> {
         let (caller, distance) = self.nearest(self.tree.owner_around(owner)?)?;
         (distance < MOST_AROUND && self.owners.get(owner) != Some(&caller)).then_some(caller)
     }
 
-    /// The nearest owner that has steps, from this one on.
+    /// Returns the nearest owner with steps, from this one outwards.
     fn nearest(&mut self, first: Owner) -> Option<(usize, usize)> {
         let mut found = None;
         let mut path = Vec::new();
@@ -41,7 +41,7 @@ impl<'t, 's, 'a> Callers<'t, 's, 'a> {
                 break;
             }
             next = self.tree.owner_around(&owner);
-            // Should the way lead back here, it leads nowhere.
+            // A cycle leads nowhere.
             self.nearest.insert(owner.clone(), None);
             path.push(owner);
         }
@@ -58,7 +58,7 @@ mod tests {
     use super::super::model::Span;
     use super::*;
 
-    /// Agents of different names in one another.
+    /// Agents of different names inside one another.
     fn nested(many: usize) -> Vec<Span<'static>> {
         let span = |number: usize| Span {
             span_id: number.to_string().into(),

@@ -1,4 +1,4 @@
-//! One action for each call, whether a model's output, a tool span or both show it.
+//! One action for each call, shown by a model's output, a tool span or both.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,25 +12,25 @@ use super::tree::{self, At, Tree};
 use super::unwrap::{self, Outcome};
 use crate::trace::{Arguments, Content, Digest};
 
-/// A call and what shows it.
+/// A call and its sources.
 #[derive(Debug, Clone)]
 pub(super) struct Action<'s> {
-    /// The request that asked for it, and its place in the output; `None`: no output shows it.
+    /// The request that asked for it, and the index in the output; `None` if no output shows it.
     pub(super) call: Option<Place>,
-    /// The tool spans that show it, from the innermost, or the span of the agent that ran for it.
+    /// The tool spans that show it, innermost first, or the span of the agent that ran for it.
     pub(super) views: Vec<&'s Span<'s>>,
-    /// Whether the span is an agent's.
+    /// True if the span is an agent's.
     pub(super) is_agent: bool,
-    /// The result that its spans hold, where it has any.
+    /// The result in its spans, if any.
     pub(super) result: Option<Outcome<'s>>,
     pub(super) id: Option<Cow<'s, str>>,
     pub(super) name: Cow<'s, str>,
     pub(super) arguments: Content<Cow<'s, str>>,
-    /// The request that asked for it, or that came before it.
+    /// The request that asked for it, or the one before it.
     pub(super) turn: usize,
-    /// How many requests lie between that one and this, of which nothing is recorded.
+    /// Number of unrecorded requests between that request and this action.
     pub(super) unseen: usize,
-    /// By what it is ordered: the time of its group, its place in the group.
+    /// The sort key: time of its group, index in the group.
     order: (u64, usize, usize, u64),
 }
 
@@ -45,7 +45,7 @@ struct Tool<'s> {
     result: Outcome<'s>,
 }
 
-/// The actions of one agent, in order.
+/// Returns the actions of one agent, in order.
 pub(super) fn actions<'s>(
     tree: &Tree<'s, 's>,
     requests: &[Request<'s>],
@@ -109,7 +109,7 @@ pub(super) fn actions<'s>(
     actions
 }
 
-/// Groups of one output keep the model's order and stand where the first of them began.
+/// Groups of one output keep the model's order, at the time when the first of them began.
 fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
     let mut begun: BTreeMap<usize, u64> = BTreeMap::new();
     for action in actions.iter() {
@@ -120,8 +120,8 @@ fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
             *first = span.start.min(*first);
         }
     }
-    // A request whose calls no span shows stands where it began or, where it encloses tools, where it ended; one that
-    // only messages show, behind the one before it.
+    // A request whose calls no span shows is placed at its start or, if it encloses tools, at its end. A request that
+    // only messages show follows the one before it.
     let mut starts: Vec<u64> =
         actions.iter().filter_map(|action| Some(action.views.first()?.start)).collect();
     starts.sort_unstable();
@@ -176,7 +176,7 @@ fn tool<'s>(tree: &Tree<'s, 's>, at: At) -> Option<Tool<'s>> {
     Some(Tool { at, start: span.start, views, id, name, arguments, result: result? })
 }
 
-/// Calls, by what a span says of its call other than an id.
+/// Calls by the properties of a span's call other than an id.
 #[derive(Default)]
 struct Places<'r> {
     names: BTreeMap<&'r str, BTreeSet<Place>>,
@@ -184,7 +184,7 @@ struct Places<'r> {
 }
 
 impl<'r> Places<'r> {
-    /// The calls of requests; with `bare`, only those without an id.
+    /// Returns the calls of requests; with `bare`, only those without an id.
     fn of(requests: &'r [Request<'_>], bare: bool) -> Self {
         let mut places = Self::default();
         for (number, request) in requests.iter().enumerate() {
@@ -203,8 +203,8 @@ impl<'r> Places<'r> {
     }
 }
 
-/// The call that each tool span shows, by the span's position: by id, else by name and arguments, else by name within
-/// the request before it. Of several, the one that was asked for last.
+/// Returns the call that each tool span shows, by the span's index: by id, else by name and arguments, else by name
+/// within the request before it. Of several, the one requested last.
 fn pair(requests: &[Request<'_>], tools: &[Tool<'_>]) -> BTreeMap<usize, Place> {
     let mut ids: BTreeMap<&str, BTreeSet<Place>> = BTreeMap::new();
     for (number, request) in requests.iter().enumerate() {
@@ -229,7 +229,7 @@ fn pair(requests: &[Request<'_>], tools: &[Tool<'_>]) -> BTreeMap<usize, Place> 
         return pairs;
     }
     let mut all = Places::of(requests, false);
-    // A span with an id of its own shows no call of another id.
+    // A span with an id shows no call of another id.
     let mut bare = Places::of(requests, true);
     for (position, tool) in tools.iter().enumerate() {
         if pairs.contains_key(&position) {
@@ -252,7 +252,7 @@ fn pair(requests: &[Request<'_>], tools: &[Tool<'_>]) -> BTreeMap<usize, Place> 
     pairs
 }
 
-/// The digests by which arguments of a call and of a span can be equal: of all of them and, of a tool of one
+/// Returns the digests by which arguments of a call and of a span can be equal: of all arguments and, for a tool of one
 /// parameter, of its bare value.
 fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     let Content::Present(text) = arguments else { return Vec::new() };
@@ -266,7 +266,7 @@ fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     digests
 }
 
-/// The span's arguments, unless the model's text is no JSON or holds what the span leaves out.
+/// Returns the span's arguments, unless the model's text is not JSON or has content that the span leaves out.
 fn arguments<'s>(
     span: Content<Cow<'s, str>>,
     model: Option<&Content<Cow<'s, str>>>,
@@ -286,7 +286,7 @@ fn arguments<'s>(
     }
 }
 
-/// The spans of sub-agents that run for calls without tool spans.
+/// Returns the spans of sub-agents that run for calls without tool spans.
 fn pair_agents(
     tree: &Tree<'_, '_>,
     agents: &[At],
@@ -317,8 +317,8 @@ fn pair_agents(
     pairs
 }
 
-/// The turns of tool spans that no output shows: of the request before each. Where there is no request, or where a
-/// model span encloses tools that its last output does not name, those that overlap beside one another share one.
+/// Returns the turns of tool spans that no output shows: the turn of the request before each. Without a request, or if
+/// a model span encloses tools that its last output does not name, overlapping siblings share a turn.
 fn turns_without_requests(
     tree: &Tree<'_, '_>,
     requests: &[Request<'_>],
@@ -326,7 +326,7 @@ fn turns_without_requests(
 ) -> Vec<(usize, usize)> {
     let mut turns = Vec::with_capacity(tools.len());
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
-    // The spans of the request before a tool, which for many tools is the same.
+    // The spans of the request before a tool, shared by many tools.
     let mut spans: Vec<At> = Vec::new();
     for tool in tools {
         let before = requests.partition_point(|request| request.start <= tool.start).saturating_sub(1);

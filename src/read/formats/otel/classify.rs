@@ -1,4 +1,4 @@
-//! What a span is of: a tool, a model, an agent, or something around them.
+//! Classifies spans: a tool, a model, an agent, or another.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ pub(super) enum Kind {
     Tool,
     Model,
     Agent,
-    /// A step, a node, a workflow, a transport: what is none of the others.
+    /// A step, a node, a workflow, a transport: any other span.
     Chain,
 }
 
 /// The tool that a framework makes up for the merged answer of several.
 const MERGED: &str = "(merged tools)";
 
-/// By attributes, each in its turn; by the span's name where no attribute decides.
+/// Classifies by attributes, in order, and by the span's name if no attribute decides.
 pub(super) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
     let tool = attributes.name("gen_ai.tool.name");
@@ -86,7 +86,7 @@ fn of_name(name: &str) -> Option<Kind> {
     )
 }
 
-/// The name of a tool span's tool.
+/// Returns the name of a tool span's tool.
 pub(super) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     if let Some(name) = span.attributes.first_name(&["gen_ai.tool.name", "tool.name"]) {
         return name;
@@ -102,7 +102,7 @@ pub(super) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
-/// The name of an agent span's agent.
+/// Returns the name of an agent span's agent.
 pub(super) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let named = ["gen_ai.agent.name", "agent.name", "graph.node.id", "agent_name"];
     if let Some(name) = span.attributes.first_name(&named) {
@@ -120,7 +120,8 @@ pub(super) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
-/// The name of the agent that `LangGraph` runs a span for. Its instrumentation leaves agent spans without children.
+/// Returns the name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans without
+/// children.
 pub(super) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     if let Some(name) = span.attributes.name("traceloop.association.properties.lc_agent_name") {
         return Some(Cow::Borrowed(name));
@@ -128,7 +129,7 @@ pub(super) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     metadata(span, "lc_agent_name")
 }
 
-/// Whether a span is `LangGraph`'s node of tools.
+/// Returns true if a span is LangGraph's tool node.
 pub(super) fn is_tools_node(span: &Span<'_>) -> bool {
     span.name == "tools"
         || span.name == "execute_task tools"

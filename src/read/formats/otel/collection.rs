@@ -1,4 +1,4 @@
-//! Spans and log records on their way to traces, put together by trace id.
+//! Collects spans and log records by trace id.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,21 @@ use crate::read::members::Members;
 use crate::read::runs::Runs;
 use crate::trace::{Assembler, Ending, Routing};
 
-/// How many faults of one input are kept.
+/// Limit of errors that are kept for an input.
 const MOST_FAULTS: usize = 100;
 
-/// Spans and log records on their way to traces, of as many inputs as belong together.
+/// Spans and log records of inputs that belong together.
 #[derive(Debug, Default)]
 pub(crate) struct SpanCollection<'a> {
     pub(super) traces: BTreeMap<String, Bundle<'a>>,
-    /// What was passed over, by reason.
+    /// Skipped elements by reason.
     pub(super) passed_over: BTreeMap<&'static str, u64>,
     pub(super) faults: Vec<Fault>,
-    /// How many more there were.
+    /// Number of errors beyond the limit.
     pub(super) more_faults: u64,
 }
 
-/// What is there of one trace.
+/// The parts of one trace.
 #[derive(Debug, Default)]
 pub(super) struct Bundle<'a> {
     pub(super) spans: Vec<Span<'a>>,
@@ -42,7 +42,7 @@ pub(super) struct Bundle<'a> {
 }
 
 impl<'a> SpanCollection<'a> {
-    /// A span, in any order. One without ids belongs nowhere.
+    /// Adds a span, in any order. A span without ids is skipped.
     pub(crate) fn push_span(&mut self, mut span: Span<'a>) {
         if span.trace_id.is_empty() || span.span_id.is_empty() {
             return self.pass_over("spans without ids");
@@ -63,7 +63,7 @@ impl<'a> SpanCollection<'a> {
         }
     }
 
-    /// A log record, in any order. One without a trace id belongs nowhere.
+    /// Adds a log record, in any order. A record without a trace id is skipped.
     pub(crate) fn push_log(&mut self, log: LogRecord<'a>) {
         if log.trace_id.is_empty() {
             return self.pass_over("log records of no trace");
@@ -82,7 +82,7 @@ impl<'a> SpanCollection<'a> {
         if self.faults.len() < MOST_FAULTS { self.faults.push(fault) } else { self.more_faults += 1 }
     }
 
-    /// Reads one item; what is wrong with its shape costs it alone.
+    /// Reads one item. An item of the wrong shape is skipped and reported.
     pub(super) fn contained(
         &mut self,
         json: &mut Json<'a>,
@@ -103,7 +103,7 @@ impl<'a> SpanCollection<'a> {
         }
     }
 
-    /// Takes the spans and log records of a document.
+    /// Adds the spans and log records of a document.
     pub(super) fn take(&mut self, document: &Document<'a>) -> Read<()> {
         match document {
             Document::Object(members) => self.take_object(members),
@@ -168,7 +168,7 @@ impl<'a> SpanCollection<'a> {
         }
     }
 
-    /// Says what was passed over and what was wrong.
+    /// Reports skipped elements and errors.
     pub(super) fn account(&mut self, runs: &mut Runs<'_>) {
         for (reason, count) in std::mem::take(&mut self.passed_over) {
             runs.pass_over(reason, count);
@@ -179,7 +179,7 @@ impl<'a> SpanCollection<'a> {
         runs.pass_over("further faults", std::mem::take(&mut self.more_faults));
     }
 
-    /// What was taken, without the input.
+    /// Returns the contents without the input.
     pub(super) fn into_batch(self) -> SpanBatch {
         let mut batch = SpanBatch::default();
         for bundle in self.traces.into_values() {
@@ -189,15 +189,15 @@ impl<'a> SpanCollection<'a> {
         batch
     }
 
-    /// Gives the runs of the agents of all traces, in the order in which the traces began; or sets the spans aside where
-    /// those of several inputs are to be joined.
+    /// Emits the runs of the agents of all traces, in the order in which the traces began, or sets the spans aside if
+    /// several inputs are to be joined.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         if runs.joins {
             return runs.set_aside(self.into_batch());
         }
         let text_rule = runs.options.text_errors;
         let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
-        // The map's order, by trace id, decides between traces of one start.
+        // Traces with the same start are ordered by trace id.
         traces.sort_by_cached_key(Bundle::start);
         for bundle in traces {
             let agents = runs_of_trace(bundle.spans, bundle.logs, text_rule);
@@ -222,8 +222,8 @@ impl Bundle<'_> {
     }
 }
 
-/// The runs of the agents of one trace, from its spans and log records in whatever order they came, duplicates
-/// included. What a live assembler knows of a trace that is over.
+/// Returns the runs of the agents of one trace, from its spans and log records in any order, with duplicates. A live
+/// assembler calls it for a trace that is over.
 pub(crate) fn runs_of_trace(
     mut spans: Vec<Span<'_>>,
     mut logs: Vec<LogRecord<'_>>,
@@ -233,7 +233,7 @@ pub(crate) fn runs_of_trace(
     assemble::runs(&spans, &logs, text_rule)
 }
 
-/// Puts spans and log records in order, and leaves one of each.
+/// Sorts spans and log records, and drops duplicates.
 pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'_>>) {
     model::in_order(spans);
     model::records_in_order(logs);
@@ -244,7 +244,7 @@ pub(super) fn is_resources(key: &[u8]) -> bool {
 }
 
 impl SpanCollection<'_> {
-    /// Takes a request of OTLP as protobuf. `None`: the bytes are none.
+    /// Adds a request of OTLP as protobuf, or returns `None` if the bytes are not one.
     #[cfg_attr(not(feature = "otlp"), expect(clippy::unused_self, reason = "the feature takes it"))]
     pub(super) fn add_protobuf(&mut self, bytes: &[u8]) -> Option<crate::error::Result<()>> {
         if !protobuf::looks_like_request(bytes) {

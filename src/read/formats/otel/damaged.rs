@@ -1,4 +1,4 @@
-//! Inputs that are no sound JSON: cut off or damaged, or protobuf.
+//! Inputs that are not valid JSON: truncated or damaged, or protobuf.
 
 use super::collection::{SpanCollection, is_resources};
 use super::otlp_json;
@@ -10,11 +10,11 @@ use crate::read::members::Members;
 use crate::read::runs::Runs;
 use crate::read::window::Window;
 
-/// Reads what there is of an input that is cut off or otherwise damaged, up to the damage. `None`: it holds no spans.
+/// Reads a damaged input up to the damage, or returns `None` if it holds no spans.
 pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut SpanCollection<'a>) -> Option<Fault> {
     let mut json = Json::new(bytes);
     let mut found = false;
-    // Documents may stand one behind the other.
+    // Documents may follow one another.
     while json.peek_byte() == Some(b'{') {
         let start = json.clone();
         if let Ok(whole) = json.raw() {
@@ -43,7 +43,7 @@ pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut SpanCollection<'a>) -
     }
     let behind = json.offset();
     found.then(|| match first_unsound(bytes) {
-        // It may stand where nobody reads, or have been found there.
+        // The fault may lie in a skipped part, or have been found already.
         Some(fault) => {
             into.faults.retain(|known| known.at() != fault.at());
             fault
@@ -52,7 +52,7 @@ pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut SpanCollection<'a>) -
     })
 }
 
-/// The first thing that is wrong in documents that stand one behind the other.
+/// Returns the first error in documents that follow one another.
 fn first_unsound(bytes: &[u8]) -> Option<Fault> {
     let mut json = Json::new(bytes);
     while json.peek_byte() == Some(b'{') {
@@ -63,7 +63,7 @@ fn first_unsound(bytes: &[u8]) -> Option<Fault> {
     None
 }
 
-/// Reads what there is of a damaged document; `false` where it holds no spans.
+/// Reads a damaged document up to the damage, or returns false if it holds no spans.
 pub(crate) fn read_damaged(bytes: &[u8], window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
     let mut collection = SpanCollection::default();
     let Some(fault) = take_damaged(bytes, &mut collection) else { return false };
@@ -75,7 +75,7 @@ pub(crate) fn read_damaged(bytes: &[u8], window: &Window<'_>, runs: &mut Runs<'_
     true
 }
 
-/// Whether an input that is no JSON is a request of OTLP as protobuf; if so, reads it.
+/// Reads an input that is a request of OTLP as protobuf, or returns false.
 pub(crate) fn read_protobuf(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut collection = SpanCollection::default();
     match collection.add_protobuf(bytes) {

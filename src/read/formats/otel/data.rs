@@ -1,4 +1,4 @@
-//! JSON within texts: values that borrow what they say from where it was read, as far as that needs no decoding.
+//! JSON within texts, as values that borrow from the text if it needs no decoding.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,12 +22,12 @@ pub(crate) enum Data<'t> {
     Object(Members<'t>),
 }
 
-/// The members of an object, in the order of their keys; of several of one key, the last.
+/// The members of an object, sorted by key; the last one of a key counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, Data<'t>)>);
 
 impl<'t> Data<'t> {
-    /// The JSON list or object that a text holds, as serde reads it.
+    /// Parses a JSON list or object in a text, with the results of serde.
     pub(crate) fn of_text(text: &'t str) -> Option<Self> {
         let trimmed = text.trim_start();
         if !trimmed.starts_with(['{', '[']) {
@@ -40,7 +40,7 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// As [`Data::of_text`], of a text that may have been made.
+    /// Like [`Data::of_text`], for a text that may be owned.
     pub(crate) fn of_cow(text: &Cow<'t, str>) -> Option<Self> {
         match text {
             Cow::Borrowed(text) => Self::of_text(text),
@@ -76,12 +76,12 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// How it is spelled, without spaces.
+    /// Returns its spelling without spaces.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The same on its own.
+    /// Returns an owned copy.
     pub(crate) fn into_owned(self) -> Data<'static> {
         match self {
             Self::Null => Data::Null,
@@ -99,10 +99,10 @@ impl<'t> Data<'t> {
     }
 }
 
-/// How deep the usual values are nested.
+/// Depth that usual values do not exceed.
 const USUAL_DEPTH: u32 = 32;
 
-/// A value of which it is certain what serde would make of it: without long numbers, and without halves of characters.
+/// Reads values for which serde's result is certain: without long numbers and surrogates.
 fn usual<'t>(json: &mut Json<'t>, depth: u32) -> Read<Data<'t>> {
     Ok(match json.kind()? {
         Kind::Null => json.null().map(|_| Data::Null)?,
@@ -129,7 +129,7 @@ fn usual<'t>(json: &mut Json<'t>, depth: u32) -> Read<Data<'t>> {
     })
 }
 
-/// What makes serde read a text instead.
+/// Leaves a text to serde.
 #[cold]
 fn unusual() -> Fault {
     Fault::syntax(0, "not a usual value")
@@ -142,7 +142,7 @@ fn usual_number(json: &mut Json<'_>) -> Read<Number> {
     let spelling = json.since(start);
     let is_short = spelling.len() <= 15 && !spelling.iter().any(|byte| matches!(byte, b'e' | b'E'));
     let usual = match number {
-        // What is spelled `-0` is no integer to serde, which rounds what has many digits in its own way.
+        // serde does not read `-0` as an integer, and rounds numbers with many digits in its own way.
         _ if !is_short || spelling == b"-0" => None,
         json::Number::Integer(integer) => i64::try_from(integer).ok().map(Number::from),
         json::Number::Float(float) => Number::from_f64(float),
@@ -175,17 +175,17 @@ impl<'t> Members<'t> {
         self.get(key).is_some()
     }
 
-    /// The object below a key.
+    /// Returns the object of a key.
     pub(crate) fn object(&self, key: &str) -> Option<&Members<'t>> {
         self.get(key)?.as_object()
     }
 
-    /// The text below a key.
+    /// Returns the text of a key.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }
 
-    /// Takes out the value of a key.
+    /// Removes and returns the value of a key.
     pub(crate) fn remove(&mut self, key: &str) -> Option<Data<'t>> {
         let at = self.0.iter().position(|(name, _)| name == key)?;
         Some(self.0.remove(at).1)
@@ -291,7 +291,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// A key, which serde borrows where it can only if it is told to.
+/// A key; serde borrows it only on request.
 #[derive(Deserialize)]
 struct Key<'t>(#[serde(borrow)] Cow<'t, str>);
 

@@ -1,7 +1,7 @@
-//! The dialects of messages that spans hold: what was said, called and answered.
+//! The dialects of messages in spans: texts, calls and answers.
 //!
-//! Every dialect is read by one walk over the JSON, because instrumentations nest them in one another: a message of
-//! one library in the serialized response of another.
+//! One walk over the JSON reads every dialect, because instrumentations nest them: a message of one library inside the
+//! serialized response of another.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use super::message::{Block, ModelCall, Reply, Role, arguments_of, is_masked, nam
 use super::python;
 use crate::trace::Content;
 
-/// The parts of a conversation, in order.
+/// Returns the parts of a conversation, in order.
 pub(super) fn blocks(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
     walk(value, role, Content::NotRecorded)
 }
 
-/// As [`blocks`], of a convention that leaves empty arguments out.
+/// Like [`blocks`], for a convention that leaves out empty arguments.
 pub(super) fn blocks_of_flattened(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
     walk(value, role, Content::Present(Cow::Borrowed("{}")))
 }
@@ -30,9 +30,9 @@ fn walk<'t>(value: Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) 
 
 struct Walk<'t> {
     blocks: Vec<Block<'t>>,
-    /// The arguments of a call that has none.
+    /// The arguments of a call without any.
     bare_arguments: Content<Cow<'t, str>>,
-    /// The blocks last looked through, in which no call is repeated.
+    /// The blocks checked last, in which no call is repeated.
     distinct: Range<usize>,
 }
 
@@ -73,9 +73,9 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Takes what it needs out of an object.
+    /// Takes the known members of an object.
     fn object(&mut self, members: &mut Members<'t>, outer: Role) {
-        // Messages as `LangChain` serializes them.
+        // Messages as LangChain serializes them.
         let class = members.get("id").and_then(Data::as_list).and_then(|id| id.last()?.as_text());
         let role = class.map_or(outer, Role::of_name);
         if members.has("lc")
@@ -104,7 +104,7 @@ impl<'t> Walk<'t> {
         };
         match kind {
             "tool_call" | "tool_use" | "toolCall" | "tool-call" | "server_tool_use" | "custom_tool_call" => {
-                // With the whole call below a key of the same name.
+                // With the whole call under a key of the same name.
                 return match members.get_mut("tool_call") {
                     Some(Data::Object(inner)) => self.call(inner, None),
                     _ => self.call(members, None),
@@ -151,7 +151,7 @@ impl<'t> Walk<'t> {
                 _ => {}
             }
         }
-        // Calls stand behind the text, whatever the order of the keys.
+        // Calls follow the text, whatever the order of the keys.
         for key in
             ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"]
         {
@@ -238,19 +238,19 @@ impl<'t> Walk<'t> {
         self.blocks.push(Block::Reply(Reply { id, content: content(found), is_error }));
     }
 
-    /// Several keys of one message may hold the same calls; the first counts, with the arguments of the first that has them.
+    /// Several keys of one message may hold the same calls. The first counts, with the first arguments present.
     fn drop_repeated(&mut self, from: usize) {
         let calls = |range: Range<usize>| {
             let blocks = self.blocks.get(range).unwrap_or_default();
             blocks.iter().filter(|block| matches!(block, Block::Call(_))).count()
         };
         let (start, end, length) = (self.distinct.start, self.distinct.end, self.blocks.len());
-        // Of a message around others, what those said has been looked through.
+        // In a message around others, their blocks were checked already.
         let is_known = from <= start && end <= length && calls(from..start) == 0 && calls(end..length) == 0;
         if is_known || calls(from..length) < 2 {
             return;
         }
-        // Positions of calls, with that of the first of the same id.
+        // Indexes of calls, with the index of the first of the same id.
         let mut repeated: Vec<(usize, usize)> = Vec::new();
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         for (at, block) in self.blocks.iter().enumerate().skip(from) {

@@ -1,4 +1,4 @@
-//! Messages that are spread over attributes with dotted names, such as `llm.output_messages.0.message.content`.
+//! Messages spread over attributes with dotted names, such as `llm.output_messages.0.message.content`.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::dialects::blocks_of_flattened;
 use super::message::{Block, Role};
 use super::model::Span;
 
-/// Attributes of one prefix, as the messages that they are. Texts are texts here, whatever they hold.
+/// Rebuilds messages from attributes of one prefix. Texts stay texts.
 pub(super) fn flattened<'s>(span: &'s Span<'_>, prefix: &str) -> Option<Vec<Block<'s>>> {
     let entries = span.attributes.iter();
     let value = unflatten(
@@ -18,22 +18,22 @@ pub(super) fn flattened<'s>(span: &'s Span<'_>, prefix: &str) -> Option<Vec<Bloc
     Some(blocks_of_flattened(value, role))
 }
 
-/// How many parts of a name are looked at.
+/// Limit of parts of a name.
 const MAX_DEPTH: usize = 24;
 
-/// A part of a dotted name, which may be a number.
+/// A part of a dotted name, possibly a number.
 type Part<'s> = (Option<u64>, &'s str);
 
-/// What stands below a part of a name.
+/// The value or members under a part of a name.
 #[derive(Default)]
 struct Node<'s> {
     value: Option<Data<'s>>,
-    /// In the order in which they came. Those of one part mostly do so together.
+    /// In input order. Names with the same part mostly follow one another.
     members: Vec<(Part<'s>, Node<'s>)>,
 }
 
 impl<'s> Node<'s> {
-    /// Puts a value below the parts of its name.
+    /// Inserts a value under the parts of its name.
     fn put(&mut self, mut name: impl Iterator<Item = Part<'s>>, value: Data<'s>) {
         let Some(part) = name.next() else {
             self.value = Some(value);
@@ -68,8 +68,7 @@ impl<'s> Node<'s> {
     }
 }
 
-/// Dotted names with numbers in them as the lists and objects that they stand for. Numbers count, not their order as
-/// text.
+/// Turns dotted names with numbers into lists and objects, in numeric order.
 fn unflatten<'s>(entries: impl Iterator<Item = (&'s str, Data<'s>)>) -> Option<Data<'s>> {
     let mut root = Node::default();
     for (key, value) in entries {

@@ -1,4 +1,4 @@
-//! Several inputs as one source.
+//! Joins several inputs into one source.
 
 use super::collection::SpanCollection;
 use super::damaged::take_damaged;
@@ -8,8 +8,7 @@ use crate::read::window::Window;
 use crate::read::{Format, ReadOptions, Reading, whole};
 use crate::trace::StepSink;
 
-/// Several inputs of spans and log records, read as one source: the spans and records of a trace meet wherever they
-/// lie.
+/// Several inputs of spans and log records, read as one source: the parts of a trace are joined across inputs.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read::SpanJoin, trace::TraceCollector};
@@ -34,14 +33,14 @@ pub struct SpanJoin<'a> {
 }
 
 impl<'a> SpanJoin<'a> {
-    /// A join without inputs.
+    /// Makes a join without inputs.
     #[must_use]
     pub fn new(options: ReadOptions) -> Self {
         Self { collection: SpanCollection::default(), options }
     }
 
-    /// Adds an input. `None`: it holds no spans and no log records, and nothing of it was taken; read it by itself.
-    /// The reading says what was passed over and what was wrong; its runs are counted at the end.
+    /// Adds an input, or returns `None` if it holds no spans or log records: read it by itself. The reading has skipped
+    /// elements and errors; its runs are counted at the end.
     pub fn add(&mut self, bytes: &'a [u8]) -> Option<Reading> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);
@@ -76,7 +75,7 @@ impl<'a> SpanJoin<'a> {
         Some(reading)
     }
 
-    /// Gives the runs of all inputs to a sink, in the order in which their traces began.
+    /// Emits the runs of all inputs, in the order in which their traces began.
     pub fn finish(self, sink: &mut dyn StepSink) -> Reading {
         let mut runs = Runs::new(&self.options, sink);
         runs.reading.format = Some(Format::OpenTelemetry);

@@ -1,5 +1,5 @@
-//! What events say of a conversation: log records, events of spans, and the list of events that some
-//! instrumentation keeps in an attribute. In one form, whatever they were.
+//! Events of a conversation in one form: log records, events of spans, and the list of events that some instrumentation
+//! keeps in an attribute.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,22 +24,22 @@ pub(super) struct ChatEvent<'s> {
     pub(super) time: u64,
 }
 
-/// Which way an event goes, seen from the model.
+/// The direction of an event, from the model's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// What the model was given.
+    /// Input of the model.
     Input,
-    /// What it gave back.
+    /// Output of the model.
     Output,
 }
 
-/// Both ways.
+/// Both.
 pub(super) const BOTH: &[Direction] = &[Direction::Input, Direction::Output];
 
-/// The log records of the spans of a trace; `None` is for those of spans that are not there.
+/// The log records of the spans of a trace. `None` is the key for spans that are missing.
 pub(super) type Records<'s> = BTreeMap<Option<At>, Vec<ChatEvent<'s>>>;
 
-/// What log records say, by span.
+/// Parsed log records, by span.
 pub(super) fn records<'s>(tree: &Tree<'s, '_>, logs: &'s [LogRecord<'_>]) -> Records<'s> {
     let mut records = Records::new();
     for log in logs.iter().filter(|log| !tree.is_awaited(&log.span_id)) {
@@ -54,7 +54,7 @@ pub(super) fn records<'s>(tree: &Tree<'s, '_>, logs: &'s [LogRecord<'_>]) -> Rec
     records
 }
 
-/// Answers without ids belong to the calls before them, which are events of their own.
+/// Answers without ids belong to the calls before them, which are separate events.
 fn pair_events(events: &mut [ChatEvent<'_>]) {
     let lengths: Vec<usize> = events.iter().map(|event| event.blocks.len()).collect();
     let mut all: Vec<Block<'_>> = events.iter_mut().flat_map(|event| event.blocks.drain(..)).collect();
@@ -65,8 +65,8 @@ fn pair_events(events: &mut [ChatEvent<'_>]) {
     }
 }
 
-/// What a model was given or gave back, by the log records of its span or, where it has none, by its own events.
-/// `None`: they say nothing of it.
+/// Returns the input or output of a model from the log records of its span or, without any, from its span events.
+/// `None` if there are neither.
 pub(super) fn said<'s>(
     records: &Records<'s>,
     at: At,
@@ -79,7 +79,7 @@ pub(super) fn said<'s>(
         events.peek()?;
         return Some(events.flat_map(|event| event.blocks.iter().cloned()).collect());
     }
-    // What it gave back says whose the answers among what it was given are.
+    // The output identifies the answers in the input.
     let mut events = of_span(span, if direction == Direction::Input { BOTH } else { &[Direction::Output] });
     if direction == Direction::Input {
         pair_events(&mut events);
@@ -89,12 +89,12 @@ pub(super) fn said<'s>(
     Some(events.flat_map(|event| event.blocks).collect())
 }
 
-/// What a log record says.
+/// Parses a log record.
 fn of_record<'s>(record: &'s Record<'_>, time: u64) -> Vec<ChatEvent<'s>> {
     chat_events(&record.name, &record.body, &record.attributes, time, BOTH)
 }
 
-/// What the events within a span say that go one of these ways.
+/// Parses the events of a span in one direction.
 pub(super) fn of_span<'s>(span: &'s Span<'_>, wanted: &[Direction]) -> Vec<ChatEvent<'s>> {
     let mut found = Vec::new();
     for event in &span.events {
@@ -148,7 +148,7 @@ fn chat_events<'s>(
     vec![chat_event(speech, members, time)]
 }
 
-/// Which way an event of this name goes, and who speaks in it.
+/// Returns the direction and role of an event name.
 fn speech_of(name: &str) -> Option<(Direction, Role)> {
     Some(match name {
         "gen_ai.choice" => (Direction::Output, Role::Agent),
@@ -161,7 +161,7 @@ fn speech_of(name: &str) -> Option<(Direction, Role)> {
 }
 
 fn chat_event((direction, role): (Direction, Role), mut members: Members<'_>, time: u64) -> ChatEvent<'_> {
-    // A list of parts may be a text of JSON.
+    // A list of parts may be JSON in a text.
     if let Some(content) = members.get_mut("content")
         && let Data::Text(text) = &content
         && let Some(Data::List(parts)) = Data::of_cow(text)

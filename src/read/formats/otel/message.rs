@@ -1,14 +1,14 @@
-//! The parts of a conversation, in the one form into which every dialect of messages is read.
+//! The parts of a conversation, in the one form into which all dialects are read.
 
 use std::borrow::Cow;
 
 use super::data::{Data, Members};
 use crate::trace::Content;
 
-/// What stands for a text that was masked.
+/// The placeholder of a masked text.
 pub(super) const MASKS: &[&str] = &["__REDACTED__", "<redacted>", "[REDACTED]"];
 
-/// Who a message is of.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Role {
     Agent,
@@ -39,13 +39,13 @@ impl Role {
 pub(super) struct ModelCall<'t> {
     pub(super) id: Option<Cow<'t, str>>,
     pub(super) name: Cow<'t, str>,
-    /// As JSON or, where the model's text is none, that text.
+    /// Parsed as JSON or, if invalid, kept as text.
     pub(super) arguments: Content<Cow<'t, str>>,
-    /// Why the framework took it for no call, where it says so.
+    /// The reason why the framework rejected the call, if it gives one.
     pub(super) refused: Option<Cow<'t, str>>,
 }
 
-/// An answer as a model was shown it.
+/// An answer as a model was given it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reply<'t> {
     pub(super) id: Option<Cow<'t, str>>,
@@ -59,16 +59,16 @@ pub(super) enum Block<'t> {
     Text(Role, Cow<'t, str>),
     Call(ModelCall<'t>),
     Reply(Reply<'t>),
-    /// The parts behind belong to another message of the agent.
+    /// Separates parts of two messages of the agent.
     Turn,
 }
 
-/// Whether a text stands for one that was masked.
+/// Returns true if a text is a placeholder of a masked one.
 pub(super) fn is_masked(text: &str) -> bool {
     MASKS.contains(&text)
 }
 
-/// The string of the first of these keys that has one that is not empty.
+/// Returns the first non-empty string under one of these keys.
 pub(super) fn name_of<'t>(members: &Members<'t>, keys: &[&str]) -> Option<Cow<'t, str>> {
     keys.iter().find_map(|key| match members.get(key)? {
         Data::Text(text) if !text.is_empty() => Some(text.clone()),
@@ -77,7 +77,7 @@ pub(super) fn name_of<'t>(members: &Members<'t>, keys: &[&str]) -> Option<Cow<'t
     })
 }
 
-/// Arguments as JSON or as the text that is none.
+/// Returns arguments as JSON or, if invalid, as text.
 pub(super) fn arguments_of(value: Data<'_>) -> Content<Cow<'_, str>> {
     match value {
         Data::Null => Content::Absent,

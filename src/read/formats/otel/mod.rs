@@ -1,16 +1,16 @@
-//! Spans of OpenTelemetry as traces: the encodings, and the stages that know none of them.
+//! Traces from spans of OpenTelemetry: encodings, and stages that do not depend on the encoding.
 //!
-//! Every encoding is read into [`Span`]s and [`LogRecord`]s of a [`SpanCollection`], which puts them together by
-//! trace id, wherever they lay and in whatever order they came. The stages behind it are functions over the spans of
-//! one trace: [`classify`] (what a span is of), [`tree`] (whose run it is part of), [`requests`] (what models were
-//! asked), [`calls`] and [`arguments`] (one action for each call), [`answers`], [`unwrap`], [`status`] and
-//! [`outcomes`] (what came back), and [`assemble`], which makes the [`run`]s of [`steps`]. What is said in spans and
-//! records is read by [`dialects`], [`flattened`] and [`logs`] into the parts of a [`message`].
+//! Every encoding is read into [`Span`]s and [`LogRecord`]s of a [`SpanCollection`], which groups them by trace id in
+//! any order. The stages are functions over the spans of one trace: [`classify`] (tool, model or agent), [`tree`]
+//! (which run a span belongs to), [`requests`] (model requests), [`calls`] and [`arguments`] (one action for each
+//! call), [`answers`], [`unwrap`], [`status`] and [`outcomes`] (results), and [`assemble`], which makes the [`run`]s of
+//! [`steps`]. [`dialects`], [`flattened`] and [`logs`] read messages in spans and records into the parts of a
+//! [`message`].
 //!
-//! What is looked at stays where it lies: [`attributes`] of known [`names`] decode their texts when they are first read,
-//! and the JSON within those texts is [`data`] that borrows from them, as do the parts of messages.
+//! Values borrow from the input: [`attributes`] of known [`names`] decode their texts on first read, and JSON inside
+//! those texts is [`data`] that borrows from them.
 //!
-//! To add an encoding: a function that reads it into spans, and a line in [`shape`] that recognises it.
+//! To add an encoding, write a function that reads it into spans, and add a line in [`shape`] that recognises it.
 
 mod answers;
 mod arguments;

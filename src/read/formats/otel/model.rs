@@ -1,4 +1,4 @@
-//! Spans and log records in memory: what every encoding is read into, and all that the later stages look at.
+//! Spans and log records in memory: the form into which all encodings are read.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::attributes::{Attributes, Value};
 use crate::trace::SpanId;
 
-/// How a span says that it ended.
+/// The status of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Code {
     #[default]
@@ -19,7 +19,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// From a number or a name, in any of the spellings in use.
+    /// Parses a number or a name, in any spelling in use.
     pub(super) fn of_name(name: &str) -> Self {
         let name = name.trim().to_ascii_lowercase();
         let name = name.rsplit(['.', '_']).next().unwrap_or_default();
@@ -39,17 +39,17 @@ impl Code {
     }
 }
 
-/// Something that happened within a span.
+/// An event within a span.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SpanEvent<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) attributes: Attributes<'a>,
 }
 
-/// The bits of a span's flags that say that its parent is in another process.
+/// The bits of a span's flags for a parent in another process.
 const REMOTE: u64 = 0x300;
 
-/// Returns whether these flags of a span say that its parent is in another process.
+/// Returns true if these flags say that the parent is in another process.
 pub(super) fn is_remote(flags: u64) -> bool {
     flags & REMOTE == REMOTE
 }
@@ -62,12 +62,12 @@ pub(crate) struct Span<'a> {
     pub(crate) trace_id: Cow<'a, str>,
     pub(crate) span_id: Cow<'a, str>,
     pub(crate) parent: Option<Cow<'a, str>>,
-    /// Whether the sender says that the parent is in another process.
+    /// True if the sender says that the parent is in another process.
     pub(crate) is_parent_remote: bool,
     pub(crate) name: Cow<'a, str>,
     /// The name of the instrumentation scope.
     pub(crate) scope: Cow<'a, str>,
-    /// Nanoseconds since 1970; `0` where it was not recorded.
+    /// Nanoseconds since 1970; `0` if not recorded.
     pub(crate) start: u64,
     pub(crate) end: Option<u64>,
     pub(crate) status: Code,
@@ -77,17 +77,17 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// Its id, where that is one by the standard.
+    /// Returns its id, if valid by the standard.
     pub(super) fn own_id(&self) -> Option<SpanId> {
         self.span_id.parse().ok()
     }
 
-    /// How long it took, where that was recorded and is not negative.
+    /// Returns the duration, if recorded and not negative.
     pub(crate) fn duration(&self) -> Option<u64> {
         self.end?.checked_sub(self.start)
     }
 
-    /// The same on its own, without its source.
+    /// Returns an owned copy.
     pub(crate) fn into_owned(self) -> Span<'static> {
         Span {
             trace_id: owned(self.trace_id),
@@ -109,8 +109,8 @@ impl Span<'_> {
         }
     }
 
-    /// Of two spans of one id, which says more: an ended one, then the one with more attributes. Whatever else is
-    /// compared only makes the choice the same in any order.
+    /// Orders two spans of one id by completeness: an ended one first, then the one with more attributes. Other fields
+    /// only make the choice independent of order.
     fn by_content(&self, other: &Self) -> Ordering {
         let key = |span: &Self| (span.end, span.status, span.attributes.len(), span.events.len(), span.start);
         key(self).cmp(&key(other)).then_with(|| self.content().cmp(&other.content()))
@@ -126,15 +126,15 @@ impl Span<'_> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LogRecord<'a> {
     pub(crate) trace_id: Cow<'a, str>,
-    /// Empty where it belongs to the trace only.
+    /// Empty if it belongs only to the trace.
     pub(crate) span_id: Cow<'a, str>,
-    /// When it was made or, where that was not recorded, seen.
+    /// When it was made or, if not recorded, observed.
     pub(crate) time: u64,
     pub(crate) record: Record<'a>,
 }
 
 impl LogRecord<'_> {
-    /// The same on its own, without its source.
+    /// Returns an owned copy.
     pub(crate) fn into_owned(self) -> LogRecord<'static> {
         LogRecord {
             trace_id: owned(self.trace_id),
@@ -149,8 +149,7 @@ impl LogRecord<'_> {
     }
 }
 
-/// A message of a conversation as an event holds it: a log record, an event of a span, or an item of a span's
-/// `events`.
+/// A message of a conversation in an event: a log record, an event of a span, or an item of a span's `events`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record<'a> {
     pub(crate) name: Cow<'a, str>,
@@ -158,7 +157,7 @@ pub(crate) struct Record<'a> {
     pub(crate) attributes: Attributes<'a>,
 }
 
-/// Puts spans in the order of their starts, whatever order they came in, and leaves one of each id.
+/// Sorts spans by start, independent of their order, and keeps one of each id.
 pub(super) fn in_order(spans: &mut Vec<Span<'_>>) {
     let mut ids: Vec<&str> = spans.iter().map(|span| &*span.span_id).collect();
     ids.sort_unstable();
@@ -169,8 +168,7 @@ pub(super) fn in_order(spans: &mut Vec<Span<'_>>) {
     spans.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.span_id.cmp(&b.span_id)));
 }
 
-/// Puts log records in the order of their times, and leaves one of each. Records of one time keep the order in which
-/// they came.
+/// Sorts log records by time, and keeps one of each. Records of the same time keep their order.
 pub(super) fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
     records.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.span_id.cmp(&b.span_id)));
     let mut keep = Vec::with_capacity(records.len());
@@ -187,7 +185,7 @@ pub(super) fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
     records.retain(|_| keep.next().unwrap_or(true));
 }
 
-/// All that a record says.
+/// The complete content of a record.
 type Said<'r> = (&'r str, Option<Cow<'r, str>>, Vec<(&'r str, Option<Cow<'r, str>>)>);
 
 fn content<'r>(record: &'r Record<'_>) -> Said<'r> {
@@ -199,10 +197,10 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
 }
 
-/// An id in one spelling: lower-case hex where it is hex, with or without `0x`, or base64 of 8 or 16 bytes. `None`
-/// where it is empty or all zeros.
+/// Normalizes an id: lower-case hex for hex, with or without `0x`, or for base64 of 8 or 16 bytes. `None` if it is
+/// empty or all zeros.
 pub(super) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
-    // The usual spelling; every byte is looked at, as that takes fewer steps than to look for the first that is other.
+    // The usual spelling. Checking every byte takes fewer steps than searching for the first other one.
     let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
         let is_digit = byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6;
         (usual & is_digit, zeros && byte == b'0')
@@ -222,7 +220,7 @@ pub(super) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(padded.then(|| hex_of_base64(text)).flatten().unwrap_or_else(|| text.to_owned())))
 }
 
-/// Bytes as lower-case hex; `None` where there are none, or all are zero.
+/// Returns bytes as lower-case hex, or `None` if there are none or all are zero.
 pub(super) fn id_of_bytes(bytes: &[u8]) -> Option<String> {
     if bytes.iter().all(|byte| *byte == 0) {
         return None;
@@ -255,7 +253,7 @@ fn hex_of_base64(text: &str) -> Option<String> {
 
 #[cfg(test)]
 impl Span<'static> {
-    /// With these attributes of text, for tests.
+    /// With these text attributes, for tests.
     pub(super) fn with_attributes(mut self, attributes: &[(&'static str, &str)]) -> Self {
         for (key, value) in attributes {
             self.attributes.push((*key).into(), Value::text((*value).to_owned()));

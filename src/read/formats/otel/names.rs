@@ -1,10 +1,10 @@
-//! The names of attributes: which of them some rule reads, and which many spans have.
+//! Names of attributes: those that a rule reads, and those that are common.
 
 use std::borrow::Cow;
 
 use crate::json::{Escapes, JsonString};
 
-/// Names that many spans have, all of which some rule reads. They are known at a look, and shared.
+/// Common names that a rule reads. They are shared, and found by one look-up.
 const COMMON: &[&str] = &[
     "agent.name",
     "gen_ai.agent.name",
@@ -42,7 +42,7 @@ const COMMON: &[&str] = &[
     "traceloop.span.kind",
 ];
 
-/// Names that many spans have and no rule reads, though they begin like others that some rule does.
+/// Common names that no rule reads, although they begin like one that a rule reads.
 const UNREAD: &[&str] = &[
     "gen_ai.agent.call.id",
     "gen_ai.event.end_time",
@@ -60,11 +60,11 @@ const UNREAD: &[&str] = &[
     "gen_ai.usage.total_tokens",
 ];
 
-/// How many places the table of common names has: a power of two, several times as many as there are names.
+/// Size of the table of common names: a power of two, several times the number of names.
 const PLACES: usize = 256;
 
-/// The common names by place, each with whether some rule reads it; one whose place is taken has the next that is free,
-/// and none is empty.
+/// The common names by slot, each with whether a rule reads it. On a collision the next free slot is used; no name is
+/// empty.
 static TABLE: [(&str, bool); PLACES] = table();
 
 #[expect(clippy::indexing_slicing, reason = "done when compiled")]
@@ -84,7 +84,7 @@ const fn table() -> [(&'static str, bool); PLACES] {
     table
 }
 
-/// Where a name is looked for first, by its length and some of its bytes.
+/// Returns the first slot of a name, by its length and some of its bytes.
 #[expect(clippy::indexing_slicing, reason = "within the length")]
 pub(super) const fn place(name: &[u8]) -> usize {
     let length = name.len();
@@ -95,7 +95,7 @@ pub(super) const fn place(name: &[u8]) -> usize {
     (length + 7 * last as usize + 31 * third as usize + 67 * middle as usize) % PLACES
 }
 
-/// A common name, and whether some rule reads it.
+/// Returns a common name, and whether a rule reads it.
 fn common(name: &[u8]) -> Option<(&'static str, bool)> {
     let mut at = place(name);
     loop {
@@ -107,7 +107,7 @@ fn common(name: &[u8]) -> Option<(&'static str, bool)> {
     }
 }
 
-/// A name as JSON spells it; `None`: no rule reads it.
+/// Returns a name as JSON spells it, or `None` if no rule reads it.
 pub(super) fn read(name: JsonString<'_>) -> Option<Cow<'_, str>> {
     if name.escapes() != Escapes::None {
         return Some(name.decode()).filter(|name| is_read(name.as_bytes()));
@@ -118,7 +118,7 @@ pub(super) fn read(name: JsonString<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A name on its own: of most attributes one that everybody shares.
+/// Returns an owned name, which is shared for most attributes.
 pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
     match common(name.as_bytes()) {
         Some((common, _)) => Cow::Borrowed(common),
@@ -126,13 +126,13 @@ pub(super) fn owned(name: Cow<'_, str>) -> Cow<'static, str> {
     }
 }
 
-/// Whether some rule reads an attribute of this name. What nobody reads is not kept: definitions of tools and
-/// bookkeeping of frameworks are most of what a span holds.
+/// Returns true if a rule reads an attribute of this name. Others are dropped: definitions of tools and bookkeeping of
+/// frameworks make up most of a span.
 pub(super) fn is_read(name: &[u8]) -> bool {
     common(name).map_or_else(|| begins_read(name), |(_, is_read)| is_read)
 }
 
-/// Whether a name that is not common is one that some rule reads, or begins as those do.
+/// Returns true if an uncommon name is one that a rule reads, or begins like one.
 fn begins_read(name: &[u8]) -> bool {
     let begins = |start: &str| name.starts_with(start.as_bytes());
     let is_read = match name.first() {

@@ -1,4 +1,4 @@
-//! Spans of tracing products that keep them in forms of their own: each becomes one as `OpenInference` writes it.
+//! Spans of tracing products with forms of their own, converted to the form of OpenInference.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::wire;
 use crate::json::{Kind, Raw, Read};
 use crate::read::runs::Runs;
 
-/// A span that is being made.
+/// A span that is being built.
 #[derive(Default)]
 pub(in crate::read) struct Observed<'a>(Span<'a>);
 
@@ -25,19 +25,19 @@ impl<'a> Observed<'a> {
         self.0.name = name;
     }
 
-    /// Sets when it began and ended, in nanoseconds since 1970.
+    /// Sets its start and end, in nanoseconds since 1970.
     pub(in crate::read) fn lasted(&mut self, start: Option<u64>, end: Option<u64>) {
         self.0.start = start.unwrap_or_default();
         self.0.end = end;
     }
 
-    /// Sets how it ended: whether it failed, and why.
+    /// Sets whether it failed, and why.
     pub(in crate::read) fn ended(&mut self, failed: bool, message: Option<Cow<'a, str>>) {
         self.0.status = if failed { Code::Error } else { Code::Ok };
         self.0.message = message.unwrap_or_default();
     }
 
-    /// Adds an attribute as its value stands.
+    /// Adds an attribute with its value.
     pub(in crate::read) fn value(&mut self, name: &'static str, value: Option<Raw<'a>>) -> Read<()> {
         let Some(value) = value.filter(|value| value.kind() != Kind::Null) else { return Ok(()) };
         let value = match value.kind() {
@@ -48,14 +48,14 @@ impl<'a> Observed<'a> {
         Ok(())
     }
 
-    /// Adds an attribute that is a text.
+    /// Adds a text attribute.
     pub(in crate::read) fn text(&mut self, name: &'static str, text: Option<Cow<'a, str>>) {
         if let Some(text) = text {
             self.0.attributes.push(Cow::Borrowed(name), Value::text(text));
         }
     }
 
-    /// Adds an attribute that is a count.
+    /// Adds a count.
     pub(in crate::read) fn count(&mut self, name: &'static str, count: Option<u64>) {
         if let Some(count) = count.and_then(|count| i64::try_from(count).ok()) {
             self.0.attributes.push(Cow::Borrowed(name), Value::Integer(count));
@@ -75,13 +75,13 @@ impl<'a> Observed<'a> {
         .map(|_| ())
     }
 
-    /// Whether it has one of these attributes.
+    /// Returns true if it has one of these attributes.
     pub(in crate::read) fn has(&self, names: &[&str]) -> bool {
         self.0.attributes.first_of(names).is_some()
     }
 }
 
-/// Gives the runs of the traces of these spans.
+/// Emits the runs of the traces of these spans.
 pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
     let mut collection = SpanCollection::default();
     for Observed(span) in spans {
@@ -91,7 +91,7 @@ pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
     collection.give(runs);
 }
 
-/// The only member of an object, where it has this name.
+/// Returns the only member of an object, if it has this name.
 pub(in crate::read) fn sole<'a>(value: Raw<'a>, name: &str) -> Option<Raw<'a>> {
     let mut count = 0;
     if value.kind() == Kind::Object {

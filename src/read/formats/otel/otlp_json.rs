@@ -24,7 +24,7 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) 
     })
 }
 
-/// Reads the objects of a list; what is wrong with one of them costs it alone.
+/// Reads the objects of a list. A malformed object is skipped and reported.
 fn objects<'a>(
     json: &mut Json<'a>,
     into: &mut SpanCollection<'a>,
@@ -46,7 +46,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
             }
             b"spans" | b"logRecords" | b"log_records" | b"logs" => match &name {
                 Some(name) => items(value, key == b"spans", name, into)?,
-                // Its name may still come.
+                // Its name may still follow.
                 None => waiting.push(value.raw()?),
             },
             _ => value.skip()?,
@@ -123,7 +123,7 @@ fn span<'a>(json: &mut Json<'a>) -> Read<Span<'a>> {
     Ok(span)
 }
 
-/// An id in one spelling.
+/// An id in its normalized spelling.
 pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     Ok(match json.kind()? {
         Kind::String | Kind::Number => id(json.ident()?),
@@ -175,7 +175,7 @@ fn log<'a>(json: &mut Json<'a>) -> Read<LogRecord<'a>> {
     Ok(log_record(trace_id, span_id, time.filter(|time| *time != 0).or(seen), name, body, attributes))
 }
 
-/// A log record whose name may stand in its attributes.
+/// A log record whose name may be in its attributes.
 pub(super) fn log_record<'a>(
     trace_id: Option<Cow<'a, str>>,
     span_id: Option<Cow<'a, str>>,

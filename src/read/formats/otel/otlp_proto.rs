@@ -1,4 +1,4 @@
-//! OTLP as protobuf: the bodies of export requests, on the types of the official crate.
+//! OTLP as protobuf: bodies of export requests, with the types of the official crate.
 
 use std::borrow::Cow;
 
@@ -17,11 +17,11 @@ use super::names::is_read;
 use super::otlp_json::log_record;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Takes the body of a request of spans or, where it is none, of log records.
+/// Reads the body of a request of spans or, failing that, of log records.
 pub(super) fn take(bytes: &[u8], into: &mut SpanCollection<'_>) -> Result<()> {
     let spans = match ExportTraceServiceRequest::decode(bytes) {
         Ok(request) => {
-            // A request of something else may be read as one of spans whose ids are none.
+            // Any other request may decode as one of spans with empty ids.
             let is_own = |span: &trace::Span| span.trace_id.len() == 16 && span.span_id.len() == 8;
             let mut spans = request
                 .resource_spans
@@ -89,7 +89,7 @@ fn attributes(list: Vec<KeyValue>) -> Attributes<'static> {
     found
 }
 
-/// The decoder has a limit of depth, so that this need not have one.
+/// The decoder limits the depth.
 fn value(value: Option<AnyValue>) -> Value<'static> {
     match value.and_then(|value| value.value) {
         Some(Any::StringValue(text)) => Value::text(text),

@@ -1,4 +1,4 @@
-//! What came back from each action, and how it ended.
+//! The answer and status of each action.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,13 +16,13 @@ use super::unwrap::{self, Outcome};
 use crate::trace::Content;
 
 impl<'s> TraceContext<'_, 's> {
-    /// What came back from each action, and how it ended.
+    /// Returns the answer and status of each action.
     pub(super) fn outcomes(
         &self,
         requests: &[Request<'s>],
         actions: &mut [Action<'s>],
     ) -> Vec<Option<(Outcome<'s>, Verdict)>> {
-        // Answers are looked for only where no span holds the result.
+        // Answers are searched only if no span holds the result.
         let mut wanted = Vec::new();
         let mut wanting = Vec::new();
         for (number, action) in actions.iter().enumerate() {
@@ -51,7 +51,7 @@ impl<'s> TraceContext<'_, 's> {
         outcomes
     }
 
-    /// Of an action that a span shows.
+    /// Returns the outcome of an action that a span shows.
     fn of_span(
         &self,
         action: &Action<'s>,
@@ -75,7 +75,7 @@ impl<'s> TraceContext<'_, 's> {
             }
         }
         let verdict = if action.is_agent {
-            // What is recorded on an agent's span repeats what its tools did, but for its own end.
+            // An agent's span repeats the records of its tools, except for its own end.
             match views.first() {
                 Some(span) if span.status == Code::Error => Verdict::refused(),
                 Some(span) if span.end.is_none() => Verdict::unanswered(),
@@ -87,7 +87,7 @@ impl<'s> TraceContext<'_, 's> {
         (result, verdict)
     }
 
-    /// Of a call that no span shows. `None`: it was not answered.
+    /// Returns the outcome of a call that no span shows, or `None` if it was not answered.
     fn of_call(
         &self,
         requests: &[Request<'s>],
@@ -115,7 +115,8 @@ impl<'s> TraceContext<'_, 's> {
         Some((unwrap::outcome(message.map(|text| Data::Text(Cow::Borrowed(text)))), Verdict::refused()))
     }
 
-    /// What the step around the only request within it says, where it failed on the only call of that request.
+    /// Returns the outcome from the step around the only request within it, if the step failed on that request's only
+    /// call.
     fn failed_step(&self, request: &Request<'s>) -> Option<Content<&'s str>> {
         if request.calls.len() != 1 {
             return None;
@@ -137,7 +138,7 @@ impl<'s> TraceContext<'_, 's> {
     }
 }
 
-/// How many model spans began within each failed step that has any.
+/// Counts the model spans that began within each failed step.
 fn requests_of_failed_steps(tree: &Tree<'_, '_>) -> HashMap<At, usize> {
     let mut counts = HashMap::new();
     for at in tree.of_kind(Kind::Model) {
@@ -153,7 +154,7 @@ fn requests_of_failed_steps(tree: &Tree<'_, '_>) -> HashMap<At, usize> {
     counts
 }
 
-/// Whether a span is a model's that lies below a step and began within it.
+/// Returns true if a span is a model's that lies below a step and began within it.
 fn is_request_within(tree: &Tree<'_, '_>, at: At, step: At) -> bool {
     tree.kind(at) == Kind::Model
         && began_within(tree, at, step)

@@ -1,13 +1,13 @@
-//! Places of calls that are still free.
+//! Free places of calls.
 
 use std::collections::BTreeSet;
 
 use super::request::Request;
 
-/// The place of a call: its request, and its place in the output.
+/// The place of a call: its request, and its index in the output.
 pub(super) type Place = (usize, usize);
 
-/// The first call that is not taken, of the last request that began before a time. What is taken leaves the set.
+/// Takes the first free call of the last request that began before a time.
 pub(super) fn latest(
     requests: &[Request<'_>],
     places: &mut BTreeSet<Place>,
@@ -16,7 +16,7 @@ pub(super) fn latest(
 ) -> Option<Place> {
     let began = requests.partition_point(|request| request.start <= time);
     let last = loop {
-        // Clocks of several machines differ: where none began before, the first will do.
+        // Clocks of several machines differ: if none began before, take the first.
         let last = match places.range(..(began, 0)).next_back() {
             Some(last) => *last,
             None => *places.first()?,
@@ -34,7 +34,7 @@ pub(super) fn latest(
     first_free(places, (first, 0), last, taken)
 }
 
-/// The first place in a range that is not taken. What is taken and stands before it leaves the set.
+/// Finds the first free place in a range. Taken places before it are dropped.
 pub(super) fn first_free(
     places: &mut BTreeSet<Place>,
     first: Place,

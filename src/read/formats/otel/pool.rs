@@ -1,4 +1,4 @@
-//! The spans and log records of several inputs, until all of them are there.
+//! Holds spans and log records of several inputs until all inputs were read.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use crate::read::runs::Runs;
 use crate::read::{Format, ReadOptions, Reading};
 use crate::trace::StepSink;
 
-/// Spans and log records of several inputs. A trace is of the first input that has a part of it.
+/// Spans and log records of several inputs. A trace belongs to the first input that has a part of it.
 #[derive(Debug, Default)]
 pub(crate) struct SpanPool {
-    /// By trace id, the input.
+    /// The input, by trace id.
     owners: BTreeMap<String, usize>,
     inputs: BTreeMap<usize, SpanCollection<'static>>,
 }
 
 impl SpanPool {
-    /// Takes a batch of an input. Inputs come in order.
+    /// Adds a batch of an input. Inputs come in order.
     pub(crate) fn add(&mut self, input: usize, batch: SpanBatch) {
         self.inputs.entry(input).or_default();
         for span in batch.spans {
@@ -33,7 +33,7 @@ impl SpanPool {
         self.inputs.entry(owner).or_default().traces.entry(trace.to_owned()).or_default()
     }
 
-    /// Gives the runs of an input's traces to a sink, numbered from this position.
+    /// Emits the runs of an input's traces, numbered from this position.
     pub(crate) fn give(
         &mut self,
         input: usize,

@@ -1,6 +1,6 @@
-//! Whether bytes are a request of OTLP as protobuf, decided without its types.
+//! Detects a request of OTLP as protobuf without its types.
 
-/// Fields of one message: number, and the bytes of those that have a length.
+/// Fields of a message: number, and bytes of length-delimited fields.
 struct Fields<'a> {
     rest: &'a [u8],
 }
@@ -19,7 +19,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// The next field that has a length; `None` where there is none, or where another kind of field comes.
+    /// Returns the next length-delimited field, or `None` at the end or at any other kind of field.
     fn next(&mut self) -> Option<(u64, &'a [u8])> {
         let tag = self.varint()?;
         if tag & 7 != 2 {
@@ -32,7 +32,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whether bytes are the resources of a request, one behind the other to the end, the first with a scope in it.
+/// Returns true if bytes are a sequence of resources up to the end, the first with a scope.
 pub(super) fn looks_like_request(bytes: &[u8]) -> bool {
     let mut fields = Fields { rest: bytes };
     let mut first = None;

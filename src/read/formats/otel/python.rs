@@ -1,24 +1,23 @@
-//! Python values as `repr` writes them: literals, and calls such as `ToolCall(id='a')`, which become objects.
+//! Parses Python's `repr`: literals, and calls such as `ToolCall(id='a')`, which become objects.
 
 use std::borrow::Cow;
 
 use super::data::{Data, Members};
 
-/// How deep values may be nested.
+/// Limit of nesting.
 const MAX_DEPTH: u32 = 64;
 
-/// How many parentheses the name of a member of an enum may open. What is looked for in a text may begin at each of
-/// them and run through the whole name.
+/// Limit of parentheses in the name of an enum member. A search may begin at each of them and scan the whole name.
 const MOST_OPENED: u32 = 64;
 
-/// The value that a text is.
+/// Parses a text as a value.
 pub(super) fn literal(text: &str) -> Option<Data<'static>> {
     let mut reader = Reader { rest: text.trim_end() };
     let value = reader.value(0)?;
     reader.rest.is_empty().then_some(value)
 }
 
-/// The list that follows the first mention of a name in a text.
+/// Parses the list after the first mention of a name in a text.
 pub(super) fn list_behind(text: &str, name: &str) -> Option<Data<'static>> {
     let rest = text.get(text.find(name)? + name.len()..)?;
     let rest = rest.trim_start_matches(['\'', '"', ':', '=', ' ']);
@@ -28,7 +27,7 @@ pub(super) fn list_behind(text: &str, name: &str) -> Option<Data<'static>> {
     Reader { rest }.value(0)
 }
 
-/// The calls of this name that stand anywhere in a text, as objects of their named arguments.
+/// Finds all calls of this name in a text, as objects of their named arguments.
 pub(super) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
     let opening = format!("{name}(");
     let mut found = Vec::new();
@@ -141,7 +140,7 @@ impl Reader<'_> {
             self.rest = self.rest.get(colon + 1..)?;
             self.value(depth)?
         } else {
-            // A name that opens too many parentheses stops at one of them, which is no end.
+            // A name with too many parentheses stops at one of them, which is not its end.
             self.rest = self.rest.get(colon..)?;
             Data::Null
         };
@@ -161,7 +160,7 @@ impl Reader<'_> {
         serde_json::Number::from_f64(digits.parse().ok()?).map(Data::Number)
     }
 
-    /// A constant, a text with a prefix, or a call.
+    /// Parses a constant, a prefixed text, or a call.
     fn word(&mut self, depth: u32) -> Option<Data<'static>> {
         let end = self.rest.find(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '.')));
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
@@ -208,7 +207,7 @@ impl Reader<'_> {
         let triple: String = [quote; 3].iter().collect();
         let close = if self.rest.starts_with(&triple) { triple } else { quote.to_string() };
         let mut rest = self.rest.strip_prefix(close.as_str())?;
-        // An empty text is two quotes and not the start of three.
+        // An empty text is two quotes, and not the start of three.
         let mut text = String::new();
         loop {
             if let Some(behind) = rest.strip_prefix(close.as_str()) {

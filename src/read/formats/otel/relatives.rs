@@ -1,5 +1,5 @@
-//! The relatives of OTLP that people keep: rows of Phoenix and of the SDK's console, TRAIL's nested spans, and what
-//! Jaeger's interface exports.
+//! Other JSON forms of spans: rows of Phoenix and of the SDK's console exporter, TRAIL's nested spans, and exports of
+//! Jaeger's interface.
 
 use std::borrow::Cow;
 
@@ -11,17 +11,17 @@ use super::otlp_json::{events, ident};
 use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 
-/// What the members of a row give.
+/// Members of a row.
 #[derive(Default)]
 struct Row<'a> {
     span: Span<'a>,
-    /// The kind that stands beside the attributes.
+    /// The kind next to the attributes.
     kind: Option<Cow<'a, str>>,
     duration: Option<u64>,
     children: Vec<Raw<'a>>,
 }
 
-/// A span that stands by itself: of Phoenix (`span_id`, `name`, `start_time`), of the console (`context`), of TRAIL
+/// Reads a single span: of Phoenix (`span_id`, `name`, `start_time`), of the console (`context`), of TRAIL
 /// (`span_name`, `child_spans`), or as scripts write them (`spanContext`). Its children follow it.
 pub(super) fn row<'a>(
     json: &mut Json<'a>,
@@ -105,7 +105,7 @@ fn row_member<'a>(key: &[u8], value: &mut Json<'a>, row: &mut Row<'a>) -> Read<(
     Ok(())
 }
 
-/// Sets the kind that stands beside the attributes, where they have none and it is one that is looked at.
+/// Sets the kind from next to the attributes, if they have none and a rule knows it.
 fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
     const KIND: &str = "openinference.span.kind";
     let is_known = ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known));
@@ -124,7 +124,7 @@ fn ids<'a>(key: &[u8], value: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     Ok(())
 }
 
-/// A time in any form, also as `[seconds, nanoseconds]`.
+/// Parses a time in any form, also `[seconds, nanoseconds]`.
 fn moment(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::List {
         return wire::time(json);
@@ -142,7 +142,7 @@ fn moment(json: &mut Json<'_>) -> Read<Option<u64>> {
     })
 }
 
-/// A duration: nanoseconds by name, or as ISO 8601 writes it (`PT1M2.5S`).
+/// Parses a duration: nanoseconds by name, or ISO 8601 (`PT1M2.5S`).
 fn took(key: &[u8], json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::String {
         let number = wire::count(json)?;
@@ -170,7 +170,7 @@ fn nanoseconds_of_duration(text: &str) -> Option<u64> {
     (rest.is_empty() && (0.0..1e9).contains(&seconds)).then_some((seconds * 1e9) as u64)
 }
 
-/// `{"trace_id": …, "spans": […]}` with nested spans.
+/// Reads `{"trace_id": …, "spans": […]}` with nested spans.
 pub(super) fn nested<'a>(
     trace: Option<&Cow<'a, str>>,
     spans: &mut Json<'a>,
@@ -183,7 +183,7 @@ pub(super) fn nested<'a>(
     })
 }
 
-/// The traces of a Jaeger export.
+/// Reads the traces of a Jaeger export.
 pub(super) fn jaeger<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
     json.list(|trace| {
         into.contained(trace, &mut |json: &mut Json<'a>, into: &mut SpanCollection<'a>| {
@@ -299,7 +299,7 @@ fn jaeger_event<'a>(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> SpanEvent<'a> {
     event
 }
 
-/// Whether a text is long enough to be the id of a span's row: other objects have short ids.
+/// Returns true if a text is long enough for the id of a span's row: other objects have short ids.
 pub(super) fn is_id(text: &str) -> bool {
     text.len() >= 8 && id(Cow::Borrowed(text)).is_some()
 }

@@ -1,4 +1,4 @@
-//! A request to a model, as a model's span, log records or the output of an agent show it.
+//! A request to a model, from a model's span, from log records or from the output of an agent.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -17,21 +17,21 @@ use super::python;
 use super::tree::{At, Tree};
 use crate::trace::Usage;
 
-/// A request to a model, with what came back.
+/// A request to a model, with its response.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request<'s> {
     pub(super) start: u64,
     pub(super) end: Option<u64>,
-    /// The spans that show it, first the one whose output counts. None where records alone show it.
+    /// The spans that show it; the output of the first one counts. Empty if only records show it.
     pub(super) spans: Vec<At>,
     /// The span that it lies below, or that its records belong to.
     pub(super) parent: Option<At>,
-    /// Whether its output was recorded, be it without content.
+    /// True if its output was recorded, even without content.
     pub(super) has_output: bool,
-    /// Shared by requests below one span that lists what it took for no calls.
+    /// Shared by requests below one span that lists rejected calls.
     pub(super) calls: Rc<Vec<ModelCall<'s>>>,
     pub(super) texts: Vec<Cow<'s, str>>,
-    /// Where records alone show it: what was put in.
+    /// Its input, if only records show it.
     pub(super) input: Vec<Block<'s>>,
     pub(super) usage: Usage,
     pub(super) model: Option<&'s str>,
@@ -40,7 +40,7 @@ pub(super) struct Request<'s> {
 }
 
 impl<'s> Request<'s> {
-    /// Another span shows the same request.
+    /// True if another span shows the same request.
     pub(super) fn take_in(&mut self, other: Self) {
         let better = !self.has_content() && (other.has_content() || !self.has_output && other.has_output);
         if better {
@@ -68,13 +68,13 @@ impl<'s> Request<'s> {
         !self.calls.is_empty() || !self.texts.is_empty()
     }
 
-    /// Takes the output, or more of it, apart into what was said and what was called.
+    /// Splits an output into texts and calls, and adds them.
     fn set_output(&mut self, output: Vec<Block<'s>>, twins: &mut Twins) {
         let calls = Rc::make_mut(&mut self.calls);
         for block in output {
             match block {
                 Block::Text(Role::Agent | Role::Unknown, text) => {
-                    // Instrumentation may give the same text in two ways.
+                    // Instrumentation may give the same text in two forms.
                     if self.texts.last() != Some(&text) {
                         self.texts.push(text);
                     }
@@ -90,20 +90,20 @@ impl<'s> Request<'s> {
     }
 }
 
-/// Finds calls of one output that are the same. Few are compared with each other; once there are many, their places are
-/// kept by hashes of all that makes two the same.
+/// Finds equal calls of one output. A few are compared pairwise; many are found by hashes of everything that makes two
+/// equal.
 #[derive(Default)]
 struct Twins {
     places: HashMap<u64, Vec<usize>>,
-    /// How many of the calls, from the first on, have their places there.
+    /// Number of calls that are hashed.
     known: usize,
 }
 
 impl Twins {
-    /// Fewer calls than these are compared one by one.
+    /// Up to this number, calls are compared pairwise.
     const FEW: usize = 16;
 
-    /// Whether the same call, with an id, is among these, which have only grown since the last question.
+    /// Returns true if the same call, with an id, is among these. The list only grows between calls of this function.
     fn has(&mut self, calls: &[ModelCall<'_>], call: &ModelCall<'_>) -> bool {
         if call.id.is_none() {
             return false;
@@ -126,12 +126,11 @@ fn hash_of(call: &ModelCall<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The calls that the frameworks took for none, as far as they have been looked for: by the position of a span that
-/// may list them.
+/// Calls that frameworks rejected, as far as they were read: by the index of a span that may list them.
 #[derive(Default)]
 pub(super) struct Refused<'s>(BTreeMap<At, Option<Rc<Vec<ModelCall<'s>>>>>);
 
-/// The request that a model's span shows.
+/// Makes the request that a model's span shows.
 pub(super) fn of_span<'s>(
     tree: &Tree<'s, '_>,
     refused: &mut Refused<'s>,
@@ -181,8 +180,8 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
     }
 }
 
-/// The output of a model's span, from the first dialect in which it has calls, else from the first in which it has
-/// text. `None`: none was recorded.
+/// Returns the output of a model's span, from the first dialect with calls, else from the first with text. `None` if
+/// none was recorded.
 fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
     let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 6] = [
@@ -191,7 +190,7 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
         &|| logs::said(records, at, span, Direction::Output),
         &|| flattened(span, "gen_ai.completion."),
         &|| Some(blocks(attributes.get("gcp.vertex.agent.llm_response")?.to_data(), Role::Agent)),
-        // What holds other voices as well is no output, but a history.
+        // Messages of other roles make it a history, not an output.
         &|| {
             let output = blocks(attributes.get("output.value")?.to_data(), Role::Agent);
             let other = |block: &Block<'_>| {
@@ -216,7 +215,7 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
 }
 
 impl<'s> Refused<'s> {
-    /// Calls that the framework took for none, as the node around a model span lists them.
+    /// Returns the calls that the framework rejected, from the node around a model span.
     fn around(&mut self, tree: &Tree<'s, '_>, at: At) -> Rc<Vec<ModelCall<'s>>> {
         let mut around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
         let found = around.find_map(|outer| {
@@ -226,7 +225,7 @@ impl<'s> Refused<'s> {
     }
 }
 
-/// The calls that a span lists as none. `None`: it does not list them.
+/// Returns the rejected calls that a span lists, or `None` if it does not list them.
 fn refused_in<'s>(span: &'s Span<'_>) -> Option<Vec<ModelCall<'s>>> {
     let output =
         span.attributes.first_of(&["output.value", "gen_ai.task.output", "traceloop.entity.output"])?;
@@ -239,7 +238,7 @@ fn refused_in<'s>(span: &'s Span<'_>) -> Option<Vec<ModelCall<'s>>> {
     Some(calls.collect())
 }
 
-/// Requests that records alone show: one for each output, however many choices it has.
+/// Makes requests that only records show: one for each output, with all its choices.
 pub(super) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Request<'s>> {
     let mut requests: Vec<Request<'s>> = Vec::new();
     let mut input: Vec<Block<'s>> = Vec::new();
@@ -271,7 +270,7 @@ pub(super) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Re
         }
     }
     if !input.is_empty() && !requests.is_empty() {
-        // What came last is no output, but may answer.
+        // The last records are not an output, but may be answers.
         requests.push(Request {
             start: events.last().map_or(0, |event| event.time),
             input,
@@ -282,7 +281,7 @@ pub(super) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Re
     requests
 }
 
-/// The requests of an agent without model spans, as its output repeats their messages.
+/// Makes the requests of an agent without model spans, from the messages in its output.
 pub(super) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
     let messages = match span.attributes.get("output.value").map(Value::to_data) {
         Some(Data::Object(mut output)) => output.remove("messages"),

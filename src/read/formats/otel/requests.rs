@@ -1,4 +1,4 @@
-//! What models were asked and what they gave back: one request each, however many spans and records show it.
+//! Requests to models: one each, however many spans and records show it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::logs::Records;
 use super::request::{self, Refused, Request};
 use super::tree::{At, Owner, Tree};
 
-/// The requests of every agent, in order. `tools`: its tool spans.
+/// Returns the requests of every agent, in order. `tools` are its tool spans.
 pub(super) fn requests<'s>(
     tree: &Tree<'s, '_>,
     records: &Records<'s>,
@@ -57,7 +57,7 @@ pub(super) fn requests<'s>(
     requests
 }
 
-/// The requests that model spans show, which come in order. Those that lie in one another are one.
+/// Returns the requests of model spans, which come in order. Nested ones are merged.
 fn of_spans<'s>(
     tree: &Tree<'s, '_>,
     refused: &mut Refused<'s>,
@@ -69,7 +69,7 @@ fn of_spans<'s>(
         .iter()
         .map(|at| tree.span(*at).map(|span| request::of_span(tree, refused, records, *at, span)))
         .collect();
-    // By place among the models, those right below.
+    // By index among the models, those directly below.
     let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut inner: BTreeSet<usize> = BTreeSet::new();
     for (number, at) in models.iter().enumerate() {
@@ -78,7 +78,7 @@ fn of_spans<'s>(
             inner.insert(number);
         }
     }
-    // Everything below a span, with it.
+    // Everything below a span, and the span.
     let whole = |root: usize| {
         let mut found = vec![root];
         let mut next = 0;
@@ -98,7 +98,7 @@ fn of_spans<'s>(
         let has_output = |number: &usize| {
             read.get(*number).and_then(Option::as_ref).is_some_and(|request| request.has_output)
         };
-        // A span around several requests is none.
+        // A span around several requests is not a request.
         let several = branches.iter().filter(|branch| branch.iter().any(has_output)).count() > 1;
         for members in if several { branches } else { vec![whole(number)] } {
             let members = members.into_iter().filter_map(|number| read.get_mut(number)?.take());
@@ -111,7 +111,7 @@ fn of_spans<'s>(
     requests
 }
 
-/// Requests with the same id of their response are one.
+/// Merges requests with the same response id.
 fn join_same_response(requests: &mut Vec<Request<'_>>) {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut kept: Vec<Request<'_>> = Vec::with_capacity(requests.len());
@@ -131,8 +131,8 @@ fn join_same_response(requests: &mut Vec<Request<'_>>) {
     *requests = kept;
 }
 
-/// A span without output beside one that has it shows the same request: they overlap, or no tool ran between them.
-/// `tools`: when tools began, in order.
+/// Merges a span without output into a sibling with output that shows the same request: they overlap, or no tool ran
+/// between them. `tools` are the start times of tools, in order.
 fn join_without_output(tools: &[u64], requests: &mut Vec<Request<'_>>) {
     if requests.iter().all(|request| request.has_output) || !requests.iter().any(|request| request.has_output)
     {

@@ -1,29 +1,29 @@
-//! The run of one agent: its steps as spans show them, and how they are handed on.
+//! The run of one agent, and how its steps are emitted.
 
 use std::borrow::Cow;
 
 use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, SpanId, UnknownReason, Usage};
 
-/// The label of a run that names the span it is known by.
+/// The label with the span that identifies a run.
 pub(crate) const SPAN_LABEL: &str = "span_id";
 
 /// The run of one agent within a trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentRun {
-    /// The trace id; of further agents of the trace, with what distinguishes them.
+    /// The trace id; for further agents of the trace, with a suffix.
     pub(crate) id: String,
-    /// The span that the run is known by: the agent's, else the first of its spans.
+    /// The identifying span: the agent's, else the first one.
     pub(crate) span: Option<String>,
     pub(crate) agent: Option<String>,
-    /// The id of the run that called it.
+    /// The id of the calling run.
     pub(crate) parent: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) conversation: Option<String>,
     pub(crate) steps: Vec<SpanStep>,
 }
 
-/// A step of a run, with the span that shows it.
+/// A step of a run, with its span.
 #[derive(Debug, Clone)]
 pub(crate) struct SpanStep {
     pub(crate) turn: u64,
@@ -33,14 +33,14 @@ pub(crate) struct SpanStep {
     pub(crate) event: SpanEventStep,
 }
 
-/// What happens in a step.
+/// The event of a step.
 #[derive(Debug, Clone)]
 pub(crate) enum SpanEventStep {
     Message(Actor, String),
     Action(Box<SpanAction>),
 }
 
-/// An action with its answer, if it has one.
+/// An action with its answer, if any.
 #[derive(Debug, Clone)]
 pub(crate) struct SpanAction {
     pub(crate) id: Option<String>,
@@ -54,7 +54,7 @@ fn is_open(answer: &Answer<'_>) -> bool {
 }
 
 impl AgentRun {
-    /// Leaves out the last turn where a call of it waits for its answer.
+    /// Drops the last turn if one of its calls is unanswered.
     pub(super) fn leave_out_waiting(&mut self) {
         let Some(last) = self.steps.iter().map(|step| step.turn).max() else { return };
         let waits = |step: &SpanStep| {
@@ -68,7 +68,7 @@ impl AgentRun {
         }
     }
 
-    /// What the run is known by.
+    /// Returns the metadata.
     pub(crate) fn metadata(&self) -> Metadata {
         let mut metadata = Metadata {
             id: Some(self.id.clone()),
@@ -86,7 +86,7 @@ impl AgentRun {
         metadata
     }
 
-    /// Puts the steps of the run into an assembler that has begun.
+    /// Adds the steps to an assembler that has begun the run.
     pub(crate) fn put<'r>(&'r self, into: &mut Assembler<'r>) {
         for step in &self.steps {
             match &step.event {

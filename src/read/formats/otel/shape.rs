@@ -1,16 +1,16 @@
-//! Which encoding of spans an object is of.
+//! Recognises the encoding of spans.
 
 use super::relatives;
 use crate::json::{Kind, Raw};
 use crate::read::document::Document;
 use crate::read::members::Members;
 
-/// What an object of an encoding holds.
+/// The encoding of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// The key of a list of resources.
     Otlp(&'static str),
-    /// `trace` or `data` around one.
+    /// `trace` or `data` around a list of resources.
     Within(&'static str),
     Jaeger,
     /// `spans`, nested or not.
@@ -19,15 +19,15 @@ pub(super) enum Shape {
     Row,
 }
 
-/// The keys of lists of resources.
+/// Keys of lists of resources.
 const LISTS: [&str; 4] = ["resourceSpans", "resource_spans", "resourceLogs", "resource_logs"];
 
-/// Whether this key is that of a list of resources.
+/// Returns true if this is a key of a list of resources.
 pub(super) fn is_otlp(key: &[u8]) -> bool {
     LISTS.iter().any(|list| list.as_bytes() == key)
 }
 
-/// The encoding of an object; `None`: it holds no spans and no log records.
+/// Returns the encoding of an object, or `None` if it holds no spans or log records.
 pub(super) fn shape(members: &Members<'_>) -> Option<Shape> {
     let is_list =
         |key: &str| members.get(key).is_none_or(|value| matches!(value.kind(), Kind::List | Kind::Null));
@@ -66,7 +66,7 @@ fn first_of(list: Option<Raw<'_>>) -> Option<Raw<'_>> {
     list?.items()?.first().copied().filter(|first| first.kind() == Kind::Object)
 }
 
-/// Whether an object is a span that stands by itself.
+/// Returns true if an object is a single span.
 fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
     let is_id = |raw: Option<Raw<'_>>| raw.and_then(Raw::string).is_some_and(|text| relatives::is_id(&text));
     let inner = members.first(&["context", "spanContext", "span_context"]);
@@ -83,7 +83,7 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
         && (has_trace || id([("trace_id", "context.trace_id"), ("traceId", "context.traceId")]))
 }
 
-/// The keys without one of which an object holds no spans.
+/// An object without any of these keys holds no spans.
 const KEYS: [&str; 15] = [
     "resourceSpans",
     "resource_spans",
@@ -102,9 +102,9 @@ const KEYS: [&str; 15] = [
     "context.spanId",
 ];
 
-/// Whether a document holds spans or log records.
+/// Returns true if a document holds spans or log records.
 pub(super) fn claims(document: &Document<'_>) -> bool {
-    /// How many items of a list decide.
+    /// Number of items of a list that are checked.
     const ITEMS: usize = 64;
     let has_spans =
         |members: &Members<'_>| members.keys().any(|key| KEYS.contains(&key)) && shape(members).is_some();

@@ -1,10 +1,10 @@
-//! How an action ended, by the first sign that shows it.
+//! The status of an action, by the most reliable sign.
 
 use super::model::{Code, Span, SpanEvent};
 use super::unwrap::{self, Outcome};
 use crate::trace::{Content, Provenance, Status, Text, UnknownReason};
 
-/// A status, and what it was read from.
+/// A status and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) status: Status,
@@ -18,18 +18,18 @@ impl Verdict {
         Self { status, provenance, reason: None, error_type: None }
     }
 
-    /// A call that was refused.
+    /// A refused call.
     pub(super) fn refused() -> Self {
         Self::new(Status::Error, Provenance::ErrorType)
     }
 
-    /// A call of which nothing more is known than that it was made.
+    /// A call without any sign of its status.
     pub(super) fn unanswered() -> Self {
         Self { reason: Some(UnknownReason::Unanswered), ..Self::new(Status::Unknown, Provenance::None) }
     }
 }
 
-/// Of an action that tool spans show, from the innermost.
+/// Returns the status of an action from its tool spans, innermost first.
 pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome<'_>, text_rule: bool) -> Verdict {
     let named = |keys: &[&str]| views.iter().find_map(|span| span.attributes.first_name(keys));
     let error_type = named(&["error.type"]);
@@ -58,7 +58,7 @@ pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome<'_>, text_rule: boo
     Verdict::new(Status::Ok, if is_stated { Provenance::ErrorType } else { Provenance::None })
 }
 
-/// Of a call that no span shows, by its answer.
+/// Returns the status of a call that no span shows, from its answer.
 pub(super) fn of_answer(outcome: &Outcome<'_>, text_rule: bool) -> Verdict {
     let refused = matches!(&outcome.text, Content::Present(words) if is_refusal(words.text()));
     if outcome.is_error {
@@ -82,7 +82,7 @@ fn of_outcome(outcome: &Outcome<'_>, text_rule: bool) -> Option<Verdict> {
     }
 }
 
-/// Whether an answer says that the call was not taken: no such tool, or arguments that cannot be read.
+/// Returns true if an answer says that the call was rejected: no such tool, or unreadable arguments.
 fn is_refusal(text: Text<'_>) -> bool {
     const LOOKED_AT: usize = 300;
     let text = text.head(LOOKED_AT).to_lowercase();
@@ -95,7 +95,7 @@ fn is_refusal(text: Text<'_>) -> bool {
         || has("could not find function")
         || of_tool
             && (has(" not found") || has("does not exist") || has("don't exist") || has("is not available"));
-    // "order 7 not found" is an answer, as is one of a tool that looks for functions.
+    // "order 7 not found" is an answer, as is the answer of a tool that searches for functions.
     let names_tool = ["tool ", "tool:", "tool'", "function ", "function:", "error", "unknown", "not a valid"]
         .iter()
         .any(|start| text.starts_with(start) || has(&format!(": {start}")))
@@ -119,12 +119,12 @@ fn exceptions<'s, 'a>(views: &[&'s Span<'a>]) -> impl Iterator<Item = &'s SpanEv
     views.iter().copied().flat_map(|span| span.events.iter().filter(|event| event.name == "exception"))
 }
 
-/// What the exception of a failed call says.
+/// Returns the message of a failed call's exception.
 pub(super) fn exception_message<'s>(views: &[&'s Span<'_>]) -> Option<&'s str> {
     exceptions(views).find_map(|event| event.attributes.name("exception.message"))
 }
 
-/// What the status of a span says, where that is more than the name of a type.
+/// Returns the message in a span's status, unless it only names a type.
 pub(super) fn status_message<'s>(views: &[&'s Span<'_>]) -> Option<&'s str> {
     let message = |span: &'s Span<'_>| {
         let message = span.message.trim();

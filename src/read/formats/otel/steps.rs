@@ -1,4 +1,4 @@
-//! The steps of an agent's run: what was said and what was done, turn by turn.
+//! The steps of an agent's run: messages and actions, turn by turn.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ impl<'s> TraceContext<'_, 's> {
         let agents = self.agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
         let mut actions = calls::actions(self.tree, requests, draft.tools, agents);
         let outcomes = self.outcomes(requests, &mut actions);
-        // The requests that nobody recorded have turns as well.
+        // Unrecorded requests have turns as well.
         let mut unseen = vec![0; requests.len().max(1)];
         for action in &actions {
             if let Some(most) = unseen.get_mut(action.turn) {
@@ -47,8 +47,8 @@ impl<'s> TraceContext<'_, 's> {
         }
         let mut unsaid = requests.iter().enumerate().peekable();
         for (action, outcome) in actions.into_iter().zip(outcomes) {
-            // What was said up to the turn of the action comes before it; the last words of a request that encloses
-            // its actions come behind them.
+            // Texts up to the turn of the action come before it. The last text of a request that encloses its actions
+            // comes after them.
             while let Some((number, request)) = unsaid.next_if(|(number, _)| {
                 *number < action.turn || *number == action.turn && last_turn_of(*number) == turn_of(*number)
             }) {
@@ -63,9 +63,9 @@ impl<'s> TraceContext<'_, 's> {
         steps
     }
 
-    /// The texts of a request's output, which come in the last of its turns.
+    /// Returns the texts of a request's output, which belong to the last of its turns.
     fn say(&self, first: usize, last: usize, request: &Request<'s>, steps: &mut Vec<SpanStep>) {
-        // Its tokens are counted in the first.
+        // Its tokens are counted in the first turn.
         let usage = if first == last { request.usage } else { Usage::default() };
         let span = request.spans.first().and_then(|at| self.tree.span(*at)).and_then(Span::own_id);
         for text in &request.texts {
@@ -77,7 +77,7 @@ impl<'s> TraceContext<'_, 's> {
         }
     }
 
-    /// What the user said last before the first request.
+    /// Returns the user's last text before the first request.
     fn user_texts(&self, request: &Request<'s>) -> Vec<String> {
         if !request.input.is_empty() {
             return last_said_by_user(std::iter::once(request.input.clone()));
@@ -99,7 +99,7 @@ impl<'s> TraceContext<'_, 's> {
         let began =
             span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
         let shown = span.or_else(|| self.tree.span(*request?.spans.first()?)).and_then(Span::own_id);
-        // Those of a request that nobody recorded are not known, or are in the sum of the one that encloses it.
+        // The tokens of an unrecorded request are unknown, or part of the sum of an enclosing one.
         let tokens = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
         let step = |usage, event| SpanStep {
             turn: turn as u64,
@@ -128,7 +128,8 @@ impl<'s> TraceContext<'_, 's> {
         step(usage, SpanEventStep::Action(Box::new(action)))
     }
 
-    /// What a framework's own call says: a final answer, or a hand-off to another agent. `None`: it is an action.
+    /// Returns the text of a framework's own call: a final answer, or a hand-off to another agent. `None` for an
+    /// action.
     fn own_words(&self, action: &Action<'s>, span: Option<&Span<'_>>) -> Option<String> {
         let name = &*action.name;
         let hands_over = ["transfer_to_", "handoff_to_", "handoff to "]
@@ -161,8 +162,8 @@ impl<'s> TraceContext<'_, 's> {
     }
 }
 
-/// The texts of the user in the first of these inputs that has any: what stands before an answer of the agent belongs
-/// to an earlier trace.
+/// Returns the user's texts in the first of these inputs that has any. Texts before an answer of the agent belong to an
+/// earlier trace.
 fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<String> {
     for input in inputs {
         let mut texts: Vec<Cow<'s, str>> = Vec::new();

@@ -1,4 +1,4 @@
-//! How the spans of one trace hang together: parents, calls that two spans show, and whose agent's run each is part of.
+//! The tree of one trace: parents, calls that two spans show, and the agent run of each span.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,10 +6,10 @@ use super::arguments::CallsAround;
 use super::classify::{self, Kind};
 use super::model::Span;
 
-/// The position of a span in its trace.
+/// The index of a span in its trace.
 pub(super) type At = usize;
 
-/// How many spans around a span are looked at.
+/// Limit of enclosing spans that are searched.
 pub(super) const MOST_AROUND: usize = 1000;
 
 /// The spans of one trace, in the order of their starts.
@@ -18,39 +18,39 @@ pub(super) struct Tree<'s, 'a> {
     pub(super) kinds: Vec<Kind>,
     parents: Vec<Option<At>>,
     positions: HashMap<&'s str, At>,
-    /// Of a tool span that shows the same call as one further in, that one; of others themselves.
+    /// For a tool span, the innermost one that shows the same call; for other spans, themselves.
     calls: Vec<At>,
-    /// What spans around tool spans say of their calls.
+    /// Calls in spans around tool spans.
     pub(super) calls_around: CallsAround<'s>,
-    /// Of an agent span the outermost one of its name, see [`Self::outermost_agent`]; of others themselves.
+    /// For an agent span, the outermost one of its name, see [`Self::outermost_agent`]; for other spans, themselves.
     outermost: Vec<At>,
-    /// Whether spans that are named as parents and are not there may still come.
+    /// True if missing parents may still arrive.
     is_open: bool,
 }
 
-/// Whose run a span is part of.
+/// The owner of a span.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
-    /// Of the trace, outside of any agent span.
+    /// The trace, outside any agent span.
     Trace,
-    /// Of the agent of this span, the outermost of its name.
+    /// The agent of this span, the outermost of its name.
     Agent(At),
-    /// Below this tool span without an agent span of its own.
+    /// An agent below this tool span without a span of its own.
     Tool(At),
-    /// Of the agent that the framework names, below this tool span.
+    /// The agent that the framework names, below this tool span.
     Named(Option<At>, String),
-    /// Of whoever the span of this id, which has not come yet, is part of.
+    /// The owner of a span that has not arrived yet.
     Below(String),
 }
 
 impl<'s, 'a> Tree<'s, 'a> {
-    /// The tree of a trace that is over: spans that are not there have been lost.
+    /// Builds the tree of a trace that is over: missing spans are lost.
     pub(super) fn new(spans: &'s [Span<'a>]) -> Self {
         Self::of(spans, false)
     }
 
-    /// The tree of a trace that is open: spans that are not there are still to come, and until then nobody knows whether
-    /// what lies below one is part of the same run as what lies below another.
+    /// Builds the tree of an open trace: missing spans may still arrive, and until then it is unknown whether the parts
+    /// below two of them belong to the same run.
     pub(super) fn open(spans: &'s [Span<'a>]) -> Self {
         Self::of(spans, true)
     }
@@ -93,17 +93,17 @@ impl<'s, 'a> Tree<'s, 'a> {
         self.parents.get(at).copied().flatten()
     }
 
-    /// The spans around a span, from the innermost.
+    /// Returns the spans around a span, innermost first.
     pub(super) fn ancestors(&self, at: At) -> impl Iterator<Item = At> {
         std::iter::successors(self.parent(at), |at| self.parent(*at)).take(MOST_AROUND)
     }
 
-    /// Whether a record of this span has to wait for it.
+    /// Returns true if a record of this span must wait for it.
     pub(super) fn is_awaited(&self, span_id: &str) -> bool {
         self.is_open && !span_id.is_empty() && !self.positions.contains_key(span_id)
     }
 
-    /// Whose run a span is part of around which there is neither a tool nor an agent.
+    /// Returns the owner of a span without an enclosing tool or agent.
     fn owner_at_top(&self, at: At) -> Owner {
         let top = self.ancestors(at).last().unwrap_or(at);
         let parent = self.span(top).and_then(|span| span.parent.as_deref());
@@ -113,31 +113,31 @@ impl<'s, 'a> Tree<'s, 'a> {
         }
     }
 
-    /// The spans of a kind, in order.
+    /// Returns the spans of a kind, in order.
     pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = At> {
         self.kinds.iter().enumerate().filter(move |(_, other)| **other == kind).map(|(at, _)| at)
     }
 
-    /// The tool spans that are the innermost ones of their calls.
+    /// Returns the tool spans that are innermost for their calls.
     pub(super) fn tools(&self) -> impl Iterator<Item = At> {
         self.of_kind(Kind::Tool).filter(|at| self.call_of(*at) == *at)
     }
 
-    /// The innermost tool span of the call that a tool span shows.
+    /// Returns the innermost tool span of the call that a tool span shows.
     pub(super) fn call_of(&self, at: At) -> At {
         self.calls.get(at).copied().unwrap_or(at)
     }
 
-    /// The tool spans that show the call of an innermost one, from the inside.
+    /// Returns the tool spans that show the call of an innermost one, innermost first.
     pub(super) fn views(&self, call: At) -> Vec<At> {
         let shows = |at: &At| self.kind(*at) == Kind::Chain || self.call_of(*at) == call;
         let around = self.ancestors(call).take_while(shows).filter(|at| self.kind(*at) == Kind::Tool);
         std::iter::once(call).chain(around).collect()
     }
 
-    /// Parents that lead back to their child are none. Each span is looked at once.
+    /// Drops parents that form a cycle. Visits each span once.
     fn cut_circles(&mut self) {
-        // 0: not seen, 1: on the way up that is being followed, 2: known to end.
+        // 0: not visited, 1: on the current path, 2: known to end.
         let mut seen = vec![0_u8; self.parents.len()];
         let mut path = Vec::new();
         for start in 0..self.parents.len() {
@@ -164,7 +164,7 @@ impl<'s, 'a> Tree<'s, 'a> {
         }
     }
 
-    /// Finds the tool spans that show the same call as one below them.
+    /// Finds tool spans that show the same call as one below them.
     fn merge_calls(&mut self) {
         let mut inner: BTreeMap<At, Vec<At>> = BTreeMap::new();
         for at in self.of_kind(Kind::Tool) {
@@ -178,7 +178,7 @@ impl<'s, 'a> Tree<'s, 'a> {
                 *call = *inner;
             }
         }
-        // What is around a merged span goes to where that went. Each step is taken once.
+        // Spans around a merged span follow it. Each edge is taken once.
         for at in 0..self.calls.len() {
             let mut path = Vec::new();
             let mut call = at;
@@ -209,7 +209,7 @@ impl<'s, 'a> Tree<'s, 'a> {
             }
     }
 
-    /// The tool span that a span lies below, other than those that show its own call.
+    /// Returns the tool span that a span lies below, other than those of its own call.
     fn tool_around(&self, at: At) -> Option<At> {
         let own = self.call_of(at);
         let around = self.ancestors(at).find(|outer| {
@@ -218,7 +218,7 @@ impl<'s, 'a> Tree<'s, 'a> {
         around.map(|outer| self.call_of(outer))
     }
 
-    /// Whose run a model or tool span is part of.
+    /// Returns the owner of a model or tool span.
     pub(super) fn owner(&self, at: At) -> Owner {
         if let Some(name) = self.span(at).and_then(classify::graph_agent) {
             return Owner::Named(self.tool_around(at), name.into_owned());
@@ -235,13 +235,13 @@ impl<'s, 'a> Tree<'s, 'a> {
         self.owner_at_top(at)
     }
 
-    /// The outermost of the agent spans of one name that lie in one another without a tool span between them.
+    /// Returns the outermost of nested agent spans of one name without a tool span between them.
     pub(super) fn outermost_agent(&self, at: At) -> At {
         self.outermost.get(at).copied().unwrap_or(at)
     }
 
     fn find_outermost_agents(&mut self) {
-        // Names are compared once, and then by their numbers. 0: no agent.
+        // Names are interned; 0 means no agent.
         let mut numbers: HashMap<Option<&str>, usize> = HashMap::new();
         let mut names = vec![0; self.spans.len()];
         for (at, name) in names.iter_mut().enumerate() {
@@ -259,7 +259,7 @@ impl<'s, 'a> Tree<'s, 'a> {
         }
     }
 
-    /// Whose run the first span of an owner's run is part of; `None` where there is nothing around it.
+    /// Returns the owner of the first span of an owner's run, or `None` if nothing encloses it.
     pub(super) fn owner_around(&self, owner: &Owner) -> Option<Owner> {
         match owner {
             Owner::Agent(at) => Some(self.owner_around_agent(*at)),
@@ -271,7 +271,7 @@ impl<'s, 'a> Tree<'s, 'a> {
     fn owner_around_agent(&self, at: At) -> Owner {
         for outer in self.ancestors(at) {
             match self.kind(outer) {
-                // The agent that calls is the owner of the call.
+                // The calling agent owns the call.
                 Kind::Tool => return self.owner(self.call_of(outer)),
                 Kind::Agent => return Owner::Agent(self.outermost_agent(outer)),
                 Kind::Model | Kind::Chain => {}
@@ -281,7 +281,7 @@ impl<'s, 'a> Tree<'s, 'a> {
     }
 }
 
-/// The id of its call that a tool span has itself. A placeholder is none.
+/// Returns the call id that a tool span has itself, unless it is a placeholder.
 pub(super) fn call_id<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let id = span.attributes.first_name(&["gen_ai.tool.call.id", "tool.id"])?;
     (!id.starts_with('<')).then_some(id)
@@ -351,7 +351,7 @@ mod tests {
         let tree = Tree::new(&spans);
         assert_eq!(tree.tools().count(), many / 2);
         assert_eq!(tree.views(many - 1), [many - 1, many - 2]);
-        // All in one another are one call.
+        // All nested ones are one call.
         let nested: Vec<Span<'_>> = (0..many)
             .map(|number| {
                 let parent = number.checked_sub(1).map(|parent| parent.to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What frameworks wrap around results, taken off: equal answers are then equal.
+//! Removes the wrappers of frameworks around results, to make equal answers equal.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use super::model::Span;
 use crate::json::JsonString;
 use crate::trace::{Content, Text, Words, canonical_value};
 
-/// Where results stand, the surest first.
+/// Attributes with results, most reliable first.
 const RESULTS: &[&str] = &[
     "gen_ai.tool.call.result",
     "tool_response",
@@ -25,7 +25,7 @@ const RESULTS: &[&str] = &[
     "traceloop.entity.output",
 ];
 
-/// Sentences that frameworks put behind an answer. Each holds one of [`MARKS`].
+/// Sentences that frameworks append to an answer. Each contains one of [`MARKS`].
 const APPENDED: &[&str] = &[
     "Fix the errors and try again.",
     "Please try again.",
@@ -34,20 +34,20 @@ const APPENDED: &[&str] = &[
     "Please fix your mistakes.",
 ];
 
-/// What shows that one of [`APPENDED`] may stand in a text.
+/// Marks of a text that may contain one of [`APPENDED`].
 const MARKS: [&str; 2] = ["try again", "your mistakes"];
 
-/// What came back from a call, without its wrappers.
+/// The result of a call, without wrappers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Outcome<'s> {
     pub(super) text: Content<Words<'s>>,
-    /// Whether the wrapper or the result itself says that it is an error.
+    /// True if the wrapper or the result says that it is an error.
     pub(super) is_error: bool,
-    /// The id of the call, where the wrapper has it.
+    /// The id of the call, if the wrapper has it.
     pub(super) id: Option<Cow<'s, str>>,
 }
 
-/// The result that a tool span holds. `NotRecorded` where it holds none.
+/// Returns the result in a tool span, or `NotRecorded`.
 pub(super) fn result<'s>(span: &'s Span<'_>) -> Outcome<'s> {
     for name in RESULTS {
         if let Some(value) = span.attributes.get(name).filter(|value| !is_left_out(name, value)) {
@@ -86,8 +86,8 @@ fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
     outcome(Content::Present(value.to_plain_data()))
 }
 
-/// Whether a text with escapes shows as it is spelled that it is not wrapped, and that nothing was put behind it. It
-/// is not masked either: no mask, as it is usually spelled, has an escape.
+/// Returns true if the spelling of a text with escapes shows that it is not wrapped, has nothing appended, and is not
+/// masked: no usual spelling of a mask has an escape.
 fn is_bare(text: JsonString<'_>) -> bool {
     static FINDERS: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| MARKS.map(Finder::new));
     let begins_plainly =
@@ -95,7 +95,7 @@ fn is_bare(text: JsonString<'_>) -> bool {
     begins_plainly && text.is_usual() && FINDERS.iter().all(|mark| mark.find(text.inner()).is_none())
 }
 
-/// The result that a value holds.
+/// Returns the result in a value.
 pub(super) fn outcome(content: Content<Data<'_>>) -> Outcome<'_> {
     let value = match content {
         Content::Present(value) => value,
@@ -132,7 +132,7 @@ pub(super) fn outcome(content: Content<Data<'_>>) -> Outcome<'_> {
     outcome
 }
 
-/// The text within a wrapper; `None` where the value is none.
+/// Returns the text inside a wrapper, or `None` if the value is not one.
 fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, str>> {
     match value {
         Data::List(items) => {
@@ -173,7 +173,7 @@ fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, st
     }
 }
 
-/// A serialized message of a tool, as deep as its framework puts it.
+/// Returns the serialized message of a tool, at the depth of its framework.
 fn tool_message<'d, 's>(members: &'d Members<'s>) -> Option<&'d Members<'s>> {
     if members.has("tool_call_id") && members.has("content") {
         return Some(members);
@@ -209,7 +209,7 @@ fn without_appendix(text: &mut Cow<'_, str>) {
     }
 }
 
-/// Whether the text of a result begins with this: of an object with a text below a sole key `result`, that.
+/// Returns true if the text of a result begins with this, or the text under a sole key `result`.
 pub(super) fn own_text_begins(text: Text<'_>, prefix: &str) -> bool {
     if text.spelling().first().is_some_and(|first| !matches!(first, b'{' | b'\\' | 0..=b' ')) {
         return text.starts_with(prefix);
@@ -224,19 +224,19 @@ pub(super) fn own_text_begins(text: Text<'_>, prefix: &str) -> bool {
     text.starts_with(prefix)
 }
 
-/// Whether a text is JSON that says that it is an error.
+/// Returns true if a text is JSON that says that it is an error.
 fn is_error_text(text: &str) -> bool {
     Data::of_text(text).is_some_and(|value| is_error(text, &value))
 }
 
-/// Whether JSON says that it is an error: by a flag, or by an object whose first key is `error`. Also one level below
-/// a sole key `result`.
+/// Returns true if JSON says that it is an error: by a flag, or by `error` as first key. Also one level below a sole
+/// key `result`.
 fn is_error(text: &str, value: &Data<'_>) -> bool {
     let named = value.as_object().and_then(|members| members.get("error"));
     is_first_key(text, "error") && named.is_some_and(is_set) || is_error_value(value, 0)
 }
 
-/// Whether this is the first key of an object.
+/// Returns true if this is the first key of an object.
 fn is_first_key(text: &str, key: &str) -> bool {
     let mut json = crate::json::Json::new(text.as_bytes());
     if json.peek_byte() != Some(b'{') {
@@ -246,7 +246,7 @@ fn is_first_key(text: &str, key: &str) -> bool {
     json.key().is_ok_and(|first| *first == *key.as_bytes())
 }
 
-/// Whether a value below `error` stands for an error.
+/// Returns true if a value under `error` means an error.
 fn is_set(value: &Data<'_>) -> bool {
     !matches!(value, Data::Null | Data::Bool(false)) && value.as_text() != Some("")
 }
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// A text as it is spelled in JSON: as usual, with an escape for its first character, and with one for each.
+    /// A text in its usual JSON spelling, with its first character escaped, and with all characters escaped.
     fn spellings(text: &str) -> [String; 3] {
         let usual = json!(text).to_string();
         let escape = |first: char| format!("\\u{:04x}", first as u32);

@@ -1,20 +1,20 @@
-//! The calls of a conversation that wait for their answers.
+//! Unanswered calls of a conversation.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-/// The ids of the calls that wait for an answer, in order. Those that had theirs by id leave when they come first.
+/// The ids of unanswered calls, in order. Those answered by id leave when they come first.
 #[derive(Default)]
 pub(super) struct Waiting<'t> {
     ids: VecDeque<Option<Cow<'t, str>>>,
-    /// How many calls there were before the first in the queue.
+    /// Number of calls before the first in the queue.
     gone: usize,
-    /// Up to which call each id was answered.
+    /// The call up to which each id was answered.
     answered: HashMap<Cow<'t, str>, usize>,
 }
 
 impl<'t> Waiting<'t> {
-    /// Whether nothing is left, not even calls that had their answers.
+    /// Returns true if the queue is empty, without answered calls.
     pub(super) fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -28,12 +28,12 @@ impl<'t> Waiting<'t> {
         self.ids.clear();
     }
 
-    /// All calls of this id were answered.
+    /// Marks all calls of this id as answered.
     pub(super) fn remove(&mut self, id: Cow<'t, str>) {
         self.answered.insert(id, self.gone + self.ids.len());
     }
 
-    /// The id of the first call that waits, which does no longer. `None`: none waits, or it has no id.
+    /// Takes the first unanswered call and returns its id. `None` if none waits, or it has no id.
     pub(super) fn next(&mut self) -> Option<Cow<'t, str>> {
         while let Some(id) = self.ids.pop_front() {
             let number = self.gone;

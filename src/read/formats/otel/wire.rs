@@ -1,4 +1,4 @@
-//! What the JSON encodings of spans share: numbers in any spelling, values, attributes.
+//! Shared by the JSON encodings of spans: numbers in any spelling, values, attributes.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::names;
 use crate::json::{Json, Kind, Number, Read};
 use crate::read::timestamp::nanoseconds_or_utc;
 
-/// A whole number as a number, as a float or as a text; what is none of that is passed over.
+/// Reads an integer from a number, a float or a text. Any other value is skipped.
 pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(match json.kind()? {
         Kind::String => number_of_text(json.string()?.trim()),
@@ -33,7 +33,7 @@ fn whole(float: f64) -> Option<u64> {
     (0.0..1.8e19).contains(&float).then_some(float as u64)
 }
 
-/// A text; what is none is passed over.
+/// Reads a text. Any other value is skipped.
 pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     if json.peek_byte() == Some(b'"') {
         return json.string().map(Some);
@@ -42,7 +42,7 @@ pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     Ok(None)
 }
 
-/// The code of a status as a number or as a name.
+/// Reads the code of a status from a number or a name.
 pub(super) fn code(json: &mut Json<'_>) -> Read<Code> {
     Ok(match json.kind()? {
         Kind::String => Code::of_name(&json.string()?),
@@ -60,7 +60,7 @@ pub(super) fn code(json: &mut Json<'_>) -> Read<Code> {
     })
 }
 
-/// `{code, message}`, in all spellings of the keys; or the code alone.
+/// Reads `{code, message}`, in all spellings of the keys, or the code alone.
 pub(super) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
     if json.kind()? != Kind::Object {
         return Ok((code(json)?, Cow::Borrowed("")));
@@ -79,7 +79,7 @@ pub(super) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
     Ok((found, message))
 }
 
-/// A value that is written as plain JSON.
+/// Reads a value that is written as plain JSON.
 pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
     Ok(match json.peek_byte() {
         Some(b'"') => Value::Text(Wording::from(json.text()?)),
@@ -104,7 +104,7 @@ pub(super) fn plain<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
             json.null()?;
             Value::Null
         }
-        // A number, or nothing that is a value.
+        // A number, or not a value.
         _ => number(json)?,
     })
 }
@@ -124,13 +124,13 @@ fn number<'a>(json: &mut Json<'_>) -> Read<Value<'a>> {
     })
 }
 
-/// A value as OTLP writes it: `{"stringValue": …}` and so on. A bare value is taken as it is.
+/// Reads a value as OTLP writes it: `{"stringValue": …}` and so on, or a bare value.
 pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
     if json.peek_byte() != Some(b'{') {
         return plain(json);
     }
     let mut found = Value::Null;
-    // Most are texts.
+    // Most values are texts.
     let start = json.mark();
     if json.enters(br#""stringValue""#) && json.peek_byte() == Some(b'"') {
         let words = json.text()?;
@@ -173,7 +173,7 @@ pub(super) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
     Ok(found)
 }
 
-/// `{"values": […]}`, or the list alone.
+/// Reads `{"values": […]}`, or the list alone.
 fn values<'a, T>(json: &mut Json<'a>, mut item: impl FnMut(&mut Json<'a>) -> Read<T>) -> Read<Vec<T>> {
     let mut items = Vec::new();
     let mut list = |json: &mut Json<'a>| {
@@ -193,7 +193,7 @@ fn values<'a, T>(json: &mut Json<'a>, mut item: impl FnMut(&mut Json<'a>) -> Rea
     Ok(items)
 }
 
-/// `{"key": …, "value": …}`
+/// Reads `{"key": …, "value": …}`.
 fn key_value<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>> {
     let (mut name, mut found) = (None, None);
     json.object(|key, value| {
@@ -207,8 +207,8 @@ fn key_value<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>>
     Ok(name.zip(found))
 }
 
-/// `{"key": …, "value": …}`, as nearly all programs write an attribute; kept where some rule reads it. `false`: it is
-/// written otherwise, and nothing was read.
+/// Reads `{"key": …, "value": …}` in the usual spelling, and keeps it if a rule reads it. Returns false, with nothing
+/// read, for any other spelling.
 fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<bool> {
     let start = json.mark();
     if json.enters(br#""key""#) && json.peek_byte() == Some(b'"') {
@@ -229,9 +229,9 @@ fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<
     Ok(false)
 }
 
-/// An attribute with its members in any order, and others among them.
+/// Reads an attribute with its members in any order, and unknown ones among them.
 fn any_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
-    // What its name is, where some rule reads that; and its value, where it stands before the name.
+    // Its name, if a rule reads it, and its value, if it comes first.
     let (mut name, mut later, mut value) = (None, None, None);
     json.object(|key, json| {
         match key {
@@ -254,8 +254,8 @@ fn any_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()
     Ok(())
 }
 
-/// Attributes as OTLP's list of `{key, value}`, or as an object of plain values, nested or dotted. Only those that
-/// some rule reads are kept.
+/// Reads attributes from OTLP's list of `{key, value}`, or from an object of plain values, nested or dotted. Keeps
+/// those that a rule reads.
 pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
     let mut found = Attributes::default();
     match json.kind()? {
@@ -266,7 +266,7 @@ pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
             if usual_attribute(item, &mut found)? { Ok(()) } else { any_attribute(item, &mut found) }
         })?,
         Kind::Object => flat("", json, &mut found)?,
-        // Some dumps hold them as a text of JSON.
+        // Some dumps hold them as JSON in a text.
         Kind::String => {
             let text = json.string()?;
             let mut inner = Json::new(text.as_bytes());
@@ -282,7 +282,7 @@ pub(super) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
     Ok(found)
 }
 
-/// Members of an object whose keys may be parts of dotted names: `{"tool": {"name": "x"}}` is `tool.name`.
+/// Reads members of an object whose keys may be parts of dotted names: `{"tool": {"name": "x"}}` is `tool.name`.
 fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
     json.object(|key, value| {
         let name = format!("{prefix}{}", String::from_utf8_lossy(key));
@@ -304,7 +304,7 @@ fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Re
     })
 }
 
-/// Whether an object of this name is a group of attributes and no value.
+/// Returns true if an object of this name is a group of attributes.
 fn is_group(name: &str) -> bool {
     matches!(name, "tool" | "input" | "output" | "llm" | "agent" | "session" | "exception")
         || (name.starts_with("gen_ai")
@@ -314,7 +314,8 @@ fn is_group(name: &str) -> bool {
         || name.starts_with("llm.token_count")
 }
 
-/// A time as nanoseconds since 1970: a number or a text of digits as it is, or a date and time, which without an offset is UTC.
+/// Reads a time as nanoseconds since 1970, from a number or digits, or from a date and time, in UTC if there is no
+/// offset.
 pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? == Kind::String {
         let text = json.string()?;
@@ -375,7 +376,7 @@ mod tests {
             ),
             ["tool.name=a", "gen_ai.usage.input_tokens=3", "input.value=bare"]
         );
-        // What is written otherwise in the middle is read as if it had been so from its beginning.
+        // An irregular item in the middle is read as if all were irregular.
         assert_eq!(
             names(
                 r#"[{"key": "tool.name", "value": {"stringValue": "a", "intValue": "3"}, "x": 1},
