@@ -1,4 +1,4 @@
-//! Rules that several formats of recorded sessions share: texts, arguments, names.
+//! Rules that several formats share: texts, arguments, names.
 
 use std::borrow::Cow;
 
@@ -8,31 +8,31 @@ use super::members::Members;
 use crate::json::{Json, JsonString, Kind, Number, Raw, Read, spelling_of};
 use crate::trace::{Arguments, Content, Digest, canonical_value};
 
-/// What counts as white space in texts.
+/// White space in texts.
 pub(super) const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// A text without white space at its ends.
+/// Returns a text without white space at its ends.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(SPACE)
 }
 
-/// Whether a text is only white space.
+/// Returns true if a text is blank.
 pub(super) fn is_blank(text: &str) -> bool {
     trim(text).is_empty()
 }
 
-/// A name or id: a string that is not empty.
+/// A name or id: a non-empty string.
 pub(super) fn name(value: Raw<'_>) -> Option<Cow<'_, str>> {
     value.string().filter(|name| !name.is_empty())
 }
 
-/// An id that may be an integer, which is then written in decimal.
+/// An id that may be an integer, which is written in decimal.
 pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
         Kind::String => name(value),
         Kind::Number => match value.json().number().ok()? {
             Number::Integer(0) => Some(Cow::Borrowed("0")),
-            // Any other has one spelling.
+            // Other numbers have one spelling.
             Number::Integer(_) => std::str::from_utf8(value.bytes()).ok().map(Cow::Borrowed),
             Number::Large(digits) => Some(Cow::Borrowed(digits)),
             Number::Float(_) => None,
@@ -41,13 +41,13 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// How SWE-agent and its relatives say that a run ended: `exit_status` in `info`.
+/// The end of a run as SWE-agent and related agents record it: `exit_status` in `info`.
 pub(super) fn exit_status<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     members.get("info")?.member("exit_status").and_then(name)
 }
 
-/// Reads the arguments of a call. A string that holds JSON is that JSON; another stands for itself; a blank one is an
-/// empty object; null is none.
+/// Reads the arguments of a call. A string that holds JSON is parsed; any other string is kept as text; a blank one is
+/// an empty object; null is none.
 pub(super) fn read_arguments<'a>(json: &mut Json<'a>) -> Read<Content<Arguments<'a>>> {
     Ok(match json.kind()? {
         Kind::Null => json.null().map(|_| Content::Absent)?,
@@ -61,7 +61,7 @@ pub(super) fn read_arguments<'a>(json: &mut Json<'a>) -> Read<Content<Arguments<
     })
 }
 
-/// As [`read_arguments`], of a value that was passed over.
+/// Like [`read_arguments`], for a value that was skipped.
 pub(super) fn arguments(value: Raw<'_>) -> Content<Arguments<'_>> {
     match value.kind() {
         Kind::Null => Content::Absent,
@@ -73,7 +73,7 @@ pub(super) fn arguments(value: Raw<'_>) -> Content<Arguments<'_>> {
     }
 }
 
-/// As [`arguments`], of an object without the members whose keys `is_left_out` names.
+/// Like [`arguments`], for an object without the members whose keys `is_left_out` names.
 pub(super) fn arguments_without(
     value: Raw<'_>,
     is_left_out: impl Fn(&[u8]) -> bool,
@@ -102,7 +102,7 @@ pub(super) fn arguments_without(
     }
 }
 
-/// As [`arguments`], of a text.
+/// Like [`arguments`], for a text.
 pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
     if is_blank(&text) {
         return of_json(Cow::Borrowed("{}"));
@@ -119,12 +119,12 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
     Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_json_string(spelling.as_bytes())))
 }
 
-/// The arguments of a call that has one, a text.
+/// Returns the arguments of a call that has one argument, a text.
 pub(super) fn sole_text(name: &str, text: &str) -> Arguments<'static> {
     sole_spelled(name, &spelling_of(text))
 }
 
-/// The same, of a string.
+/// The same, for a string.
 pub(super) fn sole_string(name: &str, string: JsonString<'_>) -> Arguments<'static> {
     let spelling = string.canonical_spelling();
     match spelling.as_deref().map(simdutf8::basic::from_utf8) {
@@ -139,7 +139,7 @@ fn sole_spelled(name: &str, spelling: &str) -> Arguments<'static> {
     Arguments::with_digest(Cow::Owned(json), digest)
 }
 
-/// As [`arguments`], of a value that was made.
+/// Like [`arguments`], for a value that was made.
 pub(super) fn arguments_of_value(value: &Value) -> Content<Arguments<'static>> {
     match value {
         Value::Null => Content::Absent,

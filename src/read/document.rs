@@ -1,22 +1,22 @@
-//! A whole input of a format whose runs are not records of their own, taken apart: a document, or lines.
+//! A whole input, split into a document or lines, for formats whose runs are not separate values.
 
 use super::framing::lines;
 use super::members::Members;
 use crate::json::{Json, Kind, Raw, SkipIndex};
 
-/// A whole input of a format whose runs are not records of their own.
+/// A whole input of a format whose runs are not separate values.
 #[derive(Debug, Clone)]
 pub(super) enum Document<'a> {
     /// One object.
     Object(Members<'a>),
     /// One list, with its items.
     List(Vec<Raw<'a>>),
-    /// Objects, one in each line. Other lines have been counted.
+    /// Objects, one in each line. Other lines were counted.
     Lines(Vec<Raw<'a>>),
 }
 
 impl<'a> Document<'a> {
-    /// The items of a list, or the objects in lines.
+    /// Returns the items of a list, or the objects in lines.
     pub(super) fn items(&self) -> &[Raw<'a>] {
         match self {
             Self::Object(_) => &[],
@@ -26,17 +26,17 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A document, and how many lines were no JSON or no object.
+/// A document, with the number of lines that are not JSON or not objects.
 pub(super) struct Parsed<'a> {
     pub(super) document: Document<'a>,
-    /// Where it is one JSON value.
+    /// The value, if the input is one.
     value: Option<Raw<'a>>,
     pub(super) no_json: u64,
     pub(super) no_object: u64,
 }
 
 impl<'a> Parsed<'a> {
-    /// Takes an input apart: as one document, or else as lines. `index` are those of its strings.
+    /// Splits an input: one document, or else lines. `index` has the ends of its strings.
     pub(super) fn of(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
         let mut json = Json::with_index(bytes, index);
         let opened = json.peek_byte();
@@ -71,7 +71,7 @@ impl<'a> Parsed<'a> {
         Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
     }
 
-    /// Takes one of several lines apart: an object, or no lines with the count of what it is instead.
+    /// Splits one of several lines: an object, or no lines and a count of the other value.
     pub(super) fn of_line(line: Raw<'a>) -> Self {
         if line.kind() == Kind::Object {
             let mut json = line.json();
@@ -88,14 +88,14 @@ impl<'a> Parsed<'a> {
         Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
     }
 
-    /// The same as the only line of an input, where it is an object.
+    /// The same for the only line of an input, if it is an object.
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
         Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
     }
 }
 
-/// The object of a line such as `["event", {…}]`.
+/// Returns the object of a line such as `["event", {…}]`.
 fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
     match line.items()?.as_slice() {
         [name, object, ..] if name.kind() == Kind::String && object.kind() == Kind::Object => Some(*object),
@@ -103,7 +103,7 @@ fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
     }
 }
 
-/// The items of a list that is sound, also inside of its strings.
+/// Returns the items of a valid list, including the contents of strings.
 fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
     let mut items = Vec::new();
     let walked = json.list(|item| {
@@ -113,7 +113,7 @@ fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
     walked.ok().map(|()| items)
 }
 
-/// The objects of an input that are one after the other wherever lines end, with nothing between them.
+/// Returns the objects of an input that follow one another with nothing between them, whatever the line ends.
 fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_index(bytes, index);
     let mut objects = Vec::new();
@@ -123,13 +123,13 @@ fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec
         }
         let start = json.offset();
         json.skip().ok()?;
-        // As with a line, the text ends with the value.
+        // As in a line, the text ends with the value.
         objects.push(Raw::over(bytes.get(..json.offset())?, start).with_index(index));
     }
     Some(objects)
 }
 
-/// Whether a line is one JSON value and nothing else, and sound also inside of its strings.
+/// Returns true if a line is one valid JSON value and nothing more, including the contents of strings.
 fn is_sound(line: Raw<'_>) -> bool {
     let mut json = line.json();
     json.check().is_ok() && json.peek_byte().is_none()

@@ -1,13 +1,13 @@
-//! How the values of an input follow one another: which are lines, and where a first line that is cut off ends.
+//! Line framing: whether an input has one value in each line, and where a truncated first line ends.
 
 use super::window::Window;
 use crate::error::Result;
 use crate::json::{Json, Raw, Read};
 
-/// A run in a line that is longer is taken for the only one of its input.
+/// A longer first line is taken for the only value of its input.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// How the values of an input follow one another.
+/// The framing of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// One value, or several concatenated.
@@ -16,7 +16,7 @@ pub(super) enum Framing {
     Lines,
 }
 
-/// Whether an input has one value in each line. One document is tried first: `read` is what became of that, from
+/// Returns true if an input has one value in each line. A single document is tried first: `read` is its outcome, from
 /// `start` on.
 pub(super) fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &Read<()>) -> bool {
     let first = bytes.get(start);
@@ -31,19 +31,19 @@ pub(super) fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'
             one_line && more && (blank(line_over) || !is_opened && has_an_object(bytes, whole, first))
         }
         Err(fault) if fault.is_end() && !whole => false,
-        // An unsound document may be lines, the first of them damaged or not JSON.
+        // A malformed document may be lines, the first of them damaged or not JSON.
         Err(_) => !begins_as_a_list(bytes, start) && has_an_object(bytes, whole, first),
     }
 }
 
-/// Whether a bracket opens a list rather than a text.
+/// Returns true if a bracket opens a list and not a text.
 fn begins_as_a_list(bytes: &[u8], start: usize) -> bool {
     let Some((b'[', rest)) = bytes.get(start..).and_then(<[u8]>::split_first) else { return false };
     rest.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| matches!(byte, b'{' | b'[' | b']'))
 }
 
-/// Whether a line is an object. Within a document that is cut off, one may be by chance, but hardly from its first
-/// column on.
+/// Returns true if a line is an object. A line inside a truncated document may be one by chance, but hardly from its
+/// first column on.
 fn has_an_object(bytes: &[u8], whole: bool, first: Option<&u8>) -> bool {
     let in_first_column = |line: &Raw<'_>| {
         let at = line.offset();
@@ -53,12 +53,13 @@ fn has_an_object(bytes: &[u8], whole: bool, first: Option<&u8>) -> bool {
     lines(bytes, whole, 0).filter(object).any(|line| in_first_column(&line))
 }
 
-/// Whether the first value is a line: it ends with its line, or is cut off there. `None`: more has to be seen.
+/// Returns true if the first value is a line: it ends with its line, or is cut off there. `None` if more input is
+/// needed.
 fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     let mut json = Json::new(bytes);
     json.space();
     let start = json.offset();
-    // An object that is closed where its line is over is a line, sound or not.
+    // An object that closes at the end of its line is a line, valid or not.
     let mut extent = json.clone().skimming();
     if !begins_as_a_list(bytes, start)
         && extent.skip().is_ok()
@@ -73,8 +74,8 @@ fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     }
 }
 
-/// Whether the first value is wrong where its first line is over, and the next line is an object: a line that is cut
-/// off. A bracket alone in its line opens a document. `None`: more has to be seen of the next line.
+/// Returns true if the first value is invalid at the end of its first line, and the next line is an object: a truncated
+/// line. A bracket alone on its line opens a document. `None` if more of the next line is needed.
 pub(super) fn is_truncated_line(bytes: &[u8], whole: bool, start: usize, checked: &Read<()>) -> Option<bool> {
     let rest = bytes.get(start..).unwrap_or_default();
     let (Err(fault), Some(length)) = (checked, memchr::memchr(b'\n', rest)) else { return Some(false) };
@@ -95,8 +96,8 @@ pub(super) fn is_truncated_line(bytes: &[u8], whole: bool, start: usize, checked
     lines(bytes, whole, next).next().map(is_value)
 }
 
-/// How values follow one another of which the first is seen, but not all of it: in lines only where its own line is
-/// over before long, and what stands behind does not belong to it.
+/// Returns the framing if the first value is only partly seen: lines only if its own line ends soon, and the bytes
+/// after it do not belong to it.
 pub(super) fn of_first(window: &mut Window<'_>, seen: usize) -> Result<Framing> {
     let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
     if memchr::memchr(b'\n', first).is_some() {
@@ -116,7 +117,7 @@ pub(super) fn of_first(window: &mut Window<'_>, seen: usize) -> Result<Framing> 
     }
 }
 
-/// Where the line ends of which the first bytes are seen, if it is no longer than this and anything stands behind it.
+/// Returns the end of the line that begins with these bytes, if it is no longer than this and not the last.
 fn end_of_line(window: &mut Window<'_>, seen: usize, longest: usize) -> Result<Option<usize>> {
     let (mut looked, mut end) = (seen, None);
     loop {
@@ -145,13 +146,14 @@ fn blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
-/// Whether a line is one JSON value and nothing else.
+/// Returns true if a line is one JSON value and nothing more.
 fn is_value(line: Raw<'_>) -> bool {
     let mut json = line.json();
     json.skip().is_ok() && json.peek_byte().is_none()
 }
 
-/// The lines from an offset on that are not blank, from their first character on; the last one where it is whole.
+/// Returns the lines from an offset on that are not blank, from their first character on; the last one only if
+/// complete.
 pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {
     let ends = memchr::memchr_iter(b'\n', bytes.get(from..).unwrap_or_default());
     let ends = ends.map(move |end| from + end).chain(whole.then_some(bytes.len()));

@@ -1,14 +1,14 @@
-//! Answers without an id belong to the oldest open call, or to the oldest of the name that they bear.
+//! Assigns answers without an id to the oldest open call, or to the oldest of the same name.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::trace::{Assembler, CallNumber};
 
-/// The calls of a run in their order. Costs nothing until the first answer without an id.
+/// The calls of a run in order. Free until the first answer without an id.
 #[derive(Debug, Default)]
 pub(super) struct InOrder<'a> {
-    /// How many entries of the run have been looked at.
+    /// Number of entries of the run that were checked.
     seen: usize,
     without_id: Queue<'a>,
     with_id: Queue<'a>,
@@ -21,7 +21,7 @@ struct Queue<'a> {
 }
 
 impl<'a> InOrder<'a> {
-    /// The oldest call of this name, or of any, that nothing has answered: one without an id, if there is one.
+    /// Returns the oldest unanswered call of this name, or of any name; one without an id comes first.
     pub(super) fn take(&mut self, name: Option<&str>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         steps.pair_new();
         for (number, call) in steps.calls_from(self.seen) {

@@ -1,10 +1,10 @@
-//! Text that is not all UTF-8, with U+FFFD for the rest.
+//! Text with U+FFFD for bytes that are not UTF-8.
 
-/// A text made from bytes, with the offsets of its parts in them.
+/// A text made from bytes, with a map of offsets.
 #[derive(Debug)]
 pub(super) struct LossyUtf8 {
     pub(super) text: String,
-    /// After each replacement: an offset in the text, and the same place in the bytes.
+    /// After each replacement: an offset in the text, and the same position in the bytes.
     joints: Vec<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! The members of an object by their keys, and what formats make of their values.
+//! The members of an object by key, and typed access to their values.
 
 use std::borrow::Cow;
 
@@ -6,30 +6,30 @@ use super::{common, time, tokens, words};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Usage, Words};
 
-/// The members of an object, in their order.
+/// The members of an object, in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     entries: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// The keys of members whose values are not all there, or unsound, and where those begin.
+    /// Keys of members whose values are incomplete or invalid, and the offsets of these values.
     open: Vec<(String, usize)>,
-    /// The object itself, where it is all there; of a line, where it is all of it.
+    /// The object, if it is complete; for a line, if the line is complete.
     whole: Option<Raw<'a>>,
 }
 
 impl<'a> From<Raw<'a>> for Members<'a> {
-    /// The members of a value; none if it is not an object.
+    /// Returns the members of a value; none if it is not an object.
     fn from(value: Raw<'a>) -> Self {
         Self::of(&mut value.json())
     }
 }
 
 impl<'a> Members<'a> {
-    /// The members of an object, as far as they are there.
+    /// Returns the members of an object, as far as they are present.
     pub(super) fn of(json: &mut Json<'a>) -> Self {
         Self::read(json).0
     }
 
-    /// The members of an object, and whether it is there whole, or what is wrong with it.
+    /// Returns the members of an object, and whether it is complete, or its fault.
     pub(super) fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let mut members = Vec::with_capacity(16);
         let mut open = Vec::new();
@@ -41,7 +41,7 @@ impl<'a> Members<'a> {
             match value.raw() {
                 Ok(raw) => members.push((name, raw)),
                 Err(fault) => {
-                    // Something is wrong with the value, or it is not all there.
+                    // The value is invalid or incomplete.
                     open.push((name.into_owned(), start.offset()));
                     *value = start;
                     if fault.is_end() || value.skip_any().is_err() {
@@ -55,7 +55,7 @@ impl<'a> Members<'a> {
         (Self { entries: members, open, whole }, read)
     }
 
-    /// The members of an object that should fill a line.
+    /// Returns the members of an object that should fill a line.
     pub(super) fn of_line(line: Json<'a>) -> Self {
         let mut json = line.clone();
         let mut members = Self::checked(&mut json).unwrap_or_else(|| {
@@ -68,12 +68,12 @@ impl<'a> Members<'a> {
         members
     }
 
-    /// The object itself, where it is all there; of a line, where it is all of it.
+    /// Returns the object, if it is complete; for a line, if the line is complete.
     pub(super) fn whole(&self) -> Option<Raw<'a>> {
         self.whole
     }
 
-    /// The members of an object that is sound, also inside of its strings.
+    /// Returns the members of a valid object, including the contents of strings.
     pub(super) fn checked(json: &mut Json<'a>) -> Option<Self> {
         json.space();
         let start = json.offset();
@@ -86,110 +86,110 @@ impl<'a> Members<'a> {
         Some(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
-    /// The value of a key that is there whole; of several, the last.
+    /// Returns the complete value of a key, the last one of several.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
-    /// The value of a key where it is a string that is not empty, decoded.
+    /// Returns the value of a key if it is a non-empty string, decoded.
     pub(super) fn name(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key)?.string().filter(|name| !name.is_empty())
     }
 
-    /// Whether there is such a key.
+    /// Returns true if the key exists.
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some() || self.open.iter().any(|(open, _)| open == key)
     }
 
-    /// Whether there is such a key with a value of this kind that is there whole.
+    /// Returns true if the key has a complete value of this kind.
     pub(super) fn is(&self, key: &str, kind: Kind) -> bool {
         self.get(key).is_some_and(|value| value.kind() == kind)
     }
 
-    /// The value of a key, unless it is null.
+    /// Returns the value of a key, unless it is null.
     pub(super) fn present(&self, key: &str) -> Option<Raw<'a>> {
         self.get(key).filter(|value| value.kind() != Kind::Null)
     }
 
-    /// The value of the first of these keys that exists.
+    /// Returns the value of the first of these keys that exists.
     pub(super) fn first(&self, keys: &[&str]) -> Option<Raw<'a>> {
         keys.iter().find_map(|key| self.get(key))
     }
 
-    /// The members of the object under a key; none if it is something else.
+    /// Returns the members of the object under a key; none for any other value.
     pub(super) fn object(&self, key: &str) -> Self {
         self.get(key).map(Self::from).unwrap_or_default()
     }
 
-    /// The items of the list under a key; none if it is something else.
+    /// Returns the items of the list under a key; none for any other value.
     pub(super) fn list(&self, key: &str) -> Vec<Raw<'a>> {
         self.get(key).and_then(Raw::items).unwrap_or_default()
     }
 
-    /// The objects in the list under a key.
+    /// Returns the objects in the list under a key.
     pub(super) fn objects(&self, key: &str) -> impl Iterator<Item = Self> {
         self.list(key).into_iter().map(Self::from)
     }
 
-    /// A boolean.
+    /// Returns a boolean.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         self.get(key).and_then(Raw::boolean)
     }
 
-    /// A whole number.
+    /// Returns an integer.
     pub(super) fn integer(&self, key: &str) -> Option<i64> {
         self.get(key).and_then(Raw::integer)
     }
 
-    /// A whole number that is not negative.
+    /// Returns a non-negative integer.
     pub(super) fn count(&self, key: &str) -> Option<u64> {
         self.integer(key).and_then(|count| u64::try_from(count).ok())
     }
 
-    /// A number.
+    /// Returns a number.
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         let number = self.get(key).filter(|value| value.kind() == Kind::Number)?;
         number.json().float().ok()
     }
 
-    /// A name or id, which may be a whole number.
+    /// Returns a name or id, which may be an integer.
     pub(super) fn ident(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key).and_then(common::ident)
     }
 
-    /// The text of a message, unless it is blank.
+    /// Returns the text of a message, unless it is blank.
     pub(super) fn text(&self, key: &str) -> Option<Words<'a>> {
         words::text(self.get(key)?)
     }
 
-    /// The text of a result. Null is none.
+    /// Returns the text of a result. Null is none.
     pub(super) fn result(&self, key: &str) -> Option<Words<'a>> {
         self.get(key).and_then(words::result)
     }
 
-    /// A string with a date and time.
+    /// Returns a string with a date and time.
     pub(super) fn time(&self, key: &str) -> Option<u64> {
         self.get(key).and_then(time::of_string)
     }
 
-    /// The tokens of a response.
+    /// Returns the tokens of a response.
     pub(super) fn usage(&self, key: &str) -> Option<Usage> {
         self.get(key).and_then(tokens::usage)
     }
 
-    /// The keys and values in order.
+    /// Returns the keys and values in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.entries.iter().map(|(key, value)| (&**key, *value))
     }
 
-    /// Every key.
+    /// Returns every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         let open = self.open.iter().map(|(key, _)| &**key);
         self.entries.iter().map(|(key, _)| &**key).chain(open)
     }
 }
 
-/// A key as text.
+/// Decodes a key.
 fn name_of(key: Cow<'_, [u8]>) -> Cow<'_, str> {
     match key {
         Cow::Borrowed(key) => {

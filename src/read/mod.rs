@@ -70,7 +70,7 @@ format::formats! {
     Atif => formats::atif, "atif";
     /// Sessions of Codex.
     CodexRollout => formats::codex, "codex-rollout";
-    /// What `codex exec --json` prints.
+    /// Events of `codex exec --json`.
     CodexExec => formats::codex_exec, "codex-exec";
     /// Sessions of Claude Code.
     ClaudeCode => formats::claude_code, "claude-code";
@@ -96,7 +96,7 @@ format::formats! {
     CopilotCli => formats::copilot_cli, "copilot-cli";
     /// Chats of Copilot in VS Code.
     CopilotChat => formats::copilot_chat, "copilot-chat";
-    /// What `gemini --output-format stream-json` prints.
+    /// Output of `gemini --output-format stream-json`.
     GeminiStream => formats::gemini_stream, "gemini-stream";
     /// Sessions and evaluation sets of the Agent Development Kit.
     Adk => formats::adk, "adk";
@@ -195,18 +195,18 @@ format::formats! {
 pub struct ReadOptions {
     /// The format; `None` looks at the content.
     pub format: Option<Format>,
-    /// What `obs` is in `BenchTrace` episodes; `None` looks at the first entry of each.
+    /// The meaning of `obs` in `BenchTrace` episodes; `None` derives it from the first entry of each.
     pub alignment: Option<Alignment>,
-    /// Whether reference routes are read.
+    /// Whether to read reference routes.
     pub routes: bool,
-    /// Whether the JSON texts of arguments are kept for rules that look inside them; their digests always are.
-    /// `None` leaves it to the use: a scan keeps them where a detector reads them, every other use always does.
-    /// Where a reference route compares single arguments, the texts are kept in any case.
+    /// Whether to keep the JSON texts of arguments for rules that look inside them; their digests are always kept.
+    /// `None` decides by use: a scan keeps them if a detector reads them, any other use keeps them. If a reference
+    /// route compares single arguments, the texts are kept in any case.
     pub argument_texts: Option<bool>,
-    /// The most bytes of an input that are held at once: a single run of a stream, a whole file of a format that
-    /// has to be seen whole.
+    /// Limit of the bytes of an input that are held at once: a single run of a stream, or a whole file of a format that
+    /// must be seen whole.
     pub most_held: usize,
-    /// In formats that do not mark errors themselves (spans): whether a result that begins with `Error` is one.
+    /// For formats that do not mark errors themselves (spans): whether a result that begins with `Error` is one.
     pub text_errors: bool,
 }
 
@@ -227,32 +227,32 @@ impl Default for ReadOptions {
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Reading {
-    /// The format that was read; `None` where the content shows none, or several.
+    /// The format; `None` if it was not recognised, or if there were several.
     pub format: Option<Format>,
     /// Whether there were documents of several formats.
     #[serde(skip)]
     pub(crate) is_mixed: bool,
-    /// Whether its lines are documents; at least one of them must be read.
+    /// True if its lines are documents, and at least one should be readable.
     #[serde(skip)]
     pub(crate) wants_document: bool,
     /// Runs that reached the sink.
     pub runs: u64,
-    /// Those of them without an action.
+    /// Number of those without an action.
     pub runs_without_actions: u64,
-    /// How many parts of the input could not be read.
+    /// Number of parts of the input that could not be read.
     pub faults: u64,
-    /// Positions assigned since the last piece, to runs that were read and to runs that could not be.
+    /// Positions assigned since the last piece, to readable and unreadable runs.
     #[serde(skip)]
     pub(crate) positions: u64,
-    /// Errors in the order of their places, except those that the sink took ([`StepSink::error`]).
-    /// An error with a run number costs that run alone.
+    /// Errors in input order, except those that the sink took ([`StepSink::error`]). An error with a run number loses
+    /// only that run.
     #[serde(skip)]
     pub errors: Vec<Error>,
-    /// Counts of skipped parts that no rule reads, by reason.
+    /// Counts of skipped parts by reason.
     pub passed_over: PassedOver,
-    /// Calls that stand in the input and were not read. An error names the first.
+    /// Number of calls in the input that were not read. An error names the first.
     pub unread_calls: u64,
-    /// Calls and answers of all runs that found no partner.
+    /// Counts of unpaired calls and answers over all runs.
     pub unpaired: Unpaired,
     /// Spans and log records that were set aside, to be joined with those of other inputs.
     #[serde(skip)]
@@ -301,8 +301,8 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 
 /// Reads the runs of a stream into a sink, holding one run at a time where the format allows that.
 ///
-/// What a tau2 file says of its runs only after them is looked for up to 8 MiB ahead. Beyond that its reference routes,
-/// model and domain are not known; the verdicts say so.
+/// If a tau2 file has its header after its runs, it is searched up to 8 MiB ahead. Beyond that, reference routes, model
+/// and domain are unknown, and the verdicts say so.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read::read_stream, trace::TraceCollector};
@@ -336,17 +336,17 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading)
 /// Facts about an input that are not in its bytes.
 #[derive(Default)]
 pub(crate) struct InputContext<'b> {
-    /// The header that another file holds for its runs.
+    /// The header for runs in a separate file.
     pub(crate) header: Option<&'b Header>,
-    /// Opens the input again at an offset; `None`: that would take long.
+    /// Opens the input again at an offset; `None` if that would take long.
     pub(crate) again: Option<&'b dyn Fn(u64) -> Option<Box<dyn Read>>>,
-    /// The format, where the place of the file decides it.
+    /// The format, if the path decides it.
     pub(crate) format: Option<Format>,
-    /// Whether it is itself what says something of the runs of others.
+    /// True if the file is a sidecar itself.
     pub(crate) is_header: bool,
-    /// Whether spans and log records are set aside instead of being read as runs.
+    /// True if spans and log records are set aside instead of being read as runs.
     pub(crate) joins: bool,
-    /// Whether calls that are not read have been counted already.
+    /// True if calls that are not read were counted already.
     pub(crate) is_recount: bool,
 }
 
@@ -360,7 +360,7 @@ pub(crate) fn read_window(
     read_or_cut(window, context, options, sink, None)
 }
 
-/// As [`read_window`], but with `pieces` the input is cut instead of read, where its format allows that.
+/// Like [`read_window`], but with `pieces` the input is cut instead of read, if its format allows that.
 pub(crate) fn read_or_cut(
     window: &mut Window<'_>,
     context: &InputContext<'_>,
@@ -377,7 +377,7 @@ pub(crate) fn read_or_cut(
     if let Some(error) = window.take_fault() {
         runs.fail(error);
     }
-    // Of what is cut, the pieces show it together.
+    // The pieces of a cut input decide this together.
     if !is_cut {
         runs.fail_without_document();
     }
@@ -419,7 +419,7 @@ fn read_text(
     }
 }
 
-/// Reads a piece of an input of this format; of none, a document in each line.
+/// Reads a piece of an input of this format, or a document in each line.
 pub(crate) fn read_piece(
     piece: &Piece,
     context: &InputContext<'_>,
@@ -441,19 +441,19 @@ pub(crate) fn read_piece(
     runs.into_reading()
 }
 
-/// The error of an input whose lines are documents, if none of them can be read.
+/// Returns the error of an input whose lines are documents, if none of them can be read.
 pub(crate) fn no_document() -> Error {
     Error::new(ErrorKind::Format, "no line of the input is a document that can be read")
 }
 
-/// Reads the `info` and `tasks` of a tau2 directory, whose runs lie in files of their own.
+/// Reads the `info` and `tasks` of a tau2 directory, whose runs are separate files.
 pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header {
     let Reader::Records(reader) = &formats::tau2::FORMAT.reader else { return Header::default() };
     let mut window = Window::over_stream(input, options.most_held);
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
-/// Reads an input in a binary format; `false` where it is none. All of it is held only where it begins like one.
+/// Reads an input in a binary format, or returns false. All of it is held only if it begins like one.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     // A fault is reported when the rest is read.
     while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}

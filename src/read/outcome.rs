@@ -1,4 +1,4 @@
-//! How a call ended, and the texts that say so in the records of several writers.
+//! Outcomes of calls, and the texts by which several writers record them.
 
 use std::sync::LazyLock;
 
@@ -6,17 +6,17 @@ use memchr::memmem::Finder;
 
 use crate::trace::{Answer, Content, Provenance, Status, Text, UnknownReason, Words};
 
-/// How a call ended, and what shows it.
+/// The outcome of a call, and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) status: Status,
     pub(super) provenance: Provenance,
-    /// Where the status is unknown.
+    /// The reason, if the status is unknown.
     pub(super) reason: Option<UnknownReason>,
 }
 
 impl Outcome {
-    /// An answer without any mark.
+    /// An answer without a mark.
     pub(super) const UNMARKED: Self = Self::ok(Provenance::None);
 
     pub(super) const fn ok(provenance: Provenance) -> Self {
@@ -31,30 +31,30 @@ impl Outcome {
         Self { status: Status::Unknown, provenance, reason: Some(reason) }
     }
 
-    /// As a flag of the writer says.
+    /// Outcome by a flag.
     pub(super) const fn flag(failed: bool) -> Self {
         if failed { Self::error(Provenance::Flag) } else { Self::ok(Provenance::Flag) }
     }
 
-    /// As an exit code says: any but 0 is an error.
+    /// Outcome by an exit code: any but 0 is an error.
     pub(super) const fn exit_code(failed: bool) -> Self {
         if failed { Self::error(Provenance::ExitCode) } else { Self::ok(Provenance::ExitCode) }
     }
 
-    /// The answer with this outcome.
+    /// Makes an answer with this outcome.
     pub(super) fn answer(self, observation: Content<Words<'_>>) -> Answer<'_> {
         Answer { reason: self.reason, ..Answer::new(observation, self.status, self.provenance) }
     }
 }
 
-/// What is said of calls that the user did not allow.
+/// Texts for calls that the user refused.
 const REFUSED: [&str; 2] = [
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
 ];
 
-/// The outcome of a call that never ran, if the text says so: it was refused, or a parallel call failed.
-/// This holds whatever flag stands beside the text.
+/// Returns the outcome of a call that never ran, if the text says so: it was refused, or a parallel call failed. This
+/// overrides any flag.
 pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
     let denied = || text.starts_with("Permission to use ") && text.to_str().contains(" has been denied");
     if REFUSED.iter().any(|start| text.starts_with(start)) || denied() {
@@ -66,8 +66,8 @@ pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
     }
 }
 
-/// The outcome of a call that the user broke off, if a line of the text says so. Counts where the writer flags the
-/// result as an error, or has no flags.
+/// Returns the outcome of a call that the user interrupted, if a line of the text says so. Applies if the writer flags
+/// the result as an error, or has no flags.
 pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     const MARK: &str = "[Request interrupted by user";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));

@@ -1,8 +1,8 @@
 //! Recognises the format of an input by its content.
 //!
-//! Samples of fixed sizes are looked at, the smallest first, until one decides: a slice, a stream and the pieces of either
-//! are recognised alike. Records decide on any sample, because their runs are streamed; so do lines. A document is
-//! looked at whole. A specific format comes before a generic one (chats), and two formats of one rank are an error.
+//! Samples of fixed sizes are checked, the smallest first, until one decides: a slice, a stream and their pieces are
+//! recognised alike. Records and lines are recognised in any sample, because they are streamed. A document is checked
+//! as a whole. A specific format comes before a generic one (chats), and two matches of one rank are an error.
 
 use super::Format;
 use super::document::Document;
@@ -16,17 +16,17 @@ use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Json, Kind, Raw, SkipIndex};
 
-/// The sizes of the samples. If the last does not decide, all of the input is looked at.
+/// The sizes of the samples. If the last does not decide, the whole input is checked.
 const SAMPLES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// How many lines decide what all of them are: if none of the first 16 does, the first 256 are asked, and so on.
+/// Numbers of lines that are checked: if none of the first 16 decides, the first 256 are, and so on.
 const LINES: [usize; 3] = [16, 256, super::sample::LINES];
 
-/// How an input is to be read.
+/// How to read an input.
 pub(super) enum Recognised {
     /// Run by run.
     Records(Format, &'static RecordReader, Framing),
-    /// As a whole. The ends of its first values are known already.
+    /// As a whole. The ends of its first values are known.
     Whole(SkipIndex),
     /// Line by line, each by its own format.
     Each,

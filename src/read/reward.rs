@@ -1,4 +1,4 @@
-//! What a trial of Harbor says of its run beside the trajectory: `result.json` and `verifier/reward.txt`.
+//! Sidecar files of a Harbor trial: `result.json` and `verifier/reward.txt`.
 //!
 //! ```text
 //! <trial>/result.json            {"task_name", "trial_name", "verifier_result": {"rewards": {"reward"}}, "exception_info"}
@@ -12,24 +12,24 @@ use super::wire;
 use crate::json::{Json, Kind, Read};
 use crate::trace::Ending;
 
-/// What stands beside a run.
+/// Facts from sidecar files of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Outside {
     /// Finite.
     pub(crate) reward: Option<f64>,
     pub(crate) task: Option<String>,
-    /// The type of what broke the trial off. There may be a reward nevertheless.
+    /// The type of the exception that ended the trial. There may be a reward nevertheless.
     pub(crate) exception: Option<String>,
 }
 
-/// The name of the file that has all of it.
+/// The name of the file with all facts.
 pub(crate) const RESULT: &str = "result.json";
 
-/// The name of the file that has the reward alone.
+/// The name of the file with only the reward.
 pub(crate) const REWARD: &str = "reward.txt";
 
-/// Where these files are for a run at this path, the first that is there and can be read counts: in its directory
-/// and, where that is called `agent`, in the one above.
+/// Candidate paths for a run at this path; the first readable one counts: in its directory and, if that is called
+/// `agent`, in the one above.
 pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     let Some(folder) = run.parent() else { return Vec::new() };
     let mut folders = vec![folder];
@@ -42,12 +42,12 @@ pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     places.filter(|place| place != run).collect()
 }
 
-/// Whether a file has the name of one of those.
+/// Returns true if a file has one of these names.
 pub(crate) fn is_place(run: &Path) -> bool {
     run.file_name().is_some_and(|name| name == RESULT || name == REWARD)
 }
 
-/// What a file of this name says; `None` where it is none of a trial.
+/// Parses a file of this name, or returns `None` if it is not of a trial.
 pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     match name {
         RESULT => result(bytes),
@@ -56,15 +56,15 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     }
 }
 
-/// A number, and white space around it.
+/// A number, with white space around it.
 fn reward(bytes: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
-    // Words such as `nan` are numbers to the parser.
+    // The parser accepts words such as `nan`.
     let is_number = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
     text.parse().ok().filter(|reward: &f64| is_number && reward.is_finite())
 }
 
-/// The result of a trial. That of a whole job names no trial.
+/// The result of a trial. The result of a whole job names no trial.
 fn result(bytes: &[u8]) -> Option<Outside> {
     let (mut found, mut trial, mut is_result) = (Outside::default(), None, false);
     let mut json = Json::new(bytes);
@@ -102,7 +102,7 @@ fn verified(json: &mut Json<'_>) -> Read<Option<f64>> {
 }
 
 impl Outside {
-    /// Adds what the run does not say itself. The reward is of the whole trial, and not of its sub-agents.
+    /// Fills what the run does not record. The reward is that of the whole trial, not of its sub-agents.
     pub(crate) fn complete(&self, ending: &mut Ending) {
         if ending.metadata.parent.is_none() {
             ending.reward = ending.reward.or(self.reward);
@@ -147,7 +147,7 @@ mod tests {
                 r#"{"task_name": "t", "trial_name": "t__a", "verifier_result": {"rewards": null}}"#,
                 outside(None, "t", None),
             ),
-            // Of a job, of another program, cut off, followed by more.
+            // Of a job, of another program, truncated, followed by more.
             (r#"{"id": "1", "stats": {"n_trials": 2}, "exception_info": null}"#, None),
             (r#"{"task_name": "t", "trial_name": "t__a"}"#, None),
             (r#"{"task_name": "", "trial_name": "t__a", "verifier_result": null}"#, None),

@@ -17,13 +17,13 @@ use crate::trace::{
 /// The tasks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    /// The routes by the digests of the tasks' ids.
+    /// The routes by digests of task ids.
     pub(super) routes: DigestMap<Routing>,
-    /// Whether one of the routes compares single arguments.
+    /// True if one of the routes compares single arguments.
     pub(super) looks_inside: bool,
 }
 
-/// What a file records of all its runs.
+/// Facts about all runs of a file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Header {
     pub(super) model: Option<Arc<str>>,
@@ -31,11 +31,11 @@ pub(crate) struct Header {
     /// Names next to the runs, used if the ones above are missing.
     pub(super) flat_model: Option<Arc<str>>,
     pub(super) flat_domain: Option<Arc<str>>,
-    /// `None`: the file lists no tasks.
+    /// `None` if the file lists no tasks.
     pub(super) tasks: Option<Arc<Tasks>>,
-    /// Whether the members after the runs could not be read before them.
+    /// True if the members after the runs could not be read before them.
     pub(super) cut_off: bool,
-    /// Which of the keys that say something of the runs have been seen; what each bit means is the format's business.
+    /// Bits for the header keys that were seen; the format defines their meaning.
     pub(super) keys: u8,
 }
 
@@ -49,7 +49,7 @@ impl Header {
     }
 }
 
-/// Counts of what was passed over, by reason.
+/// Counts of skipped elements, by reason.
 pub type PassedOver = BTreeMap<Cow<'static, str>, u64>;
 
 /// The runs of one input, on their way to a sink.
@@ -58,15 +58,15 @@ pub(super) struct Runs<'s> {
     sink: &'s mut dyn StepSink,
     /// The position of the next run.
     position: u64,
-    /// The format of the document that is read, as its reader names it.
+    /// The format of the document, as its reader names it.
     pub(super) named: Option<Format>,
     pub(super) reading: Reading,
-    /// Whether spans and log records are set aside.
+    /// True if spans and log records are set aside.
     pub(super) joins: bool,
-    /// What was read so far.
+    /// The result so far.
     actions: u64,
     strangers: u64,
-    /// Whether calls that are not read have been counted already.
+    /// True if calls that are not read were counted already.
     pub(super) is_recount: bool,
     /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
@@ -88,7 +88,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// The runs of an input with this context.
+    /// Makes the runs of an input with this context.
     pub(super) fn with_context(
         options: &'s ReadOptions,
         context: &InputContext<'s>,
@@ -97,7 +97,7 @@ impl<'s> Runs<'s> {
         Self { joins: context.joins, is_recount: context.is_recount, ..Self::new(options, sink) }
     }
 
-    /// The runs from here on are numbered from this position.
+    /// Numbers the runs from here on from this position.
     #[cfg(feature = "scan")]
     pub(super) fn number_from(&mut self, position: u64) {
         self.position = position;
@@ -116,31 +116,31 @@ impl<'s> Runs<'s> {
         Reading { positions: self.position, ..self.reading }
     }
 
-    /// A document was read, and is of this format.
+    /// Records the format of a document that was read.
     pub(super) fn is_of(&mut self, format: Format) {
         self.reading.is_mixed |= self.reading.format.is_some_and(|before| before != format);
         self.reading.format = (!self.reading.is_mixed).then_some(format);
     }
 
-    /// The runs from here on are numbered from 0 again. Returns how many there were before.
+    /// Numbers the runs from here on from 0 again. Returns the number before.
     pub(super) fn restart_positions(&mut self) -> u64 {
         std::mem::take(&mut self.position)
     }
 
-    /// Something was passed over, for this reason.
+    /// Counts a skipped element.
     pub(super) fn pass_over(&mut self, reason: impl Into<Cow<'static, str>>, count: u64) {
         if count > 0 {
             *self.reading.passed_over.entry(reason.into()).or_default() += count;
         }
     }
 
-    /// Something is wrong with the input.
+    /// Reports an error of the input.
     pub(super) fn fail(&mut self, error: Error) {
         self.reading.faults += 1;
         self.reading.errors.extend(self.sink.error(error));
     }
 
-    /// The input is over. That it has no document, and should have one, is an error.
+    /// Ends the input. An input that should have a document and has none is an error.
     pub(super) fn fail_without_document(&mut self) {
         let reading = &self.reading;
         if reading.wants_document && reading.format.is_none() && !reading.is_mixed && reading.faults == 0 {
@@ -148,12 +148,12 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Something is wrong at a place of the document.
+    /// Reports an error at an offset of the document.
     pub(super) fn fail_at(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
 
-    /// Reports what was wrong with parts of a document, with their places in the input.
+    /// Reports the errors in parts of a document, with their places in the input.
     pub(super) fn settle(&mut self, window: &Window<'_>) {
         for fault in std::mem::take(&mut self.faults) {
             let location = window.place(fault.at()).location();
@@ -161,14 +161,14 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// The run that would come next cannot be read.
+    /// Reports that the next run cannot be read.
     pub(super) fn fail_run(&mut self, error: Error) {
         let position = self.position;
         self.position += 1;
         self.fail(error.in_run(position));
     }
 
-    /// Gives a whole run to the sink. A run that breaks a rule of the model is an error that costs it alone.
+    /// Emits a whole run. A run that breaks a rule of the model is reported and skipped.
     pub(super) fn give(&mut self, run: &mut Assembler<'_>, ending: Result<Ending>, routing: &Routing) {
         text_calls::read(run);
         self.sink.begin(self.position, routing);
@@ -192,12 +192,12 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Gives a whole run to the sink, of a format that knows no reference routes.
+    /// Emits a whole run of a format without reference routes.
     pub(super) fn give_unrouted(&mut self, run: &mut Assembler<'_>, metadata: Metadata, reward: Option<f64>) {
         self.give(run, Ending::new(metadata, reward), &None.into());
     }
 
-    /// Counts a run that was given to the sink, with so many actions.
+    /// Counts a run that was emitted, with its number of actions.
     fn count(&mut self, actions: u64, unpaired: Unpaired) {
         self.position += 1;
         self.actions += actions;
@@ -206,7 +206,7 @@ impl<'s> Runs<'s> {
         self.reading.unpaired.add(unpaired);
     }
 
-    /// What was read so far.
+    /// Returns the result so far.
     pub(super) fn tally(&self) -> Tally {
         Tally {
             runs: self.reading.runs,
@@ -217,12 +217,12 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// So many calls are left out, which another run has.
+    /// Leaves out calls that another run has.
     pub(super) fn leave_out(&mut self, calls: u64) {
         self.actions += calls;
     }
 
-    /// So many calls were not read, the first of them at this place.
+    /// Counts calls that were not read, the first of them at this path.
     pub(super) fn fail_unread(&mut self, calls: u64, first: &str) {
         self.reading.unread_calls += calls;
         let are = if calls == 1 { "call was" } else { "calls were" };
@@ -250,7 +250,7 @@ impl<'s> Runs<'s> {
             ending: Ending::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
-            // What was skipped must be text as well.
+            // Skipped bytes must be text as well.
             match simdutf8::basic::from_utf8(json.since(start)) {
                 Ok(_) => Ok(()),
                 Err(_) => Err(Fault::encoding_at(start)),
@@ -273,10 +273,10 @@ impl<'s> Runs<'s> {
     }
 }
 
-/// Reads one run of a format: from a JSON value to steps and an ending.
+/// Reads one run: from a JSON value to steps and an ending.
 pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_>) -> Read<()>;
 
-/// A run in the middle of being read.
+/// A run that is being read.
 pub(super) struct OpenRun<'a, 's> {
     pub(super) options: &'s ReadOptions,
     pub(super) assembler: &'s mut Assembler<'a>,
@@ -289,7 +289,7 @@ pub(super) struct OpenRun<'a, 's> {
 }
 
 impl OpenRun<'_, '_> {
-    /// Whether the sink knows of the run.
+    /// True if the sink knows of the run.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
@@ -304,14 +304,14 @@ impl OpenRun<'_, '_> {
         self.actions = 0;
     }
 
-    /// Hands on what the assembler has complete.
+    /// Emits the complete steps of the assembler.
     #[inline]
     pub(super) fn flush(&mut self) -> Result<()> {
         let sink = &mut *self.sink;
         self.assembler.flush(&mut |step| sink.step(step))
     }
 
-    /// Hands on all that the assembler has, and ends its part.
+    /// Emits all steps of the assembler and ends its part.
     pub(super) fn finish(&mut self) -> Result<()> {
         let sink = &mut *self.sink;
         self.ending.unpaired = self.assembler.finish(&mut |step| sink.step(step))?;
@@ -319,13 +319,13 @@ impl OpenRun<'_, '_> {
         Ok(())
     }
 
-    /// Hands on a step that needed no assembling.
+    /// Emits a step that needs no assembling.
     pub(super) fn step(&mut self, step: &Step<'_>) {
         self.actions += u64::from(matches!(step.event(), Event::Action(_)));
         self.sink.step(step);
     }
 
-    /// Hands on a whole trace.
+    /// Emits a whole trace.
     pub(super) fn replay(&mut self, trace: &Trace) {
         self.begin(trace.routing());
         for step in trace.steps() {

@@ -1,14 +1,14 @@
-//! The part of an input that is looked at before its format is known: keys and first records.
+//! The start of an input, checked before its format is known: keys and first records.
 
 use super::framing::{Framing, is_in_lines, is_truncated_line, lines};
 use super::members::Members;
 use super::signature::Look;
 use crate::json::{Json, Kind, Read, SkipIndex};
 
-/// How many records of a list are looked at.
+/// Number of records of a list that are checked.
 const RECORDS: usize = 64;
 
-/// How many lines are looked at that are objects.
+/// Number of lines with objects that are checked.
 pub(super) const LINES: usize = 4096;
 
 /// The first value of an input, or its first lines.
@@ -16,15 +16,15 @@ pub(super) const LINES: usize = 4096;
 pub(super) enum Seen<'a> {
     /// One object.
     Object(Members<'a>),
-    /// A list, with the members of its first items that are objects; the last one may not be all there.
+    /// A list, with the members of its first items that are objects; the last one may be incomplete.
     List { objects: Vec<Members<'a>> },
     /// Lines, with the members of those that are objects.
     Lines { objects: Vec<Members<'a>> },
-    /// A line that may be cut off, before a line that is not all there.
+    /// A line that may be truncated, before a line that is incomplete.
     TruncatedLine,
-    /// Some other JSON value.
+    /// Any other JSON value.
     Scalar,
-    /// No JSON.
+    /// Not JSON.
     Invalid,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Looks at the first bytes of an input; `whole`: at all of them. Sound values are remembered in `index`, and are
+    /// Samples the first bytes of an input, or with `whole` all of them. Valid values are remembered in `index`, and
     /// skipped at once by larger samples and by the reader.
     pub(super) fn of(bytes: &'a [u8], whole: bool, index: &'a SkipIndex) -> Self {
         let mut json = Json::with_index(bytes, Some(index));
@@ -45,7 +45,7 @@ impl<'a> Sample<'a> {
         let start = json.offset();
         let (seen, read) = first_value(&mut json);
         let truncated = is_truncated_line(bytes, whole, start, &checked);
-        // Text that is sound up to its end is one truncated document, not lines.
+        // Text that is valid up to its end is one truncated document, not lines.
         let is_open = matches!(&checked, Err(fault) if fault.is_end());
         if truncated == Some(true) || !is_open && is_in_lines(bytes, whole, start, &json, &read) {
             return Self::of_lines(bytes, whole, index);
@@ -60,7 +60,7 @@ impl<'a> Sample<'a> {
         Self { framing: Framing::Lines, seen: Seen::Lines { objects } }
     }
 
-    /// What is looked at to recognise formats whose runs are records.
+    /// The objects by which formats with separate runs are recognised.
     pub(super) fn look(&self) -> Option<Look<'_, 'a>> {
         match &self.seen {
             Seen::Object(members) => Some(Look::Object(members)),
@@ -71,7 +71,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The first value, and whether it is there whole, or what is wrong with it.
+/// The first value, and whether it is complete, or its fault.
 fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
     match json.peek_byte() {
         Some(b'{') => {
@@ -89,7 +89,7 @@ fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
     }
 }
 
-/// The first items of a list. They may be damaged: what follows them is looked at all the same.
+/// The first items of a list. Items after a damaged one are checked as well.
 fn first_items(mut json: Json<'_>) -> Seen<'_> {
     let mut objects = Vec::new();
     json.advance();

@@ -1,4 +1,4 @@
-//! Sessions with an event in each line: every line is read by itself and added to what came before it.
+//! Sessions with an event in each line: each line is read by itself and added to the state so far.
 
 use super::document::Document;
 use super::runs::Runs;
@@ -6,7 +6,7 @@ use crate::json::{Json, Read};
 
 /// The sessions of one input.
 pub(super) trait SessionLines<'a>: Default {
-    /// A line as it is recorded.
+    /// A parsed line.
     type Line;
 
     /// Reads a line.
@@ -19,7 +19,7 @@ pub(super) trait SessionLines<'a>: Default {
     fn end(self, runs: &mut Runs<'_>);
 }
 
-/// Reads the lines of a document. A fault costs its line only.
+/// Reads the lines of a document. A faulty line is skipped and reported.
 #[expect(clippy::unnecessary_wraps, reason = "a reader of documents may fail")]
 pub(super) fn read<'a, S: SessionLines<'a>>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Lines(lines) = document else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Signatures: the marks by which a format is recognised, as data. They are checked against the document and the first
+//! Signatures: the marks by which a format is recognised, as data. They are checked against a document and the first
 //! objects in it, and describe themselves in errors and listings.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use super::members::Members;
 use super::words::DECISIVE_ITEMS;
 use crate::json::{Kind, Raw};
 
-/// How many items of a list are checked.
+/// Number of items of a list that are checked.
 const SHOWN: usize = 64;
 
 /// A condition on an object.
@@ -16,11 +16,11 @@ const SHOWN: usize = 64;
 pub(super) enum Mark {
     /// All of these keys exist.
     Has(&'static [&'static str]),
-    /// The value of this key is a list, or not all there.
+    /// The value of this key is a list, or incomplete.
     MayBeList(&'static str),
     /// The values of all of these keys are of this kind.
     Is(Kind, &'static [&'static str]),
-    /// The key has one of these strings. A `*` at one end stands for any text.
+    /// The key has one of these strings. A `*` at one end matches any text.
     Says(&'static str, &'static [&'static str]),
     All(&'static [Mark]),
     Any(&'static [Mark]),
@@ -31,7 +31,7 @@ pub(super) enum Mark {
     Holds(&'static str, &'static Mark),
     /// The first items of the list under the key, at least one, are objects that meet a condition.
     Every(&'static str, &'static Mark),
-    /// A condition that no other variant expresses, in words.
+    /// A condition that no other variant expresses, with its description.
     Test(&'static str, fn(&Members<'_>) -> bool),
 }
 
@@ -69,7 +69,7 @@ fn first<'a>(object: &Members<'a>, key: &str, most: usize) -> Vec<Raw<'a>> {
     object.get(key).map(|list| list.first_items(most)).unwrap_or_default()
 }
 
-/// Whether a text is of a pattern.
+/// Returns true if a text matches a pattern.
 fn matches(text: &str, pattern: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(end), _) => text.ends_with(end),
@@ -78,7 +78,7 @@ fn matches(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// What is looked at of an input.
+/// The part of an input that is checked.
 #[derive(Debug)]
 pub(super) enum Look<'d, 'a> {
     Object(&'d Members<'a>),
@@ -89,7 +89,7 @@ pub(super) enum Look<'d, 'a> {
 }
 
 impl<'d, 'a> Look<'d, 'a> {
-    /// The objects that are looked at.
+    /// Returns the objects that are checked.
     pub(super) fn objects(&self) -> &[Members<'a>] {
         match self {
             Self::Object(object) => std::slice::from_ref(object),
@@ -97,7 +97,7 @@ impl<'d, 'a> Look<'d, 'a> {
         }
     }
 
-    /// The look at a document, whose first objects are `shown`.
+    /// Makes the view of a document whose first objects are `shown`.
     pub(super) fn at(document: &'d Document<'a>, shown: &'d [Members<'a>]) -> Self {
         match document {
             Document::Object(object) => Self::Object(object),
@@ -122,9 +122,9 @@ pub(super) enum Shape {
     Each(Mark),
     /// One of the items or lines meets it, or an item of the list under the first of these keys.
     Under(&'static [&'static str], Mark),
-    /// A condition on the objects together, in words.
+    /// A condition on the objects together, with its description.
     Together(&'static str, fn(&Look<'_, '_>) -> bool),
-    /// A condition on a whole document, in words.
+    /// A condition on a whole document, with its description.
     Document(&'static str, fn(&Document<'_>) -> bool),
 }
 
@@ -152,7 +152,7 @@ impl Shape {
     }
 }
 
-/// The first items of a document that are objects, or all of its lines.
+/// Returns the first items of a document that are objects, or all of its lines.
 pub(super) fn shown<'a>(document: &Document<'a>) -> Vec<Members<'a>> {
     let most = if matches!(document, Document::Lines(_)) { usize::MAX } else { SHOWN };
     let objects = document.items().iter().take(most).filter(|item| item.kind() == Kind::Object);

@@ -1,4 +1,4 @@
-//! Calls that an agent writes as text, and answers that stand in the texts of others.
+//! Calls that an agent writes as text, and answers inside other texts.
 //!
 //! Applies to runs without a recorded call. A grammar counts only if the harness answered a call in it, or if the
 //! prompt defines it: code in ordinary chat is not a call. The text of the agent stays a message; the answer is a text
@@ -37,7 +37,7 @@ static GRAMMARS: [Grammar; 7] = [
     Grammar { marks: &["Action"], calls: text_grammars::react, prompt: Some(&["Action:", "Thought:"]) },
 ];
 
-/// What shows that a run uses a grammar.
+/// Signs that a run uses a grammar.
 #[derive(Clone, Copy, PartialEq)]
 enum Evidence {
     /// Its prompt: whatever follows a call is the answer.
@@ -52,7 +52,7 @@ impl Grammar {
         if self.marks.iter().any(|mark| text.contains(mark)) { (self.calls)(&text) } else { Vec::new() }
     }
 
-    /// Whether a text that precedes all of the agent's defines the grammar.
+    /// Returns true if a text before all of the agent's defines the grammar.
     fn is_defined_in(&self, text: &str) -> bool {
         let has_all = |parts: &[&str]| parts.iter().all(|part| text.contains(part));
         self.prompt.is_some_and(has_all) && self.marks.iter().any(|mark| text.contains(mark))
@@ -81,8 +81,7 @@ impl Grammar {
     }
 }
 
-/// Reads what a run that is held to its end has in its texts: calls where none is recorded, else answers to calls that
-/// have none.
+/// Reads calls and answers in the texts of a held run: calls if none is recorded, else answers to unanswered calls.
 pub(super) fn read(run: &mut Assembler<'_>) {
     if run.actions() > 0 {
         return read_answers(run);
@@ -188,7 +187,7 @@ fn read_answers(run: &mut Assembler<'_>) {
     }
 }
 
-/// The text, if it begins with the answer to a call that it names.
+/// Returns the text, if it begins with the answer to a call that it names.
 fn named(text: &Text<'_>) -> Option<String> {
     let text = text.starts_with("[").then(|| text.to_str())?;
     results(&text).first()?.name?;
@@ -199,7 +198,7 @@ fn answer_of<'a>(text: &str) -> Answer<'a> {
     outcome(text).answer(Content::Present(text.to_owned().into()))
 }
 
-/// How texts begin that report a failure.
+/// Beginnings of texts that report a failure.
 const FAILURES: [&str; 11] = [
     "Error:",
     "ERROR:",
@@ -214,7 +213,7 @@ const FAILURES: [&str; 11] = [
     "{\"error\": \"",
 ];
 
-/// How a call ended, by the text of its answer.
+/// Returns the outcome of a call, by the text of its answer.
 fn outcome(text: &str) -> Outcome {
     let start = text.trim_start();
     if let Some(outcome) =

@@ -1,4 +1,4 @@
-//! How agents write calls as text, and how harnesses mark the answers.
+//! Grammars of calls written as text, and the marks of answers.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::trace::first_chars;
 #[derive(Debug, PartialEq)]
 pub(super) struct Written {
     pub(super) name: String,
-    /// JSON, or a text that stands for itself.
+    /// JSON, or a text that is not JSON.
     pub(super) arguments: String,
     /// The answer, if it stands in the same text.
     pub(super) answer: Option<String>,
@@ -45,7 +45,8 @@ impl Written {
     }
 }
 
-/// The insides of a tag, each with what stands in the opening between `open` and `end`. The last may lack its closing.
+/// Returns the contents of a tag, each with the part of the opening between `open` and `end`. The last may lack its
+/// closing.
 fn tags<'t>(
     text: &'t str,
     open: &'t str,
@@ -114,13 +115,14 @@ pub(super) fn action_tags(text: &str) -> Vec<Written> {
     tags(text, "<action>", "", "</action").filter_map(|(_, action)| plain(action)).collect()
 }
 
-/// The one fenced block of shell commands in a text.
+/// The only fenced block of shell commands in a text.
 pub(super) fn command_blocks(text: &str) -> Vec<Written> {
     let command = mini_swe_agent::command(text);
     command.map(|command| Written::of_text("bash", "command", &command)).into_iter().collect()
 }
 
-/// `Action:` with `Action Input:`, an object, or a plain action; perhaps with its `Observation:`. Labels may be numbered.
+/// `Action:` with `Action Input:`, an object, or a plain action; optionally with its `Observation:`. Labels may be
+/// numbered.
 pub(super) fn react(text: &str) -> Vec<Written> {
     let (mut calls, mut label): (Vec<Written>, _) = (Vec::new(), "");
     let (mut action, mut input, mut seen) = (String::new(), None::<String>, String::new());
@@ -161,7 +163,7 @@ pub(super) fn react(text: &str) -> Vec<Written> {
     calls
 }
 
-/// An action without a mark-up of its own: an object, `name[argument]`, `name(argument)`, or a name and the rest.
+/// An action without mark-up: an object, `name[argument]`, `name(argument)`, or a name and the rest.
 fn plain(action: &str) -> Option<Written> {
     let action = unfenced(action);
     if let Ok(Value::Object(object)) = serde_json::from_str(action) {
@@ -178,7 +180,7 @@ fn plain(action: &str) -> Option<Written> {
     })
 }
 
-/// A text without the fence of code around it.
+/// Strips a code fence.
 fn unfenced(text: &str) -> &str {
     let text = trim(text);
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
@@ -206,7 +208,7 @@ fn is_cline_tool(name: &str) -> bool {
     is_name(name) && CLINE_TOOLS.contains(&[" ", name, " "].concat())
 }
 
-/// An opening tag at the start of the text, and what follows it.
+/// An opening tag at the start of the text, and the text after it.
 fn opening(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('<')?;
     let (name, rest) = text.split_at_checked(text.find(|mark| !is_of_name(mark))?)?;
@@ -256,7 +258,7 @@ pub(super) struct Result<'t> {
     pub(super) text: &'t str,
 }
 
-/// What a harness writes before an answer. The text of the answer includes those that have a meaning of their own.
+/// Prefixes that harnesses write before an answer. The answer includes prefixes with a meaning of their own.
 const BEFORE: [(&str, bool); 9] = [
     ("API output: ", false),
     ("OBSERVATION:", false),
@@ -269,7 +271,7 @@ const BEFORE: [(&str, bool); 9] = [
     ("The last command <command>", true),
 ];
 
-/// The answers that a text consists of, as far as the harness marks them.
+/// Returns the answers in a text, as far as the harness marks them.
 pub(super) fn results(text: &str) -> Vec<Result<'_>> {
     let text = text.trim_start();
     if text.starts_with("<tool_response>") {
@@ -296,10 +298,10 @@ pub(super) fn results(text: &str) -> Vec<Result<'_>> {
     marked.or_else(numbered).into_iter().collect()
 }
 
-/// How long the line may be that names the call of an answer, which may hold a command.
+/// Limit of the line that names the call of an answer, which may hold a command.
 const MOST_OF_A_HEAD: usize = 4096;
 
-/// `[tool for 'argument'] Result:` and what follows, up to the next of its kind or what the editor adds to a message.
+/// `[tool for 'argument'] Result:` and the text up to the next one or to an addition of the editor.
 fn bracketed(text: &str) -> Vec<Result<'_>> {
     let head = |text: &str| {
         let (name, rest) = text.strip_prefix('[')?.split_once([' ', ']'])?;

@@ -1,26 +1,26 @@
-//! Points in time as sources write them, in nanoseconds since 1970.
+//! Points in time in nanoseconds since 1970, from several spellings.
 
 use super::timestamp::nanoseconds_or_utc;
 use crate::json::{Kind, Number, Raw};
 
 const SECOND: i128 = 1_000_000_000;
 
-/// A string with a date and time as RFC 3339 writes it. Without an offset it is taken for UTC.
+/// Parses a date and time of RFC 3339. Without an offset it is taken for UTC.
 pub(super) fn of_string(value: Raw<'_>) -> Option<u64> {
     nanoseconds_or_utc(value.string()?.as_bytes())
 }
 
-/// A number of seconds.
+/// Converts seconds.
 pub(super) fn of_seconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND)
 }
 
-/// A number of milliseconds.
+/// Converts milliseconds.
 pub(super) fn of_milliseconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND / 1000)
 }
 
-/// A number of units, each of `unit` nanoseconds, where it is not negative and fits.
+/// Converts a number of units of `unit` nanoseconds each, if it is not negative and fits.
 fn scaled(value: Raw<'_>, unit: i128) -> Option<u64> {
     if value.kind() != Kind::Number {
         return None;

@@ -1,18 +1,18 @@
-//! Points in time as RFC 3339 writes them, and with the shorter offsets of ISO 8601.
+//! Points in time as in RFC 3339, also with the shorter offsets of ISO 8601.
 
-/// The nanoseconds since the start of 1970 of a point in time such as `2026-01-31T23:59:59.25+01:00`. `None` where it
-/// is written otherwise, names no offset from UTC, or does not fit: before 1970, or after July 2554. Of a fraction,
-/// nine digits count. The offset may be `+0100` or `+01` as well, as databases write it.
+/// Parses a point in time such as `2026-01-31T23:59:59.25+01:00` to nanoseconds since 1970. `None` if it is malformed,
+/// has no offset from UTC, or does not fit: before 1970, or after July 2554. Of a fraction, nine digits count. The
+/// offset may be `+0100` or `+01` as well, as databases write it.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<u64> {
     point(text, None)
 }
 
-/// As [`nanoseconds`], but what names no offset is taken for UTC.
+/// Like [`nanoseconds`], but without an offset it is taken for UTC.
 pub(super) fn nanoseconds_or_utc(text: &[u8]) -> Option<u64> {
     point(text, Some(0))
 }
 
-/// `otherwise`: the minutes ahead of UTC where no offset is named.
+/// `otherwise` are the minutes ahead of UTC if there is no offset.
 fn point(text: &[u8], otherwise: Option<i64>) -> Option<u64> {
     let (date, mut rest) = text.split_first_chunk::<19>()?;
     let &[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b't' | b' ', clock @ ..] = date else {
@@ -32,15 +32,15 @@ fn point(text: &[u8], otherwise: Option<i64>) -> Option<u64> {
     u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// A number of two digits.
+/// Parses two digits.
 fn two_digits(tens: u8, ones: u8) -> Option<u32> {
     let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
     (tens < 10 && ones < 10).then(|| u32::from(tens) * 10 + u32::from(ones))
 }
 
-/// The nanoseconds of a fraction of a second, if there is one.
+/// Parses the fraction of a second to nanoseconds, if there is one.
 fn fraction(rest: &mut &[u8]) -> Option<u64> {
-    /// What the last of so many digits stands for.
+    /// The value of the last digit.
     const UNITS: [u64; 10] =
         [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
     let Some((b'.', after)) = rest.split_first() else { return Some(0) };
@@ -53,7 +53,7 @@ fn fraction(rest: &mut &[u8]) -> Option<u64> {
     Some(number * unit)
 }
 
-/// The minutes by which the time of day is ahead of UTC.
+/// Parses the offset, in minutes ahead of UTC.
 fn offset(text: &[u8]) -> Option<i64> {
     let (sign, h, hh, m, mm) = match *text {
         [b'Z' | b'z'] => return Some(0),
@@ -69,7 +69,7 @@ fn offset(text: &[u8]) -> Option<i64> {
     Some(ahead * i64::from(hours * 60 + minutes))
 }
 
-/// The days from the start of 1970 to a day of the Gregorian calendar.
+/// Returns the days from the start of 1970 to a day of the Gregorian calendar.
 fn days_since_1970(year: u32, month: u32, day: u32) -> Option<i64> {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = match month {
@@ -81,8 +81,8 @@ fn days_since_1970(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1..=length).contains(&day) {
         return None;
     }
-    // Years are counted from March, so that the leap day is the last day of its year. Their months have 31 and 30
-    // days in turn in two runs of five, which 153 days for five months spell out. 400 years have 146 097 days.
+    // Years start in March, which makes the leap day the last day of its year. Months then have 31 and 30 days in turn
+    // in two runs of five, 153 days for five months. 400 years have 146 097 days.
     let march = (month + 9) % 12;
     let year = year + 400 - u32::from(month <= 2);
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (march * 153 + 2) / 5 + day - 1;

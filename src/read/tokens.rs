@@ -1,32 +1,32 @@
-//! Counts of tokens, as the programming interfaces of models spell them.
+//! Token counts of model APIs.
 
 use super::wire;
 use crate::json::{Json, Raw, Read};
 use crate::trace::Usage;
 
-/// The tokens of one response, from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
-/// (`input_tokens`, cached ones among them), Anthropic's messages (cached ones beside them) or Inspect's records,
-/// where the total decides that. `None`: it counts nothing.
+/// Reads the tokens of a response from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
+/// (`input_tokens`, including cached ones), Anthropic's messages (excluding cached ones) or Inspect's records, where
+/// the total decides that. `None` if it has no counts.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
     read(&mut value.json()).ok().flatten()
 }
 
-/// As [`usage`], of the value that comes next.
+/// Like [`usage`], for the next value.
 pub(super) fn read(json: &mut Json<'_>) -> Read<Option<Usage>> {
     let mut found = Counts::default();
     let is_object = wire::object(json, |key, value| found.count(key, value))?;
     Ok(if is_object { found.usage() } else { None })
 }
 
-/// What a source calls its counts.
+/// The counts of a source.
 #[derive(Debug, Default)]
 struct Counts {
     input: Option<u64>,
     output: Option<u64>,
     total: Option<u64>,
-    /// Among the input.
+    /// Included in the input.
     cached: Option<u64>,
-    /// Beside the input, or perhaps among it (Inspect).
+    /// Not included in the input, or unclear (Inspect).
     cache_read: Option<u64>,
     cache_write: Option<u64>,
     is_inspect: bool,
@@ -54,7 +54,7 @@ impl Counts {
         Ok(())
     }
 
-    /// What they say together.
+    /// Combines the counts.
     fn usage(&self) -> Option<Usage> {
         let context = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         let input = match (self.input, self.total, self.output) {
@@ -72,7 +72,7 @@ impl Counts {
     }
 }
 
-/// The sum of counts; `None` where there is none.
+/// Adds counts; `None` if there is none.
 pub(super) fn sum(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
     counts.into_iter().flatten().reduce(u64::saturating_add)
 }

@@ -1,7 +1,7 @@
-//! Calls that stand in an input and were not read: counted without regard to its format, and reported.
+//! Counts calls in an input that were not read, independent of its format.
 //!
-//! The count costs a second pass, which is taken only if what was read is suspicious: a run without a call, speakers in
-//! no known role, answers without their calls, more passed over than read, or few calls for so many bytes.
+//! The count costs a second pass. It is taken only if the result is suspicious: a run without a call, an unknown role,
+//! an answer without its call, more skipped than read, or few calls for so many bytes.
 
 use memchr::memmem;
 
@@ -28,25 +28,25 @@ const KINDS: [&str; 8] = [
     "custom_tool_call",
 ];
 
-/// Keys of values that hold no calls, whatever they look like, or calls of which each is an event of its own.
+/// Keys of values without calls, whatever they look like, or with calls that are separate events as well.
 const NO_CALLS: [&str; 6] = ["arguments", "args", "parameters", "tools", "functions", "model_response"];
 
 /// More bytes for each call than this are suspicious.
 const BYTES_PER_CALL: u64 = 128 << 10;
 
-/// What was read of an input so far.
+/// The result so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) runs: u64,
     pub(super) runs_without_actions: u64,
     pub(super) actions: u64,
-    /// Messages of speakers in no known role, and answers without a call.
+    /// Messages in unknown roles, and answers without a call.
     pub(super) strangers: u64,
     pub(super) passed_over: u64,
 }
 
 impl Tally {
-    /// Reports calls in these bytes that were not read, given what had been read before them.
+    /// Reports calls in these bytes that were not read, given the result before them.
     pub(super) fn report(self, bytes: &[u8], runs: &mut Runs<'_>) {
         let now = runs.tally();
         let actions = now.actions - self.actions;
@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// Reports the calls in a run in which no call was read.
+/// Reports the calls in a run without any call that was read.
 pub(super) fn report_run(run: &[u8], position: u64, runs: &mut Runs<'_>) {
     if runs.is_recount || !may_hold_calls(run) {
         return;
@@ -80,20 +80,20 @@ pub(super) fn report_run(run: &[u8], position: u64, runs: &mut Runs<'_>) {
     }
 }
 
-/// Whether there may be a call: `false` only if there is none.
+/// Returns false only if there is no call.
 fn may_hold_calls(bytes: &[u8]) -> bool {
     ["\"tool", "\"function", "\"custom_tool"]
         .iter()
         .any(|part| memmem::find(bytes, part.as_bytes()).is_some())
 }
 
-/// The calls that stand in an input, each once.
+/// The calls in an input, each once.
 #[derive(Debug, Default)]
 struct Found {
-    /// The ids, and the digests of calls without one, which may be other records of the same calls.
+    /// Ids, and digests of calls without one, which may be other records of the same calls.
     with_id: DigestSet,
     without_id: DigestSet,
-    /// Where each call stands.
+    /// The path of each call.
     places: Vec<(Digest, String)>,
 }
 
@@ -121,7 +121,7 @@ impl Found {
         self.with_id.len().max(self.without_id.len()) as u64
     }
 
-    /// Where the first call stands that has none of these ids.
+    /// Returns the path of the first call that has none of these ids.
     fn first_besides(&self, ids: &DigestSet) -> &str {
         let unread = self.places.iter().find(|(id, _)| !ids.contains(id));
         unread.or(self.places.first()).map_or("", |(_, place)| place)
@@ -206,7 +206,7 @@ impl Found {
     }
 }
 
-/// The ids of the calls that are read in these bytes.
+/// Returns the ids of the calls that are read in these bytes.
 fn ids_read(bytes: &[u8], format: Format, options: &ReadOptions) -> DigestSet {
     let mut ids = Ids::default();
     let options = ReadOptions { format: Some(format), ..options.clone() };

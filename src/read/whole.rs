@@ -1,4 +1,4 @@
-//! Inputs that are held whole: one document, an archive, or lines.
+//! Inputs that are held as a whole: one document, an archive, or lines.
 
 use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
@@ -11,7 +11,7 @@ use super::{Format, framing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Raw, SkipIndex};
 
-/// Reads an input that has to be seen whole. `index`: what is known of its beginning.
+/// Reads an input that must be seen as a whole. `index` has the known ends of its first values.
 pub(super) fn read(
     window: &mut Window<'_>,
     mut index: SkipIndex,
@@ -83,7 +83,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     }
 }
 
-/// How a whole input is read.
+/// How to read a whole input.
 enum Found<'p, 'a> {
     /// A document, or lines of one format.
     Document(&'static Entry),
@@ -129,7 +129,7 @@ fn fail_at_start(error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
 
 /// Reads an input without a sound document or line, or reports why it is not JSON. Returns false if it is JSON.
 fn read_damaged(window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
-    // Of a document of spans that is cut off, what came before counts.
+    // The readable part of a truncated document of spans counts.
     if otel::read_damaged(window.unread(), window, runs) {
         return true;
     }

@@ -1,4 +1,4 @@
-//! The bytes of an input as far as they are known: all of a slice, or the part of a stream that is needed.
+//! The bytes of an input that are in memory: all of a slice, or the needed part of a stream.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,14 +7,13 @@ use std::io::Read;
 use super::lossy::LossyUtf8;
 use crate::error::{Error, ErrorKind, Location, Result};
 
-/// How much of a stream is read at first.
+/// Size of the first read of a stream.
 const FIRST_PORTION: usize = 64 << 10;
 
-/// How much of it is read at least at a time behind that: with less, much is read twice of the runs that lie across two
-/// portions.
+/// Minimum size of later reads. Smaller reads would parse more runs twice, those that lie across two reads.
 const PORTION: usize = 256 << 10;
 
-/// How much of a stream is read at most at a time, unless a single value needs more.
+/// Maximum size of a read, unless a single value needs more.
 const LARGEST_PORTION: usize = 1 << 20;
 
 /// A line and column, both counted from 1.
@@ -28,7 +27,7 @@ impl Place {
     /// The first byte of an input.
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
-    /// The place after these bytes.
+    /// Returns the position after these bytes.
     pub(crate) fn after(self, bytes: &[u8]) -> Self {
         match memchr::memrchr(b'\n', bytes) {
             None => Self { column: self.column + bytes.len() as u64, ..self },
@@ -39,7 +38,7 @@ impl Place {
         }
     }
 
-    /// How many lines ended between an earlier place and this one.
+    /// Returns the number of lines that ended since an earlier position.
     pub(crate) fn lines_from(self, earlier: Self) -> u64 {
         self.line - earlier.line
     }
@@ -52,34 +51,34 @@ impl Place {
 /// A view of an input that can grow.
 pub(crate) struct Window<'s> {
     bytes: Bytes<'s>,
-    /// The first byte that is not yet read.
+    /// The offset of the first unread byte.
     start: usize,
-    /// How many bytes were held before those that are.
+    /// Number of bytes dropped before those that are held.
     given_up: u64,
     ended: bool,
-    /// Why it ended, where that is not its end.
+    /// The reason for an early end.
     fault: Option<Error>,
-    /// The most bytes that may be held.
+    /// Limit of the bytes that are held.
     limit: usize,
-    /// The place of the first byte that is held.
+    /// The position of the first byte that is held.
     origin: Place,
-    /// An offset in what is held, and its place: where places were last counted to.
+    /// An offset and its position: lines were last counted up to here.
     counted: Cell<(usize, Place)>,
 }
 
 enum Bytes<'s> {
     Slice(&'s [u8]),
-    /// A text, and the bytes that it was made from, which places are of.
+    /// A text, and the bytes that it was made from, to which positions refer.
     Lossy(&'s LossyUtf8, &'s [u8]),
     Stream(Stream<'s>),
 }
 
-/// A stream, and what is held of it.
+/// A stream, and the part of it that is held.
 struct Stream<'s> {
     input: Box<dyn Read + 's>,
-    /// Longer than what is held: memory that was filled once need not be cleared again.
+    /// Longer than the part that is held: memory that was filled once need not be cleared again.
     buffer: Vec<u8>,
-    /// How many bytes of it are held.
+    /// Number of bytes that are held.
     held: usize,
 }
 
@@ -88,15 +87,15 @@ impl Stream<'_> {
         self.buffer.get(..self.held).unwrap_or_default()
     }
 
-    /// Gives up this many bytes at the front.
+    /// Drops this many bytes at the front.
     fn give_up(&mut self, count: usize) {
         let count = count.min(self.held);
         self.buffer.copy_within(count..self.held, 0);
         self.held -= count;
     }
 
-    /// Takes out the bytes between these two offsets; those behind them move into the memory that is given, those
-    /// before them are given up.
+    /// Takes out the bytes between these two offsets; those after them move into the given memory, those before them
+    /// are dropped.
     fn take(&mut self, start: usize, end: usize, mut memory: Vec<u8>) -> Vec<u8> {
         let rest = self.held().get(end..).unwrap_or_default();
         let length = rest.len();
@@ -111,18 +110,18 @@ impl Stream<'_> {
         taken
     }
 
-    /// Reads this many bytes more, or as many as there are. How many came, and why no more did where that is not the
-    /// end.
+    /// Reads this many bytes more, or as many as there are. Returns their number, and the error that stopped it, if
+    /// any.
     fn read(&mut self, portion: usize) -> (usize, std::io::Result<()>) {
         let (before, wanted) = (self.held, self.held + portion);
         if before == 0 && self.buffer.capacity() > 4 * LARGEST_PORTION.max(portion) {
-            // A value that was unusually large is over.
+            // An unusually large value was finished.
             self.buffer.truncate(LARGEST_PORTION);
             self.buffer.shrink_to(LARGEST_PORTION);
         }
         self.buffer.reserve_exact(wanted.saturating_sub(self.buffer.len()));
         while self.held < wanted {
-            // Memory that was filled before need not be cleared again, and what is not needed is not cleared.
+            // Memory that was filled before need not be cleared again.
             if self.held == self.buffer.len() {
                 self.buffer.resize(wanted.min(self.held + LARGEST_PORTION), 0);
             }
@@ -149,17 +148,17 @@ impl fmt::Debug for Window<'_> {
 }
 
 impl<'s> Window<'s> {
-    /// A window over all of an input at once.
+    /// Makes a window over all of an input.
     pub(crate) fn over_slice(bytes: &'s [u8]) -> Self {
         Self::over_part(bytes, Place::START)
     }
 
-    /// A part of an input that begins at this place.
+    /// Makes a window over a part of an input that begins at this position.
     pub(crate) fn over_part(bytes: &'s [u8], origin: Place) -> Self {
         Self::whole(Bytes::Slice(bytes), origin)
     }
 
-    /// A part of an input that is not UTF-8, as text, and begins at this place.
+    /// Makes a window over a part of an input that is not UTF-8, as text, beginning at this position.
     pub(super) fn over_lossy(lossy: &'s LossyUtf8, original: &'s [u8], origin: Place) -> Self {
         Self::whole(Bytes::Lossy(lossy, original), origin)
     }
@@ -177,7 +176,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// A window over a stream, which is read as far as is asked for. No more than `limit` bytes are held at once.
+    /// Makes a window over a stream, which is read as needed. Holds at most `limit` bytes.
     pub(crate) fn over_stream(input: impl Read + 's, limit: usize) -> Self {
         Self {
             bytes: Bytes::Stream(Stream { input: Box::new(input), buffer: Vec::new(), held: 0 }),
@@ -199,7 +198,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// The bytes of the input between two offsets in what is held.
+    /// Returns the bytes between two offsets.
     fn original(&self, from: usize, to: usize) -> &[u8] {
         match &self.bytes {
             Bytes::Lossy(lossy, original) => original.get(lossy.original(from)..lossy.original(to)),
@@ -208,38 +207,38 @@ impl<'s> Window<'s> {
         .unwrap_or_default()
     }
 
-    /// The bytes that are held and not yet read.
+    /// Returns the unread bytes that are held.
     pub(crate) fn unread(&self) -> &[u8] {
         self.held().get(self.start..).unwrap_or_default()
     }
 
-    /// How many bytes of the input come before what is not yet read.
+    /// Returns the number of bytes of the input before the unread ones.
     pub(crate) fn offset(&self) -> u64 {
         self.given_up + self.start as u64
     }
 
-    /// Whether nothing comes after what is held.
+    /// Returns true if the input ends with the bytes that are held.
     pub(crate) fn is_whole(&self) -> bool {
         self.ended
     }
 
-    /// Passes over this many bytes.
+    /// Skips this many bytes.
     pub(crate) fn consume(&mut self, count: usize) {
         self.start = (self.start + count).min(self.held().len());
     }
 
-    /// Passes over the mark that some programs write in front of UTF-8.
+    /// Skips a byte order mark of UTF-8.
     pub(super) fn skip_byte_order_mark(&mut self) {
         if self.unread().starts_with(b"\xef\xbb\xbf") {
             self.consume(3);
         }
     }
 
-    /// The place of an offset in what is not yet read.
+    /// Returns the position of an offset in the unread bytes.
     pub(crate) fn place(&self, at: usize) -> Place {
         let target = (self.start + at).min(self.held().len());
         let (from, place) = self.counted.get();
-        // Places are asked for backwards only within one value.
+        // Positions are asked for backwards only within one value.
         let (from, place) = if target < from { (0, self.origin) } else { (from, place) };
         let place = place.after(self.original(from, target));
         if target >= self.counted.get().0 {
@@ -248,12 +247,12 @@ impl<'s> Window<'s> {
         place
     }
 
-    /// Takes this many bytes out, which then count as read: what comes `behind` them is the place there. What follows
-    /// them may move into the memory that is given.
+    /// Takes out this many bytes, which then count as read; `behind` is the position after them. The bytes after them
+    /// may move into the given memory.
     pub(crate) fn take(&mut self, count: usize, behind: Place, mut memory: Vec<u8>) -> Vec<u8> {
         let (start, end) = (self.start, (self.start + count).min(self.held().len()));
         match &mut self.bytes {
-            // The smaller part is copied.
+            // Copies the smaller part.
             Bytes::Stream(stream) if stream.held - end <= end - start => {
                 let taken = stream.take(start, end, memory);
                 self.begin_again(end, behind);
@@ -269,7 +268,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// Counts bytes that are given up. The rest begins at this place, and is unread.
+    /// Counts dropped bytes. The rest begins at this position, and is unread.
     fn begin_again(&mut self, given_up: usize, place: Place) {
         self.given_up += given_up as u64;
         self.start = 0;
@@ -277,26 +276,26 @@ impl<'s> Window<'s> {
         self.counted.set((0, place));
     }
 
-    /// Reads more of the input until this many bytes are unread, or the input ends.
+    /// Reads until this many bytes are unread, or the input ends.
     pub(crate) fn fill(&mut self, count: usize) -> Result<()> {
         while self.unread().len() < count && self.grow_by(count - self.unread().len())? {}
         Ok(())
     }
 
-    /// Reads more of the input, at least as much again as is unread; `false` at its end.
+    /// Reads at least as much again as is unread, or returns false at the end.
     ///
-    /// An input that cannot be read any further ends there: what came before is read, and [`Window::take_fault`] has
+    /// An input that cannot be read any further ends there: everything before counts, and [`Window::take_fault`] has
     /// the reason.
     ///
     /// # Errors
-    /// Where more than the limit would have to be held. The input then counts as ended.
+    /// If the limit would be exceeded. The input then counts as ended.
     pub(crate) fn grow(&mut self) -> Result<bool> {
         let unread = self.unread().len();
         let least = if self.given_up == 0 && self.held().is_empty() { FIRST_PORTION } else { PORTION };
         self.grow_by(unread.clamp(least, LARGEST_PORTION.max(unread)))
     }
 
-    /// Whether there may be more, and more may be held.
+    /// Returns true if there may be more input, and room for it.
     pub(crate) fn may_grow(&self) -> bool {
         !self.ended && self.unread().len() < self.limit
     }
@@ -314,7 +313,7 @@ impl<'s> Window<'s> {
             )
             .at(self.place(0).location()));
         }
-        // Bytes that have been read are given up.
+        // Drops bytes that were read.
         let place = self.place(0);
         let given_up = self.start;
         self.begin_again(given_up, place);
@@ -330,7 +329,7 @@ impl<'s> Window<'s> {
         Ok(read > 0)
     }
 
-    /// Why the input could not be read to its end; given once.
+    /// Returns the reason for an early end, once.
     pub(crate) fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }

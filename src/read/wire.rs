@@ -1,4 +1,4 @@
-//! Members of wire objects, read where they stand in one pass. What is of another kind than wanted is passed over.
+//! Reads members of wire objects in place and in one pass. Values of an unexpected kind are skipped.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use super::timestamp::{nanoseconds, nanoseconds_or_utc};
 use crate::json::{Json, JsonString, Kind, Number, Raw, Read};
 use crate::trace::{Arguments, Content, Text, Words, canonical_text};
 
-/// Reads a list item by item; `false` where something else stands.
+/// Reads a list item by item, or returns false for any other value.
 #[inline]
 pub(super) fn list<'a>(json: &mut Json<'a>, item: impl FnMut(&mut Json<'a>) -> Read<()>) -> Read<bool> {
     if json.peek_byte() == Some(b'[') { json.list(item).map(|()| true) } else { json.skip().map(|()| false) }
 }
 
-/// Reads an object member by member; `false` where something else stands.
+/// Reads an object member by member, or returns false for any other value.
 #[inline]
 pub(super) fn object<'a>(
     json: &mut Json<'a>,
@@ -25,7 +25,7 @@ pub(super) fn object<'a>(
     }
 }
 
-/// Reads the one member of an object that has this name; whatever else stands there is passed over.
+/// Reads the member of this name of an object, and skips everything else.
 #[inline]
 pub(super) fn member<'a>(
     json: &mut Json<'a>,
@@ -45,13 +45,13 @@ pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
     }
 }
 
-/// Reads a name or an id: a string that is not empty.
+/// Reads a name or an id: a non-empty string.
 #[inline]
 pub(super) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     Ok(text(json)?.filter(|text| !text.is_empty()).map(|text| text.to_str()))
 }
 
-/// Reads an id that may be an integer, which is then written in decimal.
+/// Reads an id that may be an integer, which is written in decimal.
 #[inline]
 pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     match json.peek_byte() {
@@ -65,12 +65,12 @@ pub(super) fn boolean(json: &mut Json<'_>) -> Read<Option<bool>> {
     if json.kind()? == Kind::Bool { json.boolean().map(Some) } else { json.skip().map(|()| None) }
 }
 
-/// Reads a whole number that is not negative.
+/// Reads a non-negative integer.
 pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::Number {
         return json.skip().map(|()| None);
     }
-    // What is beyond a double is no count.
+    // A number beyond a double is not a count.
     let start = json.clone();
     let number = json.number().ok();
     if number.is_none() {
@@ -90,7 +90,7 @@ pub(super) fn word<T>(json: &mut Json<'_>, find: impl Fn(&[u8]) -> Option<T>) ->
     }
 }
 
-/// Reads a name as bytes, which are only compared.
+/// Reads a name as bytes, for comparisons only.
 #[inline]
 pub(super) fn spelled<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, [u8]>>> {
     if json.peek_byte() == Some(b'"') {
@@ -105,7 +105,7 @@ pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     word(json, nanoseconds)
 }
 
-/// Reads a point in time, which is taken for UTC where it names no offset.
+/// Reads a point in time, in UTC if there is no offset.
 pub(super) fn time_or_utc(json: &mut Json<'_>) -> Read<Option<u64>> {
     word(json, nanoseconds_or_utc)
 }
@@ -115,7 +115,7 @@ pub(super) fn value<'a>(json: &mut Json<'a>) -> Read<Option<Raw<'a>>> {
     Ok(Some(json.raw()?).filter(|value| value.kind() != Kind::Null))
 }
 
-/// A value for later: a string is read at once, anything else passed over.
+/// A value for later: a string is read at once, any other value is skipped.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
     Text(JsonString<'a>),
@@ -132,7 +132,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Reads a value that stands in none that was checked before.
+    /// Reads a value outside any value that was checked before.
     pub(super) fn read_checked(json: &mut Json<'a>) -> Read<Self> {
         Ok(match json.peek_byte() {
             Some(b'"') => Self::Text(json.text()?),
@@ -146,12 +146,12 @@ impl<'a> Value<'a> {
         Ok(Some(Self::read(json)?).filter(Self::is_present))
     }
 
-    /// Whether it is not null.
+    /// Returns true if it is not null.
     pub(super) fn is_present(&self) -> bool {
         !matches!(self, Self::Other(raw) if raw.kind() == Kind::Null)
     }
 
-    /// Where it is no string.
+    /// Any value but a string.
     pub(super) fn other(self) -> Option<Raw<'a>> {
         match self {
             Self::Text(_) => None,
@@ -159,7 +159,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As the text of a message; `None` where there is none, or only white space.
+    /// Returns the text of a message; `None` if it is absent or blank.
     pub(super) fn message(self) -> Option<Words<'a>> {
         match self {
             Self::Text(text) => Some(Words::from(Text::from(text))).filter(|words| !is_blank(words.text())),
@@ -167,7 +167,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As the text of a result; null is none.
+    /// Returns the text of a result; null is none.
     pub(super) fn result(self) -> Option<Words<'a>> {
         match self {
             Self::Text(text) => Some(Text::from(text).into()),
@@ -175,7 +175,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As the arguments of a call.
+    /// Returns the arguments of a call.
     pub(super) fn arguments(self) -> Content<Arguments<'a>> {
         match self {
             Self::Text(text) => super::common::arguments_of_text(text.decode()),
@@ -184,13 +184,13 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` where there is
-/// none, or only white space.
+/// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` if it is absent or
+/// blank.
 pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     Ok(message_text(json)?.filter(|words| !is_blank(words.text())))
 }
 
-/// As [`message`], also where it is only white space.
+/// Like [`message`], but keeps blank texts.
 pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     Ok(match json.kind()? {
         Kind::String => Some(Text::from(json.text()?).into()),
@@ -206,7 +206,7 @@ pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     })
 }
 
-/// Reads the text of a result: as of a message, but what is no text stands as its canonical JSON. Null is none.
+/// Reads the text of a result: like a message, but other values become their canonical JSON. Null is none.
 pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     Ok(match json.kind()? {
         Kind::Null => json.skip().map(|()| None)?,
@@ -230,7 +230,7 @@ pub(super) fn canonical(json: &[u8]) -> String {
     canonical_text(&String::from_utf8_lossy(json))
 }
 
-/// The text of a part of a list of parts, if the part is one of text. It has been read in any case.
+/// Returns the text of a part of a list, if it is a text part. The part is consumed in any case.
 pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     match part.kind()? {
         Kind::String => Ok(Some(Text::from(part.text()?).into())),
@@ -250,12 +250,12 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     }
 }
 
-/// Whether the `type` of a part is one of text.
+/// Returns true if the `type` of a part is a text type.
 pub(super) fn is_kind_of_text(kind: Option<Text<'_>>) -> bool {
     kind.is_some_and(|kind| matches!(&*kind.to_str(), "text" | "input_text" | "output_text" | "tool_output"))
 }
 
-/// Texts joined by line feeds; `None` where there are none.
+/// Joins texts by line feeds; `None` if there are none.
 pub(super) fn joined(mut texts: Vec<Words<'_>>) -> Option<Words<'_>> {
     match texts.len() {
         0 | 1 => texts.pop(),
@@ -266,15 +266,15 @@ pub(super) fn joined(mut texts: Vec<Words<'_>>) -> Option<Words<'_>> {
     }
 }
 
-/// Whether a text is only white space.
+/// Returns true if a text is blank.
 pub(super) fn is_blank(text: Text<'_>) -> bool {
-    // What the first byte of the spelling shows is enough for most texts.
+    // The first byte of the spelling decides for most texts.
     let may_be =
         text.spelling().first().is_none_or(|first| matches!(first, b' ' | b'\t' | b'\r' | b'\n' | b'\\'));
     may_be && super::common::is_blank(&text.head(1)) && super::common::is_blank(&text.to_str())
 }
 
-/// Arguments of one member, `{"name": value}`; a value that is absent is null.
+/// Makes arguments of one member, `{"name": value}`; an absent value is null.
 pub(super) fn sole_argument_of(value: Option<Value<'_>>, name: &str) -> Content<Arguments<'static>> {
     match value {
         Some(Value::Text(text)) => Content::Present(super::common::sole_string(name, text)),
@@ -283,7 +283,7 @@ pub(super) fn sole_argument_of(value: Option<Value<'_>>, name: &str) -> Content<
     }
 }
 
-/// The same of a value that was passed over.
+/// The same for a value that was skipped.
 fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
     let value = value.map_or(Cow::Borrowed("null"), Raw::spelling);
     super::common::arguments_of_text(Cow::Owned(format!("{{\"{name}\":{value}}}")))

@@ -5,12 +5,12 @@ use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Kind, Raw};
 use crate::trace::{Actor, Words};
 
-/// The text of a message, if it is more than white space.
+/// Returns the text of a message, unless it is blank.
 pub(super) fn message(content: Raw<'_>) -> Option<Words<'_>> {
     wire::message(&mut content.json()).ok().flatten()
 }
 
-/// The text of a message: a string, text parts, or one text part. None if it is blank.
+/// Reads the text of a message: a string, text parts, or one text part. None if it is blank.
 pub(super) fn text(value: Raw<'_>) -> Option<Words<'_>> {
     let words = match value.kind() {
         Kind::Object => wire::part_text(&mut value.json()),
@@ -19,17 +19,17 @@ pub(super) fn text(value: Raw<'_>) -> Option<Words<'_>> {
     words.ok().flatten().filter(|words| !wire::is_blank(words.text()))
 }
 
-/// The text of a result.
+/// Reads the text of a result.
 pub(super) fn result(content: Raw<'_>) -> Option<Words<'_>> {
     wire::result(&mut content.json()).ok().flatten()
 }
 
-/// The first line of a text, without its line feed.
+/// Returns the first line of a text, without its line feed.
 pub(super) fn first_line(text: &str) -> &str {
     text.split('\n').next().unwrap_or_default()
 }
 
-/// The actor of a role of a chat.
+/// Returns the actor of a chat role.
 pub(super) fn actor_of(role: &str) -> Actor {
     match role {
         "assistant" => Actor::Agent,
@@ -39,7 +39,7 @@ pub(super) fn actor_of(role: &str) -> Actor {
     }
 }
 
-/// Whether the exit code after these words, which ends the line, is not 0.
+/// Returns true if the exit code after these words, at the end of the line, is not 0.
 pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     let code = line.strip_prefix(words)?;
     let digits = code.strip_prefix('-').unwrap_or(code);
@@ -47,14 +47,14 @@ pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     is_number.then(|| digits.bytes().any(|byte| byte != b'0'))
 }
 
-/// The fault of a document that begins as one of this format, and does not go on as one.
+/// Returns the fault of a document that begins like this format, and does not continue like it.
 #[cold]
 pub(super) fn unfit(at: usize, what: &str) -> Fault {
     let message = format!("the input is of no known format: it begins with {what}, but this is none");
     Fault::other(at, Error::new(ErrorKind::Format, message))
 }
 
-/// How many items of a list decide what it is; the others are looked at when they are read.
+/// Number of items of a list that decide its format; others are checked when they are read.
 pub(super) const DECISIVE_ITEMS: usize = 16;
 
 #[cfg(test)]

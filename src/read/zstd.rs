@@ -1,5 +1,4 @@
-//! Zstandard as files have it: any number of frames one after the other, skippable ones among them, each with its
-//! checksum (RFC 8878).
+//! Zstandard files: any number of frames, skippable ones among them, each with its checksum (RFC 8878).
 
 use std::io::{self, BufRead, Read};
 
@@ -18,7 +17,7 @@ impl<R: BufRead> Frames<R> {
         Self { source, decoder: FrameDecoder::new(), in_frame: false }
     }
 
-    /// Goes on to the next frame with content; `false` at the end of the source.
+    /// Moves to the next frame with content, or returns false at the end of the source.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.source) {

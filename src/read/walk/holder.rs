@@ -6,21 +6,21 @@ use super::{Error, Fault, Header, ReadOptions, RecordReader, Result, Runs, Stop,
 use crate::error::echo;
 use crate::trace::TraceCollector;
 
-/// How far an input is read ahead for the header after its runs before it is opened again for that.
+/// How far an input is read ahead for a header after the runs, before it is opened again for that.
 const NEAR: usize = 1 << 20;
 
-/// How far one is that cannot be opened again.
+/// The same for an input that cannot be opened again.
 const LOOK_AHEAD: usize = 8 << 20;
 
 /// A member of the object around the runs.
 enum Member {
     /// The runs, whose value begins at this offset.
     Runs(usize),
-    /// Any other, which ends at this offset.
+    /// Any other member, which ends at this offset.
     Other(usize),
 }
 
-/// Which part of such a member is wrong, and how.
+/// The invalid part of a member, and its fault.
 enum MemberFault {
     Key(Fault),
     Value(Fault),
@@ -43,8 +43,8 @@ impl Walk<'_, '_, '_> {
         Ok(stop)
     }
 
-    /// The members of an object that holds a list of runs: all, or (`listed`) those after the list. Returns whether
-    /// there was a list, where the members could be separated to the end.
+    /// Reads the members of an object that holds a list of runs: all, or with `listed` those after the list. Returns
+    /// whether there was a list, if the members could be separated to the end.
     fn members(
         &mut self,
         window: &mut Window<'_>,
@@ -106,7 +106,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads a member of the object around the runs, up to its value where that is the list of them.
+    /// Reads a member of the object around the runs, only up to its value if that is the list of runs.
     fn member(
         &self,
         window: &Window<'_>,
@@ -131,7 +131,7 @@ impl Walk<'_, '_, '_> {
         read.map(|()| Member::Other(json.offset())).map_err(MemberFault::Value)
     }
 
-    /// Reads the list of runs that is the value of a member, or reports another value.
+    /// Reads the list of runs in a member, or reports any other value.
     fn held_runs(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<Stop> {
         match self.runs_follow(window)? {
             Some(true) => {}
@@ -145,7 +145,7 @@ impl Walk<'_, '_, '_> {
         self.list(window, &Arc::new(header.clone()))
     }
 
-    /// Reports what is wrong with the member that begins here, and passes over it. `false`: it has no end.
+    /// Reports the fault of the member that begins here and skips it. False if it has no end.
     fn pass_over_member(&mut self, window: &mut Window<'_>, fault: Fault) -> Result<bool> {
         self.fail_at(window, fault);
         loop {
@@ -166,7 +166,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Passes over the rest of an object whose members cannot be separated any more.
+    /// Skips the rest of an object whose members cannot be separated any more.
     fn leave_object(window: &mut Window<'_>) -> Result<Stop> {
         loop {
             let bytes = window.unread();
@@ -198,8 +198,8 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Whether a list of runs comes next, and its first byte is there. Anything else is an error, and passed over;
-    /// `None`: it has no end.
+    /// Returns true if a list of runs comes next, and its first byte is present. Anything else is reported and skipped;
+    /// `None` if it has no end.
     fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<Option<bool>> {
         if Self::next_byte(window)? == Some(b'[') {
             return Ok(Some(true));
@@ -256,7 +256,7 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-/// Reads the header after a list of runs, which begins here, as the walk that reads the runs does.
+/// Reads the header after a list of runs that begins here, in the same way as the walk over the runs.
 fn read_behind(
     window: &mut Window<'_>,
     reader: &'static RecordReader,

@@ -2,7 +2,7 @@
 
 use super::{Assembler, Fault, Header, Result, Stop, Walk, Window, reader_at};
 
-/// Where the walk is within a list.
+/// The position of the walk within a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
     /// Before the first item.
@@ -14,7 +14,7 @@ pub(super) enum At {
 }
 
 impl Walk<'_, '_, '_> {
-    /// Reads the runs of a list. `closes`: a list that is not closed is an error.
+    /// Reads the runs of a list. With `closes`, a list that is not closed is an error.
     pub(super) fn items(
         &mut self,
         window: &mut Window<'_>,
@@ -34,7 +34,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// The same, of what is there.
+    /// The same, for the part that is present.
     fn items_here(
         &mut self,
         window: &Window<'_>,

@@ -12,7 +12,7 @@ impl Walk<'_, '_, '_> {
             return cut_lines(window, format, pieces, || self.runs.restart_positions());
         }
         let header = self.companion.cloned().unwrap_or_default();
-        // How many of the unread bytes are known to hold no end of a line.
+        // Number of unread bytes that are known to hold no line end.
         let mut searched = 0;
         loop {
             let whole = window.is_whole();
@@ -45,7 +45,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// The value of one line, which begins where `json` is and ends with `line`.
+    /// Reads the value of one line, which begins at `json` and ends with `line`.
     fn line<'a>(
         &mut self,
         window: &Window<'_>,

@@ -1,5 +1,5 @@
-//! The one walk over an input whose runs are records of their own: values, the objects that hold lists of runs, the
-//! lists, the lines. The same over a slice, a stream, and the pieces of either.
+//! The walk over an input whose runs are separate values: values, objects that hold lists of runs, lists, lines. The
+//! same for a slice, a stream, and the pieces of either.
 
 mod holder;
 mod items;
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::Assembler;
 
-/// How much of an object is looked at to see whether it is a run or holds runs.
+/// Number of bytes of an object that are checked to see whether it is a run or holds runs.
 const CLASSIFIED: usize = 1 << 20;
 
 /// The class of an object.
@@ -34,24 +34,24 @@ enum Class {
     Holder,
 }
 
-/// Why a part of the walk stops.
+/// The reason why a part of the walk stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// More of the input is needed.
     More,
-    /// It is over.
+    /// The part is over.
     Done,
     /// The rest of the input cannot be separated into values.
     Lost,
 }
 
-/// A reader of what is walked through, at an offset of a text at which so many lists and objects are open. A list or an
-/// object that it passes over may be most of a file: only its end is looked for.
+/// Makes a reader at an offset, inside this many open lists and objects. A skipped list or object may be most of a
+/// file: only its end is searched.
 fn reader_at(bytes: &[u8], at: usize, depth: u32) -> Json<'_> {
     Json::starting_at(bytes, at, depth).skimming()
 }
 
-/// Returns the first fault of a value: where its structure breaks, if that is before the given fault.
+/// Returns the first fault of a value: a fault in its structure, if it comes before the given fault.
 fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
     match Json::new(text).skip() {
         Err(first) if !first.is_end() && start + first.at() < fault.at() => {
@@ -65,15 +65,15 @@ fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
 pub(super) struct Walk<'w, 's, 'p> {
     pub(super) runs: &'w mut Runs<'s>,
     pub(super) reader: &'static RecordReader,
-    /// The header that another file holds.
+    /// The header in another file.
     pub(super) companion: Option<&'w Header>,
-    /// Where pieces go, if the runs are read elsewhere.
+    /// The receiver of pieces, if the runs are read elsewhere.
     pub(super) pieces: Option<&'w mut (dyn Pieces + 'p)>,
     /// The last header that was read, if only headers are wanted.
     pub(super) header_only: Option<Header>,
-    /// Whether an object that holds no list of runs is sound all the same, because they lie elsewhere.
+    /// True if an object without a list of runs is valid, because its runs are elsewhere.
     pub(super) may_hold_none: bool,
-    /// Opens the input again at an offset, where that can be done.
+    /// Opens the input again at an offset, if possible.
     pub(super) again: Option<&'w dyn Fn(u64) -> Option<Box<dyn std::io::Read>>>,
 }
 
@@ -91,7 +91,7 @@ impl<'w, 's> Walk<'w, 's, '_> {
         }
     }
 
-    /// A walk for headers alone.
+    /// Makes a walk for headers alone.
     fn for_header(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
         Self { header_only: Some(Header::default()), may_hold_none: true, ..Self::new(runs, reader) }
     }
@@ -168,7 +168,7 @@ impl Walk<'_, '_, '_> {
                 _ => self.skip_invalid(window)?,
             };
             lost = stop == Stop::Lost;
-            // Behind a value that fills a line, the others are likely to do so as well.
+            // After a value that fills a line, other values probably do so as well.
             if !lost && Self::fills_line(window, line)? {
                 return self.lines(window);
             }
@@ -176,7 +176,7 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether the value that has just been read, which began in this line, ended with its line.
+    /// Returns true if the value that was just read, and began in this line, ended with its line.
     fn fills_line(window: &mut Window<'_>, line: u64) -> Result<bool> {
         loop {
             let is_over = |byte: &u8| *byte == b'\n' || !byte.is_ascii_whitespace();
@@ -190,7 +190,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Something that is neither an object nor a list: an error that costs its line.
+    /// Reports a value that is neither an object nor a list, with its line.
     fn skip_invalid(&mut self, window: &mut Window<'_>) -> Result<Stop> {
         let mut json = reader_at(window.unread(), 0, 0);
         let fault = match json.kind() {
@@ -211,12 +211,12 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Classifies the object that begins here; `None`: its first members do not decide.
+    /// Classifies the object that begins here; `None` if its first members do not decide.
     fn classify(&self, json: &mut Json<'_>) -> Option<Class> {
         let mut class = None;
         let mut beside = false;
         let walked = json.object_until(|key, value| {
-            // Formats without such a list have no name for it, which is a key all the same.
+            // Formats without such a list have an empty name for it, which is a valid key.
             if key == self.reader.list.as_bytes() && !key.is_empty() {
                 class = Some(Class::Holder);
             } else if self.reader.is_run_key(key) {
@@ -241,8 +241,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// What the object that begins here is. As much of it is looked at as that takes; of one that says something of
-    /// its runs, no more than the beginning.
+    /// Classifies the object that begins here, reading as much of it as needed.
     fn class_of(&self, window: &mut Window<'_>) -> Result<Class> {
         loop {
             let known = window.unread();
@@ -265,7 +264,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Whether an object has a key, as far as it is known, that stands beside a list of runs.
+    /// Returns true if an object has a key, as far as it is known, that belongs next to a list of runs.
     fn says_something_of_runs(&self, object: &[u8]) -> bool {
         let mut beside = false;
         let _ = reader_at(object, 0, 0).object(|key, value| {
@@ -322,8 +321,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads a run once more, with U+FFFD for what is no UTF-8, if that is what was wrong with it. Returns what is
-    /// wrong with it otherwise.
+    /// Reads a run again with U+FFFD for invalid UTF-8, if that was its fault. Returns any other fault.
     fn read_lossy(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
         if !fault.is_encoding() {
             return Some(first_fault(fault, text, start));

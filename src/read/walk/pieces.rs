@@ -1,4 +1,4 @@
-//! Parts of an input that can be read by themselves, and how an input is cut into them.
+//! Parts of an input that can be read independently, and how an input is cut into them.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use super::items::At;
 use super::{Header, Place, Result, Stop, Walk, Window, reader_at};
 use crate::read::Format;
 
-/// How many records a piece of an input has at most, or nearly so.
+/// Approximate limit of records in a piece.
 const PIECE_RECORDS: usize = 1024;
 
-/// A part of an input that can be read by itself.
+/// A part of an input that can be read independently.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// The format of its runs; `None` where each line is a document of its own.
+    /// The format of its runs; `None` if each line is a document of its own.
     format: Option<Format>,
     pub(super) bytes: Vec<u8>,
     pub(super) place: Place,
@@ -23,13 +23,13 @@ pub(crate) struct Piece {
 pub(super) enum PieceKind {
     /// Whole lines.
     Lines,
-    /// Items of a list, with the commas after them. The list goes on in the next piece, unless this one closes it.
+    /// Items of a list, with the commas after them. The list continues in the next piece, unless this one closes it.
     Items { header: Arc<Header>, first: bool, unclosed: bool },
 }
 
 /// Takes the pieces of an input, in order, instead of their runs.
 pub(crate) trait Pieces {
-    /// How large a piece should be, in bytes.
+    /// Size of a piece, in bytes.
     fn bytes(&self) -> usize;
 
     /// Memory for the bytes of the next piece.
@@ -81,13 +81,13 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-/// How much of a list has been looked at since the last cut.
+/// The part of a list that was scanned since the last cut.
 struct Uncut {
-    /// How many bytes.
+    /// Number of bytes.
     seen: usize,
-    /// How many items.
+    /// Number of items.
     records: usize,
-    /// What comes next.
+    /// The expected next token.
     at: At,
 }
 
@@ -96,7 +96,7 @@ impl Uncut {
         self.seen >= size || self.records >= PIECE_RECORDS
     }
 
-    /// Looks on, as far as the list is there or until a piece of this size is full.
+    /// Scans on, to the end of the available input or until a piece of this size is full.
     fn look(&mut self, window: &Window<'_>, size: usize) -> Stop {
         let at_end = if window.is_whole() { Stop::Lost } else { Stop::More };
         let mut json = reader_at(window.unread(), self.seen, 2);
@@ -151,7 +151,7 @@ pub(in crate::read) fn cut_lines(
     let size = pieces.bytes().max(1);
     let most = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).nth(PIECE_RECORDS).map(|last| last + 1);
     loop {
-        // Tiny lines make small pieces. Many of them are cut before more is read.
+        // Short lines make small pieces. Many of them are cut before more is read.
         let known = window.unread();
         if let Some(end) = most(known.get(..size).unwrap_or(known)) {
             let piece = Piece::cut(window, end, None, format, PieceKind::Lines, pieces);
@@ -163,7 +163,7 @@ pub(in crate::read) fn cut_lines(
         let full = bytes.get(..size).and_then(|piece| memchr::memrchr(b'\n', piece));
         let end = match full {
             Some(end) => Some(end + 1),
-            // A line that is longer than a piece is one.
+            // A line that is longer than a piece is a piece.
             None if bytes.len() >= size => {
                 memchr::memchr(b'\n', bytes.get(size..).unwrap_or_default()).map(|end| size + end + 1)
             }
@@ -180,7 +180,7 @@ pub(in crate::read) fn cut_lines(
         if end == 0 {
             return Ok(());
         }
-        // Its lines are counted once, for how many there are and for the place of the next piece.
+        // Lines are counted once, for their number and for the position of the next piece.
         let piece = bytes.get(..end).unwrap_or_default();
         let start = window.place(0);
         let behind = start.after(piece);
@@ -195,7 +195,7 @@ pub(in crate::read) fn cut_lines(
 }
 
 impl Piece {
-    /// Takes a piece out of an input, up to this end, behind which comes this place, where it is known.
+    /// Takes a piece out of an input, up to this end, with the position after it, if known.
     fn cut(
         window: &mut Window<'_>,
         end: usize,
@@ -209,7 +209,7 @@ impl Piece {
         Self { format, bytes: window.take(end, behind, pieces.buffer()), place, kind }
     }
 
-    /// Its memory, for another piece.
+    /// Returns its memory, for another piece.
     pub(crate) fn into_buffer(self) -> Vec<u8> {
         self.bytes
     }
@@ -218,7 +218,7 @@ impl Piece {
         self.format
     }
 
-    /// The bytes, and the place of the first.
+    /// The bytes, and the position of the first.
     pub(in crate::read) fn lines(&self) -> (&[u8], Place) {
         (&self.bytes, self.place)
     }

@@ -128,7 +128,7 @@ fn lines_are_recognised_by_keys_that_are_spelled_with_escapes() {
     }
 }
 
-/// A document of every length around the samples is recognised alike.
+/// A document of any length near the sample sizes is recognised alike.
 #[test]
 fn recognition_does_not_depend_on_length() {
     for (format, document) in DOCUMENTS {
@@ -145,7 +145,7 @@ fn recognition_does_not_depend_on_length() {
     }
 }
 
-/// A truncated file is read up to where it ends, however long it is.
+/// A truncated file is read up to its end, at any length.
 #[test]
 fn a_truncated_document_is_not_taken_for_lines() {
     for length in [10, 3_000, 9_000, 70_000] {
